@@ -1,0 +1,16 @@
+// dlshogi's policy labels: direction * 81 + to, both from the side to move's point of view.
+// Directions 0-9: UP, UP_LEFT, UP_RIGHT, LEFT, RIGHT, DOWN, DOWN_LEFT, DOWN_RIGHT, UP2_LEFT, UP2_RIGHT; 10-19 the same
+// with promotion; 20-26 drops of P L N S B R G.
+#pragma once
+
+#include <cstdint>
+
+#include "shogi/types.hpp"
+
+namespace fukayomi {
+
+constexpr int POLICY_LABELS = 2187;
+
+std::uint16_t policy_label(Color turn, Move m);
+
+}  // namespace fukayomi

@@ -1,0 +1,27 @@
+// dlshogi's input planes, from the side to move's point of view (White's board is rotated, colours swapped).
+//
+// features1: 62 planes of 81 squares; plane = colour * 31 + k (colour 0 = side to move), k 0-13 pieces, 14-27 attacks by
+// piece type, 28-30 attacked at least once, twice, thrice. features2: 57 constant planes; 28 of own hand, 28 of the
+// opponent's (thermometer), the last one says check.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "shogi/position.hpp"
+
+namespace fukayomi {
+
+constexpr int FEATURES1 = 62;
+constexpr int FEATURES2 = 57;
+constexpr std::size_t PACKED1_BYTES = 628;  // 62 * 81 bits, bit i = flat index i of [62][81], LSB first; the rest zero
+constexpr std::size_t PACKED2_BYTES = 8;    // 57 bits, LSB first
+
+void encode_packed(const Position& pos, std::span<std::uint8_t, PACKED1_BYTES> planes1,
+                   std::span<std::uint8_t, PACKED2_BYTES> planes2);
+
+// One packed position to floats: [62, 81] and [57, 81], zeros and ones.
+void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
+                  std::span<const std::uint8_t, PACKED2_BYTES> planes2, float* features1, float* features2);
+
+}  // namespace fukayomi

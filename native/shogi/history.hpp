@@ -1,0 +1,38 @@
+// The past of a game, for repetition (千日手): one small entry a position, from the first to the current one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shogi/position.hpp"
+
+namespace fukayomi {
+
+class History {
+public:
+    void clear() { entries_.clear(); }
+    // Call it for the first position and after every move.
+    void push(const Position& pos);
+    void pop() { entries_.pop_back(); }
+    std::size_t size() const { return entries_.size(); }
+    void truncate(std::size_t size) { entries_.resize(size); }
+
+    // The rule of the game: the current position has occurred four times. DRAW, or, if every move of one side since the
+    // first of the four gave check, LOSE for the side that checked (seen from the side to move).
+    Repetition fourfold() const;
+    // How often the current position has occurred, itself included.
+    int occurrences() const;
+    // What the search asks: the first recurrence within `window` plies decides, SUPERIOR and INFERIOR included.
+    Repetition first_recurrence(int window = 16) const;
+
+private:
+    struct Entry {
+        std::uint64_t board_key;
+        Hand hand;                  // of Black: with the same board it fixes White's
+        std::uint16_t checks[2];    // how many of a side's last moves in a row gave check
+        bool black_to_move;
+    };
+    std::vector<Entry> entries_;
+};
+
+}  // namespace fukayomi

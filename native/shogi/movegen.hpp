@@ -1,0 +1,23 @@
+// Legal moves. Pins and checks are known before the first move is written, so nothing is tried and taken back.
+#pragma once
+
+#include <cstdint>
+
+#include "shogi/position.hpp"
+
+namespace fukayomi {
+
+// Every legal move, non-promotions included, as the rules of the game have it.
+void generate_legal(const Position& pos, MoveList& moves);
+
+// Without needless non-promotions: a pawn, bishop or rook that can promote does, and so does a lance on the second rank.
+// The search uses this one. In the rare position where only such a move is legal, it returns that one.
+void generate_useful(const Position& pos, MoveList& moves);
+
+// How many legal moves there are, without writing them.
+int count_legal(const Position& pos);
+bool has_legal_move(const Position& pos);
+
+std::uint64_t perft(Position& pos, int depth);
+
+}  // namespace fukayomi

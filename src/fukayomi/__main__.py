@@ -1,0 +1,5 @@
+"""``python -m fukayomi`` is ``fukayomi``."""
+
+from fukayomi.cli.main import main
+
+main()
