@@ -1,0 +1,6 @@
+// One function a room; each adds its classes and functions to the extension module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_shogi(nanobind::module_& m);

@@ -1,0 +1,20 @@
+"""``fukayomi``: the sub-commands, each in a file of its own."""
+
+import typer
+
+app = typer.Typer(
+    name="fukayomi",
+    help="fukayomi (深読み): a deep-learning shogi engine and the workshop that makes it stronger.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+
+
+@app.callback()
+def fukayomi() -> None:
+    """Play, analyse, learn, measure."""
+
+
+def main() -> None:
+    """Entry point of the program."""
+    app()
