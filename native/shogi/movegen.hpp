@@ -11,7 +11,7 @@ namespace fukayomi {
 void generate_legal(const Position& pos, MoveList& moves);
 
 // Without needless non-promotions: a pawn, bishop or rook that can promote does, and so does a lance on the second rank.
-// The search uses this one. In the rare position where only such a move is legal, it returns that one.
+// The search uses this one. It has a move whenever there is a legal one: what it leaves out is also there as a promotion.
 void generate_useful(const Position& pos, MoveList& moves);
 
 // How many legal moves there are, without writing them.

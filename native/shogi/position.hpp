@@ -79,6 +79,8 @@ public:
     void finish(bool allow_missing_king = false);
 
 private:
+    struct Empty {};
+    explicit Position(Empty) {}
     void remove(Piece p, Square s);
     void update_checkers();
 
