@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace fukayomi {
 
@@ -16,5 +17,8 @@ public:
 private:
     Kind kind_;
 };
+
+// The text in quotation marks for a message: cut after 160 bytes, control characters escaped.
+std::string quoted(std::string_view text);
 
 }  // namespace fukayomi

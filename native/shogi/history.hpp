@@ -32,6 +32,8 @@ private:
         std::uint16_t checks[2];    // how many of a side's last moves in a row gave check
         bool black_to_move;
     };
+    Repetition verdict(std::size_t plies) const;
+
     std::vector<Entry> entries_;
 };
 

@@ -1,0 +1,222 @@
+// Mate in one: only checking moves are looked at, and most of them fall to one cheap question: does the king keep a square
+// that we do not attack? What passes is played and asked for a legal answer, so the result is exact.
+#include "mate/mate_one.hpp"
+
+#include "shogi/attacks.hpp"
+#include "shogi/movegen.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+// Squares from which a piece of each type could reach some square, promoting or not, that attacks a king: all others
+// cannot give a direct check.
+struct CheckReach {
+    CheckReach();
+    // [our colour][pawn, lance, knight, silver, gold][enemy king]
+    std::array<std::array<std::array<Bitboard, SQUARES>, 5>, 2> squares{};
+};
+
+constexpr std::array<PieceType, 5> STEPPERS = {PAWN, LANCE, KNIGHT, SILVER, GOLD};
+
+CheckReach::CheckReach() {
+    const Bitboard nothing;
+    for (Color us : {BLACK, WHITE}) {
+        const Bitboard camp = far_ranks(us, 3);
+        for (std::size_t i = 0; i < STEPPERS.size(); ++i)
+            for (Square from = 0; from < SQUARES; ++from)
+                attacks(us, STEPPERS[i], from, nothing).for_each([&](Square to) {
+                    Bitboard kings = attacks(us, STEPPERS[i], to, nothing);
+                    if (STEPPERS[i] != GOLD && (camp.has(from) || camp.has(to))) kings |= gold_attacks(us, to);
+                    kings.for_each([&](Square king) { squares[us][i][static_cast<std::size_t>(king)].set(from); });
+                });
+    }
+}
+
+const CheckReach& check_reach() {
+    static const CheckReach reach;
+    return reach;
+}
+
+class MateInOne {
+public:
+    explicit MateInOne(const Position& pos)
+        : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), occupied_(pos.occupied()) {}
+
+    Move find() {
+        if (king_ == NO_SQUARE) return Move();
+        if (pos_.is_check()) return answer_check();
+        prepare();
+        if (drops() || board_moves() || discovered()) return mate_;
+        return Move();
+    }
+
+private:
+    // In check there are few moves, so all are tried.
+    Move answer_check() {
+        MoveList moves;
+        generate_legal(pos_, moves);
+        for (const Move m : moves)
+            if (!(m.is_drop() && m.dropped() == PAWN) && is_mate(m)) return m;
+        return Move();
+    }
+
+    void prepare() {
+        pinned_ = pos_.pinned(us_);
+        Bitboard ring = and_not(king_attacks(king_), pos_.pieces(them_));
+        without_king_ = occupied_ ^ Bitboard::of(king_);
+        ring.for_each([&](Square s) {
+            if (pos_.attackers(us_, s, without_king_).none()) open_.set(s);
+        });
+        gold_checks_ = gold_attacks(them_, king_);
+        bishop_checks_ = bishop_attacks(king_, occupied_);
+        rook_checks_ = rook_attacks(king_, occupied_);
+        lance_checks_ = rook_checks_ & ahead(them_, king_);
+    }
+
+    // Squares from which our piece of this type attacks the king.
+    Bitboard checks(PieceType t) const {
+        switch (t) {
+            case PAWN: return pawn_attacks(them_, king_);
+            case LANCE: return lance_checks_;
+            case KNIGHT: return knight_attacks(them_, king_);
+            case SILVER: return silver_attacks(them_, king_);
+            case BISHOP: return bishop_checks_;
+            case ROOK: return rook_checks_;
+            case KING: return {};
+            case HORSE: return bishop_checks_ | king_attacks(king_);
+            case DRAGON: return rook_checks_ | king_attacks(king_);
+            default: return gold_checks_;
+        }
+    }
+
+    bool is_mate(Move m) {
+        Position next = pos_;
+        next.do_move(m);
+        if (!next.is_check() || has_legal_move(next)) return false;
+        mate_ = m;
+        return true;
+    }
+
+    bool drops() {
+        const Hand hand = pos_.hand(us_);
+        if (hand.empty()) return false;
+        for (const PieceType t : {ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE}) {
+            if (!hand.has(t)) continue;
+            Bitboard squares = and_not(checks(t), occupied_);
+            while (squares.any()) {
+                const Square to = squares.pop();
+                if (holds(t, to, without_king_ | Bitboard::of(to), NO_SQUARE) && is_mate(Move::drop(t, to))) return true;
+            }
+        }
+        return false;
+    }
+
+    // Whether our piece, now on `to`, leaves the king no square on the ring. Necessary for mate, not sufficient: squares
+    // that only the moved piece guarded, and lines that it closes, are left to the trial.
+    bool holds(PieceType t, Square to, Bitboard occupied, Square from) const {
+        const Bitboard mover = from == NO_SQUARE ? Bitboard() : Bitboard::of(from);
+        if (king_attacks(king_).has(to) && and_not(pos_.attackers(us_, to, occupied), mover).none()) return false;
+        Bitboard flights = and_not(and_not(open_, attacks(us_, t, to, occupied)), Bitboard::of(to));
+        if (from == NO_SQUARE) return flights.none();
+        while (flights.any())  // the mover may have opened a line to them
+            if (and_not(pos_.attackers(us_, flights.pop(), occupied), mover).none()) return false;
+        return true;
+    }
+
+    bool try_move(PieceType type, Square from, Square to, bool promotion) {
+        const PieceType after = promotion ? promote(type) : type;
+        const Bitboard occupied = (without_king_ ^ Bitboard::of(from)) | Bitboard::of(to);
+        return holds(after, to, occupied, from) && is_mate(Move::normal(from, to, promotion));
+    }
+
+    bool board_moves() {
+        const auto king = static_cast<std::size_t>(king_);
+        for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
+            const PieceType type = STEPPERS[i];
+            const Bitboard ours = (type == GOLD ? pos_.golds() : pos_.pieces(type)) & pos_.pieces(us_);
+            if (direct_checks(ours & check_reach().squares[us_][i][king])) return true;
+        }
+        return direct_checks(pos_.pieces(us_) & (pos_.pieces(BISHOP) | pos_.pieces(ROOK) | pos_.pieces(HORSE) |
+                                                 pos_.pieces(DRAGON)));
+    }
+
+    bool direct_checks(Bitboard movers) {
+        while (movers.any()) {
+            const Square from = movers.pop();
+            const PieceType type = type_of(pos_.piece_on(from));
+            const Bitboard targets = legal_targets(type, from);
+            if (targets.none()) continue;
+            if (checks_from(type, from, targets & checks(type), false)) return true;
+            if (can_promote(type) && checks_from(type, from, targets & checks(promote(type)), true)) return true;
+        }
+        return false;
+    }
+
+    bool checks_from(PieceType type, Square from, Bitboard targets, bool promotion) {
+        if (promotion && !far_ranks(us_, 3).has(from)) targets &= far_ranks(us_, 3);
+        while (targets.any())
+            if (try_move(type, from, targets.pop(), promotion)) return true;
+        return false;
+    }
+
+    Bitboard legal_targets(PieceType type, Square from) const {
+        Bitboard targets = and_not(attacks(us_, type, from, occupied_), pos_.pieces(us_));
+        if (pinned_.has(from)) targets &= line(pos_.king(us_), from);
+        return targets;
+    }
+
+    // Moves of a piece that stands between one of our sliders and the king, off that line.
+    bool discovered() {
+        Bitboard blockers = screens();
+        while (blockers.any()) {
+            const Square from = blockers.pop();
+            const PieceType type = type_of(pos_.piece_on(from));
+            Bitboard targets = and_not(legal_targets(type, from), line(king_, from));
+            while (targets.any())
+                if (try_discovery(type, from, targets.pop())) return true;
+        }
+        return false;
+    }
+
+    bool try_discovery(PieceType type, Square from, Square to) {
+        if (type == KING) {
+            const Bitboard occupied = (occupied_ ^ Bitboard::of(from)) | Bitboard::of(to);
+            return pos_.attackers(them_, to, occupied).none() && try_move(type, from, to, false);
+        }
+        const Bitboard camp = far_ranks(us_, 3);
+        if (can_promote(type) && (camp.has(from) || camp.has(to)) && try_move(type, from, to, true)) return true;
+        const int dead_ranks = type == PAWN || type == LANCE ? 1 : type == KNIGHT ? 2 : 0;
+        return !far_ranks(us_, dead_ranks).has(to) && try_move(type, from, to, false);
+    }
+
+    // Our pieces that alone stand between one of our sliders and their king.
+    Bitboard screens() const {
+        const Bitboard snipers = (((pos_.pieces(BISHOP) | pos_.pieces(HORSE)) & bishop_lines(king_)) |
+                                  ((pos_.pieces(ROOK) | pos_.pieces(DRAGON)) & rook_lines(king_)) |
+                                  (pos_.pieces(LANCE) & ahead(them_, king_))) &
+                                 pos_.pieces(us_);
+        Bitboard result;
+        snipers.for_each([&](Square s) {
+            const Bitboard between_them = between(king_, s) & occupied_;
+            if (between_them.any() && !between_them.more_than_one()) result |= between_them & pos_.pieces(us_);
+        });
+        return result;
+    }
+
+    const Position& pos_;
+    const Color us_, them_;
+    const Square king_;
+    const Bitboard occupied_;
+    Bitboard without_king_;
+    Bitboard open_;  // squares beside the king that none of our pieces attacks
+    Bitboard pinned_;
+    Bitboard gold_checks_, bishop_checks_, rook_checks_, lance_checks_;
+    Move mate_;
+};
+
+}  // namespace
+
+Move find_mate_in_one(const Position& pos) { return MateInOne(pos).find(); }
+
+}  // namespace fukayomi
