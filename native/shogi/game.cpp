@@ -1,17 +1,70 @@
 #include "shogi/game.hpp"
 
-#include "shogi/illegal.hpp"
+#include <algorithm>
+#include <stdexcept>
 
 #include "shogi/errors.hpp"
+#include "shogi/illegal.hpp"
 #include "shogi/usi_move.hpp"
 
 namespace fukayomi {
 
+namespace {
+
+constexpr std::string_view SPACES = " \t\r\n";
+
+// Cuts the next word off the text; empty at its end.
+std::string_view next_word(std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(SPACES), text.size()));
+    const std::string_view word = text.substr(0, text.find_first_of(SPACES));
+    text.remove_prefix(word.size());
+    return word;
+}
+
+// The text up to the word `moves`, which is cut off with it.
+std::string_view before_moves(std::string_view& text) {
+    const std::string_view whole = text;
+    for (;;) {
+        const std::string_view rest = text;
+        const std::string_view word = next_word(text);
+        if (word.empty() || word == "moves") return whole.substr(0, whole.size() - rest.size());
+    }
+}
+
+Position start_of(std::string_view start) {
+    const std::string_view whole = start;
+    const std::string_view kind = next_word(start);
+    if (kind == "sfen") return Position::from_sfen(start);
+    if (kind == "startpos" && next_word(start).empty()) return Position();
+    throw ParseError(ParseError::Kind::SFEN,
+                     "invalid USI position " + quoted(whole) + ": expected 'startpos' or 'sfen SFEN', then 'moves ...'");
+}
+
+}  // namespace
+
+Game Game::from_usi(std::string_view text) {
+    Game game(start_of(before_moves(text)));
+    for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) game.push(move_from_usi(word));
+    return game;
+}
+
+std::string Game::usi() const {
+    const std::string sfen = start_.sfen();
+    std::string out = "startpos";
+    if (sfen != START_SFEN) {
+        out = "sfen ";
+        out += sfen;
+    }
+    if (!undos_.empty()) out += " moves";
+    for (const Undo& undo : undos_) {
+        out += ' ';
+        out += fukayomi::usi(undo.move);
+    }
+    return out;
+}
+
 void Game::push(Move m) {
-    if (!position_.is_legal(m))
-        throw ParseError(ParseError::Kind::ILLEGAL_MOVE,
-                         "illegal move " + quoted(usi(m)) + " in " + quoted(position_.sfen()) + ": " +
-                             why_illegal(position_, m));
+    require_legal(position_, m);
     push_legal(m);
 }
 

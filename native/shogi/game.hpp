@@ -1,6 +1,8 @@
 // A position with its past: what Python calls Position, and what a search starts from.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "shogi/history.hpp"
@@ -12,6 +14,9 @@ class Game {
 public:
     Game() : Game(Position()) {}
     explicit Game(const Position& start) : position_(start), start_(start) { history_.push(start); }
+    // What follows `position` in USI: "startpos moves 7g7f 3c3d" or "sfen SFEN moves ...". Throws ParseError.
+    static Game from_usi(std::string_view text);
+    std::string usi() const;
 
     const Position& position() const { return position_; }
     const Position& start() const { return start_; }

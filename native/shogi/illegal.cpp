@@ -1,6 +1,7 @@
 #include "shogi/illegal.hpp"
 
 #include "shogi/attacks.hpp"
+#include "shogi/errors.hpp"
 #include "shogi/usi_move.hpp"
 #include "shogi/validate.hpp"
 
@@ -54,6 +55,12 @@ std::string why_illegal_board_move(const Position& pos, Move m) {
 }
 
 }  // namespace
+
+void require_legal(const Position& pos, Move m) {
+    if (pos.is_legal(m)) return;
+    throw ParseError(ParseError::Kind::ILLEGAL_MOVE, "illegal move " + quoted(usi(m)) + " in " + quoted(pos.sfen()) +
+                                                         ": " + why_illegal(pos, m));
+}
 
 std::string why_illegal(const Position& pos, Move m) {
     if (m.to() >= SQUARES) return "it has no target square";

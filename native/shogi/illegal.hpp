@@ -6,6 +6,9 @@
 
 namespace fukayomi {
 
+// Throws ParseError(ILLEGAL_MOVE), which quotes the move and the position, if the move is not legal.
+void require_legal(const Position& pos, Move m);
+
 // Why the rules forbid a move, for messages to people. The move must not be legal.
 std::string why_illegal(const Position& pos, Move m);
 

@@ -1,7 +1,9 @@
 // SFEN: the board by ranks from the top, the side to move, the pieces in hand, and the number of the next move.
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
+#include "shogi/board_text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
 #include "shogi/validate.hpp"
@@ -11,25 +13,30 @@ namespace fukayomi {
 namespace {
 
 constexpr std::string_view LETTERS = " PLNSBRGK";  // indexed by unpromoted piece type; White's are small
+constexpr std::string_view SPACES = " \t\r\n";
 constexpr int LARGEST_PLY = 1'000'000;
 
 [[noreturn]] void reject(const std::string& reason) { throw ParseError(ParseError::Kind::SFEN, reason); }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
+std::vector<std::string_view> ranks_of(std::string_view board) {
+    std::vector<std::string_view> ranks;
     for (;;) {
-        const std::size_t end = text.find(separator);
-        parts.push_back(text.substr(0, end));
-        if (end == std::string_view::npos) return parts;
-        text.remove_prefix(end + 1);
+        const std::size_t end = board.find('/');
+        ranks.push_back(board.substr(0, end));
+        if (end == std::string_view::npos) return ranks;
+        board.remove_prefix(end + 1);
     }
 }
 
 std::vector<std::string_view> fields_of(std::string_view sfen) {
     std::vector<std::string_view> fields;
-    for (std::string_view part : split(sfen, ' '))
-        if (!part.empty()) fields.push_back(part);
-    return fields;
+    for (std::size_t at = 0;;) {
+        at = sfen.find_first_not_of(SPACES, at);
+        if (at == std::string_view::npos) return fields;
+        const std::size_t end = std::min(sfen.find_first_of(SPACES, at), sfen.size());
+        fields.push_back(sfen.substr(at, end - at));
+        at = end;
+    }
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -67,7 +74,7 @@ void parse_rank(Position& pos, std::string_view text, int rank) {
 }
 
 void parse_board(Position& pos, std::string_view text) {
-    const std::vector<std::string_view> ranks = split(text, '/');
+    const std::vector<std::string_view> ranks = ranks_of(text);
     if (ranks.size() != 9) reject("the board has " + std::to_string(ranks.size()) + " ranks instead of 9");
     for (int rank = 0; rank < 9; ++rank) parse_rank(pos, ranks[static_cast<std::size_t>(rank)], rank);
 }
@@ -117,11 +124,6 @@ Position parse(std::string_view sfen, bool allow_missing_king) {
     return pos;
 }
 
-char letter_of(Color c, PieceType t) {
-    const char letter = LETTERS[unpromote(t)];
-    return c == BLACK ? letter : static_cast<char>(letter - 'A' + 'a');
-}
-
 std::string rank_text(const Position& pos, int rank) {
     std::string out;
     int gap = 0;
@@ -136,8 +138,7 @@ std::string rank_text(const Position& pos, int rank) {
             continue;
         }
         close_gap();
-        if (is_promoted(type_of(piece))) out += '+';
-        out += letter_of(color_of(piece), type_of(piece));
+        out += piece_text(piece);
     }
     close_gap();
     return out;
@@ -149,7 +150,7 @@ std::string hands_text(const Position& pos) {
         for (PieceType t : {ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE, PAWN}) {
             const int count = pos.hand(c).count(t);
             if (count > 1) out += std::to_string(count);
-            if (count > 0) out += letter_of(c, t);
+            if (count > 0) out += piece_text(make_piece(c, t));
         }
     return out.empty() ? "-" : out;
 }

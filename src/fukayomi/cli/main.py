@@ -2,6 +2,8 @@
 
 import typer
 
+from fukayomi.cli.perft import perft
+
 app = typer.Typer(
     name="fukayomi",
     help="fukayomi (深読み): a deep-learning shogi engine and the workshop that makes it stronger.",
@@ -13,6 +15,9 @@ app = typer.Typer(
 @app.callback()
 def fukayomi() -> None:
     """Play, analyse, learn, measure."""
+
+
+app.command()(perft)
 
 
 def main() -> None:
