@@ -4,3 +4,4 @@
 #include <nanobind/nanobind.h>
 
 void bind_shogi(nanobind::module_& m);
+void bind_encode(nanobind::module_& m);

@@ -11,9 +11,25 @@ namespace fukayomi {
 
 constexpr std::size_t HCP_BYTES = 32;
 using Hcp = std::array<std::uint8_t, HCP_BYTES>;
+using HcpView = std::span<const std::uint8_t, HCP_BYTES>;
 
+// A board as sets of squares, one for each piece, without the keys and the checkers that a Position keeps.
+struct PieceSets {
+    std::array<Bitboard, 32> pieces;  // by Piece: type + 16 * colour
+    std::array<Hand, 2> hands;
+    Color turn = BLACK;
+    const Bitboard& of(Color c, PieceType t) const { return pieces[make_piece(c, t)]; }
+};
+
+// Throws ParseError(PACKED) for a position that has no hcp: a king is missing, or there are too many pieces.
 Hcp encode_hcp(const Position& pos);
-// Throws ParseError(PACKED). The decoded position has ply 1.
-Position decode_hcp(std::span<const std::uint8_t, HCP_BYTES> bytes);
+
+// Throws ParseError(PACKED). The decoded position has ply 1. What it accepts is what encode_hcp writes: the two kings and
+// the 38 other pieces, on the board, in a hand or set aside (a handicap), each in its place.
+Position decode_hcp(HcpView bytes);
+
+// The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. With from_mover the
+// board comes as the side to move sees it: if White moves, it is rotated and BLACK in the result means White.
+PieceSets read_hcp(HcpView bytes, bool from_mover);
 
 }  // namespace fukayomi

@@ -1,0 +1,142 @@
+#include "encode/batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "encode/labels.hpp"
+#include "shogi/errors.hpp"
+#include "shogi/illegal.hpp"
+
+namespace fukayomi {
+namespace {
+
+// dlshogi's constant: it writes and reads evaluations as 1 / (1 + exp(-eval / 756.0864962951762)), 0.0013226 a centipawn.
+constexpr double EVAL_SCALE = 756.0864962951762;
+
+constexpr std::size_t EVAL_OFFSET = 32;
+constexpr std::size_t MOVE_OFFSET = 34;
+constexpr std::size_t RESULT_OFFSET = 36;
+enum GameResult : std::uint8_t { DRAW = 0, BLACK_WINS = 1, WHITE_WINS = 2 };
+
+constexpr std::size_t FEATURES1_FLOATS = static_cast<std::size_t>(FEATURES1) * SQUARES;
+constexpr std::size_t FEATURES2_FLOATS = static_cast<std::size_t>(FEATURES2) * SQUARES;
+
+Packed1 packed1(std::uint8_t* planes, std::size_t i) { return Packed1(planes + i * PACKED1_BYTES, PACKED1_BYTES); }
+Packed2 packed2(std::uint8_t* planes, std::size_t i) { return Packed2(planes + i * PACKED2_BYTES, PACKED2_BYTES); }
+
+[[noreturn]] void reject(const std::string& why) { throw ParseError(ParseError::Kind::PACKED, why); }
+
+// Calls f(i) for every record; errors get the record's index.
+template <class F>
+void for_each_record(std::size_t n, F&& f) {
+    std::size_t i = 0;
+    try {
+        for (; i < n; ++i) f(i);
+    } catch (const ParseError& e) {
+        throw ParseError(e.kind(), "record " + std::to_string(i) + ": " + e.what());
+    }
+}
+
+std::uint16_t read_u16(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[0] | (bytes[1] << 8)); }
+
+// Whether the side to move has the piece that moves and may put it where it goes, as far as the sets alone tell. They
+// are as that side sees them, and so is the move.
+bool is_plausible(const PieceSets& sets, Move m) {
+    Bitboard own;
+    Bitboard opponents;
+    for (std::size_t t = PAWN; t < PIECE_TYPES; ++t) {
+        own |= sets.of(BLACK, static_cast<PieceType>(t));
+        opponents |= sets.of(WHITE, static_cast<PieceType>(t));
+    }
+    if (m.is_drop()) return sets.hands[BLACK].has(m.dropped()) && !(own | opponents).has(m.to());
+    return own.has(m.from()) && !own.has(m.to());
+}
+
+Move seen_by(Color turn, Move m) {
+    if (turn == BLACK) return m;
+    return m.is_drop() ? Move::drop(m.dropped(), rotate(m.to()))
+                       : Move::normal(rotate(m.from()), rotate(m.to()), m.is_promotion());
+}
+
+std::uint16_t label_of(const PieceSets& sets, Move m) {
+    if (!has_policy_label(sets.turn, m)) reject("the best move " + std::to_string(m.raw()) + " is no move");
+    const Move seen = seen_by(sets.turn, m);
+    if (!is_plausible(sets, seen)) reject("the best move " + std::to_string(m.raw()) + " is not possible in its position");
+    return policy_label(BLACK, seen);
+}
+
+float result_for(Color turn, unsigned result) {
+    if (result > WHITE_WINS) reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
+    if (result == DRAW) return 0.5F;
+    return (result == BLACK_WINS) == (turn == BLACK) ? 1.0F : 0.0F;
+}
+
+}  // namespace
+
+void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2) {
+    for_each_record(n, [&](std::size_t i) {
+        encode_packed_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES), packed1(planes1, i), packed2(planes2, i));
+    });
+}
+
+void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const Targets& out) {
+    for_each_record(n, [&](std::size_t i) {
+        const std::uint8_t* record = records + i * HCPE_BYTES;
+        const PieceSets sets =
+            encode_packed_hcp(HcpView(record, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
+        const auto eval = static_cast<std::int16_t>(read_u16(record + EVAL_OFFSET));
+        out.labels[i] = label_of(sets, Move(read_u16(record + MOVE_OFFSET)));
+        out.results[i] = result_for(sets.turn, record[RESULT_OFFSET]);
+        out.values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-eval / EVAL_SCALE)));
+    });
+}
+
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,
+                  float* features2) {
+    for (std::size_t i = 0; i < n; ++i)
+        unpack_float(std::span<const std::uint8_t, PACKED1_BYTES>(planes1 + i * PACKED1_BYTES, PACKED1_BYTES),
+                     std::span<const std::uint8_t, PACKED2_BYTES>(planes2 + i * PACKED2_BYTES, PACKED2_BYTES),
+                     features1 + i * FEATURES1_FLOATS, features2 + i * FEATURES2_FLOATS);
+}
+
+void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,
+                  float* logits) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const float* row = policy + i * POLICY_LABELS;
+        if (counts[i] > MAX_MOVES)
+            throw std::out_of_range("row " + std::to_string(i) + ": the count " + std::to_string(counts[i]) + " is above 593");
+        for (std::size_t j = 0; j < counts[i]; ++j) {
+            const std::uint16_t label = labels[i * MAX_MOVES + j];
+            if (label >= POLICY_LABELS)
+                throw std::out_of_range("row " + std::to_string(i) + ", move " + std::to_string(j) + ": the label " +
+                                        std::to_string(label) + " is above 2186");
+            logits[i * MAX_MOVES + j] = row[label];
+        }
+    }
+}
+
+std::vector<Hcp> replay_hcps(const Position& start, std::size_t moves, const std::uint16_t* raw_moves) {
+    std::vector<Hcp> hcps;
+    hcps.reserve(moves + 1);
+    Position pos = start;
+    for (std::size_t i = 0; i < moves; ++i) {
+        hcps.push_back(encode_hcp(pos));
+        const Move m(raw_moves[i]);
+        if (!has_policy_label(pos.turn(), m))
+            throw ParseError(ParseError::Kind::ILLEGAL_MOVE,
+                             "move " + std::to_string(i) + ": " + std::to_string(m.raw()) + " is no move");
+        try {
+            require_legal(pos, m);
+        } catch (const ParseError& e) {
+            throw ParseError(e.kind(), "move " + std::to_string(i) + ": " + e.what());
+        }
+        pos.do_move(m);
+    }
+    hcps.push_back(encode_hcp(pos));
+    return hcps;
+}
+
+}  // namespace fukayomi

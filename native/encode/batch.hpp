@@ -1,0 +1,44 @@
+// Many positions at once: arrays in, arrays out. A bad record throws ParseError(PACKED), whose message begins with the
+// record's index; what was written for the records before it stays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "codec/hcp.hpp"
+#include "encode/planes.hpp"
+#include "shogi/position.hpp"
+
+namespace fukayomi {
+
+constexpr std::size_t HCPE_BYTES = 38;  // hcp [32], eval int16, best move uint16, result uint8, one unused byte
+
+// hcps [n, 32] -> planes1 [n, 628], planes2 [n, 8].
+void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2);
+
+// What a network learns from, each [n, ...]; results and values are the side to move's.
+struct Targets {
+    std::uint8_t* planes1;  // [n, 628]
+    std::uint8_t* planes2;  // [n, 8]
+    std::uint16_t* labels;  // [n], of the best move
+    float* results;         // [n], 1 won, 0.5 drawn, 0 lost
+    float* values;          // [n], 0 to 1: the evaluation as a probability of winning
+};
+// records [n, 38].
+void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const Targets& out);
+
+// planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, 57, 9, 9].
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,
+                  float* features2);
+
+// policy [n, 2187], labels [n, 593], counts [n] -> logits [n, 593], the first counts[i] of each row; the rest is not
+// touched. Throws std::out_of_range, which names the row, for a count or a label that is too large.
+void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,
+                  float* logits);
+
+// The hcp before every move, and the one after the last: [moves + 1]. Throws ParseError(ILLEGAL_MOVE) or, if the start
+// has no hcp, ParseError(PACKED).
+std::vector<Hcp> replay_hcps(const Position& start, std::size_t moves, const std::uint16_t* raw_moves);
+
+}  // namespace fukayomi
