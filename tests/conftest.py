@@ -1,12 +1,20 @@
-"""What every test may need: the shared data, the Debian engines, and honest skips where they are missing."""
+"""What every test may need: the shared data, the Debian engines, and honest skips where they are missing.
+
+``FUKAYOMI_REQUIRE_ALL=1``, as CI sets it, turns a skip that names ``../shared`` or a Debian package into a failure.
+``FUKAYOMI_SOAK_REPORT=FILE``, as ``make soak`` sets it, writes to FILE the outcome of every test and what it
+recorded with ``record_property(name, value)``.
+"""
 
 import os
+import re
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +42,47 @@ def fairy_stockfish() -> str:
 @pytest.fixture(scope="session")
 def gpsusi() -> str:
     return find_engine("gpsusi")
+
+
+def forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a failure of a skip for want of something that CI promises to have."""
+    if not report.skipped or hasattr(report, "wasxfail") or not isinstance(report.longrepr, tuple):
+        return
+    path, line, reason = report.longrepr
+    if NEEDED_IN_CI.search(reason):
+        report.outcome = "failed"
+        report.longrepr = f"{path}:{line}: {reason}; with FUKAYOMI_REQUIRE_ALL=1 this must not be skipped"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if os.environ.get("FUKAYOMI_REQUIRE_ALL") == "1":
+        forbid_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if os.environ.get("FUKAYOMI_REQUIRE_ALL") == "1":
+        forbid_skip(report)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write the soak report: a line a test, and under it what the test recorded with ``record_property``."""
+    target = os.environ.get("FUKAYOMI_SOAK_REPORT")
+    if target is None:
+        return
+    lines: list[str] = []
+    for outcome in ("passed", "failed", "skipped"):
+        reports = (r for r in terminalreporter.getreports(outcome) if outcome != "passed" or r.when == "call")
+        for report in sorted(reports, key=lambda r: r.nodeid):
+            lines.append(f"{outcome:8} {report.nodeid}")
+            lines += [f"         {name}: {value}" for name, value in getattr(report, "user_properties", [])]
+    Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -36,7 +36,8 @@ def sample() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def test_records_decode_as_cshogi_does(sample):
     records, features1, features2, labels = sample
     planes1, planes2 = np.zeros((SAMPLE, 628), np.uint8), np.zeros((SAMPLE, 8), np.uint8)
-    got_labels, results, values = np.zeros(SAMPLE, np.uint16), np.zeros(SAMPLE, np.float32), np.zeros(SAMPLE, np.float32)
+    got_labels, results = np.zeros(SAMPLE, np.uint16), np.zeros(SAMPLE, np.float32)
+    values = np.zeros(SAMPLE, np.float32)
     _native.decode_hcpe(records, planes1, planes2, got_labels, results, values)
     got1, got2 = np.zeros_like(features1), np.zeros_like(features2)
     _native.unpack_planes(planes1, planes2, got1, got2)

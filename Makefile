@@ -1,0 +1,80 @@
+# What a checkout can do. `make help` lists it; everything lands in .venv, build and out.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Exact versions for every pip below, for build dependencies too (the second name is newer pips').
+export PIP_CONSTRAINT := constraints.txt
+export PIP_BUILD_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+PACKAGE := $(shell find src native -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -path 'native/tests/*') \
+  CMakeLists.txt pyproject.toml
+SANITIZED := build/sanitize
+
+.PHONY: help demo install test lint types imports stubs stub-check sanitize soak bench wheel clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+
+demo: install  ## install into .venv (no torch, no GPU) and analyse a game with the embedded network
+	$(BIN)/fukayomi analyse examples/game.csa --out out/demo
+
+install: $(VENV)/.installed  ## install the package into .venv
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The build tools stay in .venv, so that a change of one source compiles one source.
+$(VENV)/.build-tools: $(VENV)/.created constraints.txt
+	$(BIN)/pip install -qq scikit-build-core nanobind cmake ninja
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
+	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON .
+	@touch $@
+
+$(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
+	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,plot,dev]'
+	@touch $(VENV)/.installed $@
+
+test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/.extras  ## ruff
+	$(BIN)/ruff check
+
+types: $(VENV)/.extras $(VENV)/.installed  ## basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+imports: $(VENV)/.extras $(VENV)/.installed  ## the import contracts
+	$(BIN)/lint-imports --no-cache --no-logo
+
+stubs: $(VENV)/.extras $(VENV)/.installed  ## write src/fukayomi/_native.pyi anew
+	$(BIN)/python -m nanobind.stubgen -q -m fukayomi._native -o src/fukayomi/_native.pyi
+
+stub-check: $(VENV)/.extras $(VENV)/.installed  ## fail if the stub is not what the extension says
+	@mkdir -p build
+	$(BIN)/python -m nanobind.stubgen -q -m fukayomi._native -o build/_native.pyi
+	diff -u src/fukayomi/_native.pyi build/_native.pyi || { echo 'run make stubs'; exit 1; }
+
+sanitize: $(VENV)/.extras  ## the tests of the native core under AddressSanitizer and UndefinedBehaviorSanitizer
+	PYTHON=$(BIN)/python tools/sanitize.sh $(SANITIZED)
+
+soak: $(VENV)/.extras $(VENV)/.installed  ## the long tests; their figures go to out/soak-report.txt
+	@mkdir -p out
+	FUKAYOMI_SOAK_REPORT=out/soak-report.txt $(BIN)/python -m pytest -m soak --timeout 7200 $(PYTEST_ARGS)
+
+bench: $(VENV)/.extras $(VENV)/.installed  ## every benchmark, one JSON object each
+	@for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" --json || exit 1; done
+
+wheel: $(VENV)/.created  ## a wheel in dist, built in isolation
+	$(BIN)/pip wheel -qq --no-deps --wheel-dir dist .
+	@ls -l dist
+
+clean:  ## remove what make made
+	rm -rf $(VENV) build dist out

@@ -1,0 +1,490 @@
+"""The native core of fukayomi: rules, encoding, search."""
+
+from collections.abc import Sequence
+import enum
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+class ShogiError(ValueError):
+    """
+    A text or a record from outside is not what it should be; the message quotes it.
+    """
+
+class InvalidSfenError(ShogiError):
+    """A text is no SFEN, or its position cannot come from a game."""
+
+class InvalidMoveError(ShogiError):
+    """A text or a number is no move."""
+
+class IllegalMoveError(ShogiError):
+    """The rules forbid the move in this position."""
+
+class InvalidPackedError(ShogiError):
+    """Packed bytes are no position."""
+
+class Color(enum.IntEnum):
+    """A side: Black (先手) moves first."""
+
+    BLACK = 0
+
+    WHITE = 1
+
+    @property
+    def opponent(self) -> Color:
+        """The other side."""
+
+class PieceType(enum.IntEnum):
+    """A kind of piece; the numbers are those of the hcpe format."""
+
+    PAWN = 1
+
+    LANCE = 2
+
+    KNIGHT = 3
+
+    SILVER = 4
+
+    BISHOP = 5
+
+    ROOK = 6
+
+    GOLD = 7
+
+    KING = 8
+
+    PRO_PAWN = 9
+
+    PRO_LANCE = 10
+
+    PRO_KNIGHT = 11
+
+    PRO_SILVER = 12
+
+    HORSE = 13
+
+    DRAGON = 14
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether it stands on its promoted side."""
+
+    @property
+    def unpromoted(self) -> PieceType:
+        """The same piece, as it is in a hand."""
+
+class DeclarationRule(enum.Enum):
+    """
+    Who may declare a win by entering kings (入玉宣言), and with how many points.
+    """
+
+    NONE = 0
+    """No declaration."""
+
+    POINTS_24 = 1
+    """31 points."""
+
+    POINTS_27 = 2
+    """Black 28, White 27 points."""
+
+class Repetition(enum.Enum):
+    """What a position that came back means for the side to move (千日手)."""
+
+    NONE = 0
+
+    DRAW = 1
+
+    WIN = 2
+    """The opponent gave perpetual check."""
+
+    LOSE = 3
+    """The side to move gave perpetual check."""
+
+    SUPERIOR = 4
+    """The same board with more in hand; only the search asks."""
+
+    INFERIOR = 5
+    """The same board with less in hand; only the search asks."""
+
+class Move:
+    """A move, without the position it is played in. Immutable and hashable."""
+
+    @staticmethod
+    def from_usi(text: str) -> Move:
+        """
+        Read a move like 7g7f, 8h2b+ or P*5e.
+
+        Raises:
+            InvalidMoveError: The text is no move.
+        """
+
+    @staticmethod
+    def from_raw(raw: int) -> Move:
+        """
+        A move from the 16 bits of the hcpe format.
+
+        Raises:
+            InvalidMoveError: They are no move.
+        """
+
+    def usi(self) -> str:
+        """The move as USI writes it."""
+
+    @property
+    def raw(self) -> int:
+        """The 16 bits of the hcpe format: to | from << 7 | promotion << 14."""
+
+    @property
+    def from_square(self) -> int | None:
+        """Where the piece comes from, 0 to 80; None for a drop."""
+
+    @property
+    def to_square(self) -> int:
+        """Where the piece goes, 0 to 80."""
+
+    @property
+    def is_drop(self) -> bool:
+        """Whether a piece from the hand is put on the board."""
+
+    @property
+    def is_promotion(self) -> bool:
+        """Whether the piece promotes."""
+
+    @property
+    def dropped(self) -> PieceType | None:
+        """The piece that is dropped; None for a move on the board."""
+
+    def __eq__(self, other: Move) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[int]: ...
+
+    def __setstate__(self, arg: tuple[int], /) -> None: ...
+
+class Piece:
+    """A piece on the board: its side and its type. Immutable and hashable."""
+
+    @property
+    def color(self) -> Color:
+        """Whose it is."""
+
+    @property
+    def type(self) -> PieceType:
+        """What it is."""
+
+    def sfen(self) -> str:
+        """The piece as SFEN writes it: P, +r."""
+
+    def __eq__(self, other: Piece) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class Position:
+    """
+    A position of a game with the moves that led to it.
+
+        >>> pos = Position()
+        >>> pos.push_usi('7g7f')
+        Move.from_usi('7g7f')
+        >>> pos.legal_move_count
+        30
+
+    Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It changes
+    as moves are played, so it is not hashable: use `key`.
+    """
+
+    def __init__(self) -> None:
+        """The start position of an even game."""
+
+    @staticmethod
+    def from_sfen(sfen: str, *, allow_missing_king: bool = False) -> Position:
+        """
+        Read an SFEN; a missing ply number reads as 1. Mate problems may lack a king.
+
+        Raises:
+            InvalidSfenError: The text is no SFEN, or no game could reach its position.
+        """
+
+    @staticmethod
+    def from_usi(text: str) -> Position:
+        """
+        Read what follows `position` in USI: `startpos moves 7g7f` or `sfen SFEN moves ...`.
+
+        Raises:
+            InvalidSfenError: The start is neither `startpos` nor a good SFEN.
+            InvalidMoveError: A word among the moves is no move.
+            IllegalMoveError: The rules forbid a move.
+        """
+
+    def sfen(self) -> str:
+        """The position as SFEN."""
+
+    def usi(self) -> str:
+        """The start and the moves, as they follow `position` in USI."""
+
+    def start_sfen(self) -> str:
+        """The position before the first move as SFEN."""
+
+    def copy(self) -> Position:
+        """An independent copy, the past included."""
+
+    def __copy__(self) -> Position: ...
+
+    def __deepcopy__(self, memo: dict) -> Position: ...
+
+    def __eq__(self, other: Position) -> bool: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+    def __getstate__(self) -> tuple[str, list[int]]: ...
+
+    def __setstate__(self, arg: tuple[str, Sequence[int]], /) -> None: ...
+
+    __hash__: None = None
+
+    @property
+    def legal_moves(self) -> list[Move]:
+        """Every legal move, needless non-promotions included."""
+
+    @property
+    def legal_move_count(self) -> int:
+        """How many legal moves there are; faster than their list."""
+
+    @property
+    def useful_moves(self) -> list[Move]:
+        """
+        The legal moves without needless non-promotions of pawn, lance, bishop and rook, as the search sees them.
+        """
+
+    def is_legal(self, move: Move) -> bool:
+        """Whether the rules allow the move now."""
+
+    def gives_check(self, move: Move) -> bool:
+        """
+        Whether a legal move gives check.
+
+        Raises:
+            IllegalMoveError: It is not legal.
+        """
+
+    def push(self, move: Move) -> None:
+        """
+        Play a move.
+
+        Raises:
+            IllegalMoveError: The rules forbid it; the position stays as it was.
+        """
+
+    def push_usi(self, text: str) -> Move:
+        """
+        Play a move given as USI text, and return it.
+
+        Raises:
+            InvalidMoveError: The text is no move.
+            IllegalMoveError: The rules forbid it; the position stays as it was.
+        """
+
+    def pop(self) -> Move:
+        """
+        Take the last move back and return it.
+
+        Raises:
+            IndexError: There is none.
+        """
+
+    def peek(self) -> Move:
+        """
+        The last move.
+
+        Raises:
+            IndexError: There is none.
+        """
+
+    @property
+    def moves(self) -> list[Move]:
+        """The moves that led here from the start."""
+
+    def find_mate_in_one(self) -> Move | None:
+        """A move that mates at once, or None."""
+
+    def perft(self, depth: int) -> int:
+        """
+        Count the positions after `depth` plies (0 to 20); the last ply is counted, not played.
+        """
+
+    @property
+    def turn(self) -> Color:
+        """The side to move."""
+
+    @property
+    def ply(self) -> int:
+        """The number of the next move; a game begins at 1."""
+
+    @property
+    def key(self) -> int:
+        """A 64-bit hash of board, hands and side to move, the same in every run."""
+
+    def is_check(self) -> bool:
+        """Whether the side to move is in check."""
+
+    def is_mated(self) -> bool:
+        """Whether the side to move has no legal move and so has lost."""
+
+    def repetition(self) -> Repetition:
+        """
+        Whether the position has now occurred four times, and what that means for the side to move.
+        """
+
+    def occurrences(self) -> int:
+        """How often the position has occurred in this game, now included."""
+
+    def can_declare_win(self, rule: DeclarationRule) -> bool:
+        """Whether the side to move may declare a win (入玉宣言)."""
+
+    def piece_on(self, square: int) -> Piece | None:
+        """
+        The piece on a square (0 to 80), or None.
+
+        Raises:
+            ValueError: There is no such square.
+        """
+
+    def hand(self, color: Color) -> dict[PieceType, int]:
+        """
+        The pieces in a side's hand, from pawn to rook, and how many; those it lacks are left out.
+        """
+
+    def king_square(self, color: Color) -> int | None:
+        """Where a side's king stands, or None if the position has none."""
+
+START_SFEN: str = ...
+
+def square_from_usi(text: str) -> int:
+    """
+    The number of a square like 7g: (file - 1) * 9 + (rank - 1).
+
+    Raises:
+        InvalidMoveError: There is no such square.
+    """
+
+def square_name(square: int) -> str:
+    """
+    The name of a square, 0 to 80.
+
+    Raises:
+        ValueError: There is no such square.
+    """
+
+def encode_hcp(position: Position) -> bytes:
+    """
+    The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.
+
+    Raises:
+        InvalidPackedError: A king is missing.
+    """
+
+def position_from_hcp(hcp: bytes) -> Position:
+    """
+    The position that 32 bytes hold; its ply is 1.
+
+    Raises:
+        InvalidPackedError: They are no position.
+    """
+
+def encode_position(position: Position) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(628))], Annotated[NDArray[numpy.uint8], dict(shape=(8))]]:
+    """
+    dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].
+
+    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least significant
+    bit first, as the side to move sees the board.
+    """
+
+def policy_label(turn: Color, move: Move) -> int:
+    """
+    dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.
+
+    Raises:
+        InvalidMoveError: No piece moves so.
+    """
+
+def legal_labels(position: Position) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
+    """The labels of `position.legal_moves`, in their order: uint16 [count]."""
+
+def encode_game_hcps(start: Position, moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
+    """
+    The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].
+
+    Args:
+        start: Where the game begins; its past does not matter.
+        moves: uint16 [M], the moves as `Move.raw`. Each must be legal.
+
+    Raises:
+        IllegalMoveError: A move is not legal; the message names its index.
+        InvalidPackedError: The start has no hcp, because a king is missing.
+    """
+
+def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')]) -> None:
+    """
+    Write the bit-packed input planes of many positions.
+
+    Args:
+        hcps: uint8 [N, 32].
+        planes1: uint8 [N, 628], written.
+        planes2: uint8 [N, 8], written.
+
+    Raises:
+        InvalidPackedError: A record is no position; the message names its index.
+    """
+
+def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.
+
+    Args:
+        records: uint8 [N, 38].
+        planes1: uint8 [N, 628], written.
+        planes2: uint8 [N, 8], written.
+        labels: uint16 [N], written: the policy label of the best move.
+        results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
+        values: float32 [N], written: 1 / (1 + exp(-eval / 756.0864962951762)).
+
+    Raises:
+        InvalidPackedError: A record is no position, its best move cannot be one, or its result is none;
+            the message names the record's index.
+    """
+
+def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
+    """
+    Write bit-packed planes as zeros and ones.
+
+    Args:
+        planes1: uint8 [N, 628].
+        planes2: uint8 [N, 8].
+        features1: float32 [N, 62, 9, 9], written.
+        features2: float32 [N, 57, 9, 9], written.
+    """
+
+def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 2187), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')]) -> None:
+    """
+    Write the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].
+
+    Args:
+        policy: float32 [N, 2187].
+        labels: uint16 [N, 593].
+        counts: uint16 [N].
+        logits: float32 [N, 593], written up to counts[i] in each row.
+
+    Raises:
+        ValueError: A count is above 593 or a label above 2186; the message names the row.
+    """
