@@ -1,0 +1,81 @@
+"""Writing CSA records."""
+
+from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move
+from fukayomi.shogi.formats.csa import ENDINGS
+from fukayomi.shogi.formats.csa_board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+
+
+def write_csa(record: Record) -> str:
+    """A record as CSA 2.2 in floodgate's manner, with ratings, scores, times and summary."""
+    lines = ["V2.2"]
+    lines += [f"N+{record.black_name}"] if record.black_name else []
+    lines += [f"N-{record.white_name}"] if record.white_name else []
+    information = (
+        ("EVENT", record.event), ("SITE", record.site), ("START_TIME", record.start_time),
+        ("END_TIME", record.end_time), ("TIME_LIMIT", record.time_limit), ("OPENING", record.opening),
+    )  # fmt: skip
+    lines += [f"${key}:{value}" for key, value in information if value]
+    lines += [f"${key}:{value}" for key, value in record.headers.items() if key.isascii()]  # KIF's are Japanese
+    board = CsaBoard.from_sfen(record.initial_sfen)
+    sign = "+" if record.initial_sfen.split()[1] == "b" else "-"
+    lines += ["PI"] if record.initial_sfen == START_SFEN else board.lines()
+    lines.append(sign)
+    for color, rating in (("black", record.black_rating), ("white", record.white_rating)):
+        if rating is not None:
+            name = record.black_name if color == "black" else record.white_name
+            lines.append(f"'{color}_rate:{name}:{rating}")
+    lines += _comment_lines(record.comment)
+    for played in record.moves:
+        lines += _move_lines(played, board, sign)
+        sign = "-" if sign == "+" else "+"
+    lines += _end_lines(record, BLACK if sign == "+" else WHITE)
+    return "\n".join(lines) + "\n"
+
+
+def _comment_lines(comment: str) -> list[str]:
+    return [f"'* {line}" for line in comment.split("\n")] if comment else []
+
+
+def _move_lines(played: RecordedMove, board: CsaBoard, sign: str) -> list[str]:
+    text = _move_text(played.move, board, sign)
+    lines = [sign + text]
+    if played.time_ms is not None:
+        seconds, milliseconds = divmod(played.time_ms, 1000)
+        lines.append(f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}")
+    if played.score_cp is not None:
+        lines.append(f"'** {played.score_cp} {played.pv}".rstrip())
+    return lines + _comment_lines(played.comment)
+
+
+def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
+    """The move as CSA writes it, made on the board as well."""
+    usi = move.usi()
+    target = square_index(usi[2] + str("abcdefghi".index(usi[3]) + 1))
+    if usi[1] == "*":
+        origin_text = "00"
+        piece = next(name for name, letter in SFEN_LETTER.items() if letter == usi[0])
+    else:
+        origin_text = usi[0] + str("abcdefghi".index(usi[1]) + 1)
+        origin = square_index(origin_text)
+        piece = board.squares[origin][1:]
+        piece = PROMOTED[piece] if usi.endswith("+") else piece
+        board.squares[origin] = ""
+    board.squares[target] = sign + piece
+    return f"{origin_text}{target // 9 + 1}{target % 9 + 1}{piece}"
+
+
+def _end_lines(record: Record, turn: Color) -> list[str]:
+    lines = [record.illegal_move] if record.illegal_move else []
+    words = {ending: word for word, ending in reversed(ENDINGS.items())}
+    word = words.get(record.termination)
+    if record.termination is Termination.ILLEGAL_MOVE and not record.illegal_move and record.result == winner_is(turn):
+        word = f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side that is not to move
+    elif record.termination is Termination.PERPETUAL_CHECK:
+        word = "SENNICHITE"
+    lines += [f"%{word}"] if word else []
+    summary = record.summary
+    if record.termination is Termination.PERPETUAL_CHECK and not summary:
+        ends = ("win", "lose") if record.result is Result.BLACK_WIN else ("lose", "win")
+        summary = f"oute_sennichite:{record.black_name} {ends[0]}:{record.white_name} {ends[1]}"
+    return lines + ([f"'summary:{summary}"] if summary else [])

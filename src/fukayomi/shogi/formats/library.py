@@ -1,0 +1,250 @@
+"""KIF, KI2, JKF and USI lines through rsshogi, the one place that knows it; and writing KIF, KI2 and JKF.
+
+rsshogi reads these formats well. What it does not take, or takes for something else, is put right before and after:
+bookmarks (``&`` lines) of KIF and nulls of JKF are removed, scores in comments are read by us, a handicap that it does
+not know would silently become an even game and is an error here, and every move is played again by our own rules. Only
+the main line is kept of a tree.
+"""
+
+import json
+import re
+from typing import Any
+
+from rsshogi.record import MoveEntry, RecordMetadata, SpecialMoveEntry
+from rsshogi.record import Record as LibraryRecord
+
+from fukayomi.shogi import Position, ShogiError
+from fukayomi.shogi.formats.detect import Format
+from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.record import (
+    IllegalMoveInRecordError,
+    Record,
+    RecordedMove,
+    RecordError,
+    Result,
+    Termination,
+)
+
+_TERMINATIONS = {
+    "RESIGN": Termination.RESIGN,
+    "INTERRUPT": Termination.INTERRUPTED,
+    "REPETITION_DRAW": Termination.REPETITION,
+    "REPETITION_WIN": Termination.PERPETUAL_CHECK,
+    "REPETITION_LOSE": Termination.PERPETUAL_CHECK,
+    "IMPASSE": Termination.IMPASSE,
+    "DRAW": Termination.DRAW,
+    "MATE": Termination.MATE,
+    "NO_MATE": Termination.NO_MATE,
+    "TIMEOUT": Termination.TIME_UP,
+    "WIN_BY_ILLEGAL_MOVE": Termination.ILLEGAL_MOVE,
+    "LOSE_BY_ILLEGAL_MOVE": Termination.ILLEGAL_MOVE,
+    "WIN_BY_DECLARATION": Termination.DECLARATION,
+    "MAX_MOVES": Termination.MAX_PLIES,
+}
+_UNKNOWN_TO_LIBRARY = {
+    "引き分け": Termination.DRAW,
+    "引分": Termination.DRAW,
+    "待った": Termination.TAKEN_BACK,
+    "MATTA": Termination.TAKEN_BACK,
+    "エラー": Termination.ERROR,
+    "ERROR": Termination.ERROR,
+    "封じ手": Termination.OTHER,
+}
+_HANDICAPS = {
+    "平手", "香落ち", "右香落ち", "角落ち", "飛車落ち", "飛落ち", "飛香落ち", "二枚落ち", "三枚落ち", "四枚落ち",
+    "五枚落ち", "左五枚落ち", "六枚落ち", "八枚落ち", "十枚落ち",
+}  # fmt: skip
+
+
+def read_library_record(text: str, text_format: Format, name: str) -> Record:
+    """One record in a format that rsshogi reads.
+
+    Raises:
+        RecordError: It is damaged; IllegalMoveInRecordError if the rules forbid a move.
+    """
+    try:
+        found = _parse(text, text_format)
+    except ValueError as error:
+        kind = IllegalMoveInRecordError if "illegal move" in str(error) else RecordError
+        raise kind(name, _line_of(text, str(error)), str(error)) from error
+    record = Record(name=name, initial_sfen=found.init_position_sfen, comment=found.initial_comment or "")
+    _play_moves(record, found)
+    _copy_metadata(record, found.metadata)
+    _copy_end(record, found, text)
+    return record
+
+
+def _parse(text: str, text_format: Format) -> LibraryRecord:
+    if text_format is Format.JKF:
+        return LibraryRecord.from_jkf_str(json.dumps(_without_nulls(json.loads(text))))
+    if text_format is Format.USI:
+        return LibraryRecord.from_usi_position(text.strip(), allow_special_tokens=True)
+    _check_handicap(text)
+    if text_format is Format.KI2:
+        return LibraryRecord.from_ki2_str(text)
+    lines = [line for line in text.split("\n") if not line.startswith("&")]
+    # rsshogi takes this kind of score out of the comments, turns it to the mover's side and cuts it to 16 bits
+    lines = [line[1:] if line.startswith("**評価値") else line for line in lines]
+    return LibraryRecord.from_kif_str("\n".join(lines))
+
+
+def _without_nulls(value: Any) -> Any:  # any JSON
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _check_handicap(text: str) -> None:
+    """Only a board drawn in the record tells what an unknown handicap means."""
+    for line in text.split("\n"):
+        if line.startswith("手合割"):
+            handicap = line.replace(":", "：").partition("：")[2].strip()
+            if handicap and handicap not in _HANDICAPS and not any(row.startswith("|") for row in text.split("\n")):
+                raise ValueError(f"unknown handicap {handicap!r}, and no board is drawn")
+
+
+def _line_of(text: str, message: str) -> int | None:
+    """rsshogi quotes the line, but does not number it."""
+    quoted = message.rpartition(": ")[2].strip()
+    if not quoted:
+        return None
+    return next((number for number, line in enumerate(text.split("\n"), 1) if line.strip() == quoted), None)
+
+
+def _play_moves(record: Record, found: LibraryRecord) -> None:
+    try:
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)  # mate problems lack one
+    except ShogiError as error:
+        raise RecordError(record.name, None, f"the start is no possible position: {error}") from error
+    record.initial_sfen = position.sfen()  # in the usual order of the pieces in hand
+    for ply, entry in enumerate(found.moves, 1):
+        usi = entry.move.to_usi()
+        try:
+            move = position.push_usi(usi)
+        except ShogiError as error:
+            raise IllegalMoveInRecordError(record.name, None, f"ply {ply}: illegal move {usi!r} ({error})") from error
+        played = RecordedMove(move, time_ms=entry.time_ms, comment=entry.comment or "")
+        if played.comment:
+            read_remarks(played.comment, played)
+        record.moves.append(played)
+
+
+def _copy_metadata(record: Record, metadata: RecordMetadata) -> None:
+    record.black_name = metadata.black_player or ""
+    record.white_name = metadata.white_player or ""
+    record.event = metadata.event or ""
+    record.site = metadata.site or ""
+    record.start_time = metadata.start_date or ""
+    record.end_time = metadata.end_date or ""
+    record.time_limit = metadata.time_control.to_spec() if metadata.time_control else ""
+    record.headers = dict(metadata.attributes)
+    record.opening = record.headers.pop("戦型", "")
+
+
+def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
+    end = found.main_terminal
+    if end is None:
+        return
+    if end.unknown_name is not None:
+        if end.unknown_name not in _UNKNOWN_TO_LIBRARY:  # rsshogi ends a game where it cannot read a move
+            raise RecordError(
+                record.name,
+                _line_of(text, end.raw or ""),
+                f"neither a move nor an end: {(end.raw or end.unknown_name)!r}",
+            )
+        record.termination = _UNKNOWN_TO_LIBRARY[end.unknown_name]
+        record.result = Result.DRAW if record.termination is Termination.DRAW else Result.UNKNOWN
+        return
+    record.termination = _TERMINATIONS.get(end.kind, Termination.OTHER)
+    if found.result.is_black_win():
+        record.result = Result.BLACK_WIN
+    elif found.result.is_white_win():
+        record.result = Result.WHITE_WIN
+    elif found.result.is_draw():
+        record.result = Result.DRAW
+
+
+def write_kif(record: Record) -> str:
+    """A record as KIF, with scores in ShogiHome's manner.
+
+    Raises:
+        RecordError: KIF has no word for its end.
+    """
+    return _with_kanji_counts(_to_library(record).to_kif())
+
+
+def write_ki2(record: Record) -> str:
+    """A record as KI2; as write_kif, without times."""
+    return _with_kanji_counts(_to_library(record).to_ki2())
+
+
+def write_jkf(record: Record) -> str:
+    """A record as JKF (JSON); as write_kif."""
+    return _to_library(record).to_jkf()
+
+
+def _with_kanji_counts(text: str) -> str:
+    """rsshogi writes 歩12 for pawns in hand, and reads that as one pawn; GUIs write 歩十二."""
+    return re.sub(r"歩1([0-9])", lambda found: "歩十" + "〇一二三四五六七八九"[int(found[1])].replace("〇", ""), text)
+
+
+# Termination: rsshogi's word if Black won, if White won, if nobody did
+_ENDS = {
+    Termination.RESIGN: ("RESIGN", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
+    Termination.MATE: ("MATE", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
+    Termination.TIME_UP: ("TIMEOUT", "BLACK_WIN_BY_TIMEOUT", "WHITE_WIN_BY_TIMEOUT", "PAUSED"),
+    Termination.DECLARATION: ("WIN_BY_DECLARATION", "BLACK_WIN_BY_DECLARATION", "WHITE_WIN_BY_DECLARATION", "PAUSED"),
+    Termination.ILLEGAL_MOVE: (
+        "LOSE_BY_ILLEGAL_MOVE", "BLACK_WIN_BY_ILLEGAL_MOVE", "WHITE_WIN_BY_ILLEGAL_MOVE", "PAUSED"
+    ),
+    Termination.REPETITION: ("REPETITION_DRAW", "", "", "DRAW_BY_REPETITION"),
+    Termination.IMPASSE: ("IMPASSE", "", "", "DRAW_BY_IMPASSE"),
+    Termination.MAX_PLIES: ("MAX_MOVES", "", "", "DRAW_BY_MAX_PLIES"),
+    Termination.DRAW: ("DRAW", "", "", "DRAW_BY_ADJUDICATION"),
+    Termination.NO_MATE: ("NO_MATE", "", "", "PAUSED"),
+}  # fmt: skip
+
+
+def _to_library(record: Record) -> LibraryRecord:
+    entries = [
+        MoveEntry(played.move.usi(), time_ms=played.time_ms, comment=_comment_with_score(played) or None)
+        for played in record.moves
+    ]
+    metadata = RecordMetadata(
+        event=record.event or None,
+        site=record.site or None,
+        black_player=record.black_name or None,
+        white_player=record.white_name or None,
+        start_date=record.start_time or None,
+        end_date=record.end_time or None,
+    )
+    try:
+        end = _to_library_end(record)
+        return LibraryRecord.from_main_line(record.initial_sfen, entries, end, metadata, record.comment or None)
+    except ValueError as error:
+        raise RecordError(record.name, None, f"cannot be written in this format: {error}") from error
+
+
+def _comment_with_score(played: RecordedMove) -> str:
+    """The comment, with the score as ShogiHome writes it, unless it is in there already."""
+    said = RecordedMove(played.move)
+    read_remarks(played.comment, said)
+    notes = [played.comment] if played.comment else []
+    if said.score_cp != played.score_cp:
+        notes.append(f"*評価値={played.score_cp}")
+    if played.pv and said.pv != played.pv:
+        notes.append(f"*読み筋={played.pv}")
+    return "\n".join(notes)
+
+
+def _to_library_end(record: Record) -> SpecialMoveEntry | None:
+    if record.termination is Termination.NONE:
+        return None
+    kind, black_win, white_win, nobody = _ENDS.get(record.termination, ("INTERRUPT", "", "", "PAUSED"))
+    outcome = {Result.BLACK_WIN: black_win, Result.WHITE_WIN: white_win}.get(record.result, "") or nobody
+    if kind == "LOSE_BY_ILLEGAL_MOVE":
+        black_starts = record.initial_sfen.split()[1] == "b"
+        black_to_move = black_starts == (len(record) % 2 == 0)
+        if (record.result is Result.BLACK_WIN) == black_to_move:
+            kind = "WIN_BY_ILLEGAL_MOVE"
+    return SpecialMoveEntry(kind, outcome)
