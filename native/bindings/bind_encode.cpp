@@ -1,5 +1,5 @@
-// Codec and encoding: hcp, hcpe, input planes, policy labels. Batched functions work on arrays that the caller owns, check
-// their shapes, and release the GIL.
+// Codec and encoding: hcp, hcpe, input planes, policy labels. Batched functions work on arrays that the caller owns,
+// check their shapes, and release the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -43,7 +43,8 @@ std::size_t common_rows(const First& first, const Others&... others) {
 
 // A new array that owns a copy of the values.
 template <class T, class Shape>
-nb::ndarray<T, nb::numpy, Shape> new_array(const T* values, std::size_t count, std::initializer_list<std::size_t> shape) {
+nb::ndarray<T, nb::numpy, Shape> new_array(const T* values, std::size_t count,
+                                           std::initializer_list<std::size_t> shape) {
     auto copy = std::make_unique<T[]>(count);
     if (count > 0) std::memcpy(copy.get(), values, count * sizeof(T));
     nb::capsule owner(copy.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
@@ -113,12 +114,13 @@ void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Pac
                   const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values) {
     const std::size_t n = common_rows(records, planes1, planes2, labels, results, values);
     const nb::gil_scoped_release release;
-    decode_hcpe_batch(n, records.data(), {planes1.data(), planes2.data(), labels.data(), results.data(), values.data()});
+    const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
+    decode_hcpe_batch(n, records.data(), out);
 }
 
 void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
-                   const Rows<const std::uint8_t, PACKED2_BYTES>& planes2, const Rows<float, FEATURES1, 9, 9>& features1,
-                   const Rows<float, FEATURES2, 9, 9>& features2) {
+                   const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
+                   const Rows<float, FEATURES1, 9, 9>& features1, const Rows<float, FEATURES2, 9, 9>& features2) {
     const std::size_t n = common_rows(planes1, planes2, features1, features2);
     const nb::gil_scoped_release release;
     unpack_batch(n, planes1.data(), planes2.data(), features1.data(), features2.data());
@@ -143,8 +145,8 @@ void bind_single(nb::module_& m) {
           "The position that 32 bytes hold; its ply is 1.\n\nRaises:\n    InvalidPackedError: They are no position.");
     m.def("encode_position", &planes_of, "position"_a,
           "dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].\n\n"
-          "The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least significant\n"
-          "bit first, as the side to move sees the board.");
+          "The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least\n"
+          "significant bit first, as the side to move sees the board.");
     m.def("policy_label", &label_of, "turn"_a, "move"_a,
           "dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
           "Raises:\n    InvalidMoveError: No piece moves so.");
@@ -161,21 +163,25 @@ void bind_single(nb::module_& m) {
 void bind_batched(nb::module_& m) {
     m.def("decode_hcp", &decode_hcps, "hcps"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "Write the bit-packed input planes of many positions.\n\n"
-          "Args:\n    hcps: uint8 [N, 32].\n    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
+          "Args:\n    hcps: uint8 [N, 32].\n"
+          "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
     m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),
           "Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.\n\n"
-          "Args:\n    records: uint8 [N, 38].\n    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
+          "Args:\n    records: uint8 [N, 38].\n"
+          "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
           "    labels: uint16 [N], written: the policy label of the best move.\n"
           "    results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.\n"
           "    values: float32 [N], written: 1 / (1 + exp(-eval / 756.0864962951762)).\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position, its best move cannot be one, or its result is none;\n"
-          "        the message names the record's index.");
+          "Raises:\n    InvalidPackedError: A record is no position, its best move cannot be one, or its result is\n"
+          "        none; the message names the record's index.");
     m.def("unpack_planes", &unpack_planes, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "features1"_a.noconvert(),
           "features2"_a.noconvert(),
           "Write bit-packed planes as zeros and ones.\n\n"
-          "Args:\n    planes1: uint8 [N, 628].\n    planes2: uint8 [N, 8].\n    features1: float32 [N, 62, 9, 9], written.\n"
+          "Args:\n"
+          "    planes1: uint8 [N, 628].\n    planes2: uint8 [N, 8].\n"
+          "    features1: float32 [N, 62, 9, 9], written.\n"
           "    features2: float32 [N, 57, 9, 9], written.");
     m.def("gather_logits", &gather_logits, "policy"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(),
           "logits"_a.noconvert(),

@@ -1,7 +1,7 @@
-// The code, least significant bit first: the side to move (1 bit), the squares of Black's and White's king (7 bits each),
-// the other 79 squares in order, Black's hand, White's hand, and the pieces that are set aside in handicap games
-// (cshogi's addition). A piece in hand takes one bit less than on the board, where its square costs the bit of an
-// emptied one; so every complete set of pieces takes exactly 256 bits.
+// The code, least significant bit first: the side to move (1 bit), the squares of Black's and White's king (7 bits
+// each), the other 79 squares in order, Black's hand, White's hand, and the pieces that are set aside in handicap games
+// (cshogi's addition). A piece in a hand takes one bit less than on the board, which pays for the square it left empty;
+// so every complete set of pieces takes exactly 256 bits.
 #include "codec/hcp.hpp"
 
 #include <bit>
@@ -37,7 +37,8 @@ constexpr Code board_code(Color c, PieceType t) {
 constexpr Code hand_code(int owner, std::size_t i) {
     constexpr std::array<Code, HAND_TYPES> base = {
         {{0b000, 3}, {0b00001, 5}, {0b00011, 5}, {0b00101, 5}, {0b00111, 5}, {0b0011111, 7}, {0b0111111, 7}}};
-    constexpr std::array<std::uint8_t, HAND_TYPES> box = {0b010, 0b01001, 0b01011, 0b01101, 0b11101, 0b0001111, 0b0101111};
+    constexpr std::array<std::uint8_t, HAND_TYPES> box = {0b010,   0b01001,   0b01011,  0b01101,
+                                                          0b11101, 0b0001111, 0b0101111};
     if (owner == BOX) return {box[i], base[i].bits};
     return {static_cast<std::uint8_t>(base[i].value | (owner << (base[i].bits - 1))), base[i].bits};
 }
@@ -86,7 +87,7 @@ constexpr auto BOARD_STEPS = [] {
 
 struct HandStep {
     std::uint8_t bits;  // 0: no such code
-    std::uint8_t place; // owner * 7 + place in HAND_ORDER: the order in which they must come
+    std::uint8_t place;  // owner * 7 + place in HAND_ORDER: the order in which they must come
 };
 
 constexpr auto HAND_STEPS = [] {
@@ -95,8 +96,9 @@ constexpr auto HAND_STEPS = [] {
         for (int owner = BLACK; owner <= BOX; ++owner) {
             for (std::size_t i = 0; i < HAND_TYPES; ++i) {
                 const Code code = hand_code(owner, i);
-                if ((peeked & ((1U << code.bits) - 1)) == code.value)
-                    steps[peeked] = {code.bits, static_cast<std::uint8_t>(static_cast<std::size_t>(owner) * HAND_TYPES + i)};
+                if ((peeked & ((1U << code.bits) - 1)) != code.value) continue;
+                const std::size_t place = static_cast<std::size_t>(owner) * HAND_TYPES + i;
+                steps[peeked] = {code.bits, static_cast<std::uint8_t>(place)};
             }
         }
     }
@@ -113,16 +115,26 @@ constexpr auto HAND_STEPS = [] {
     throw ParseError(ParseError::Kind::PACKED, "hcp " + hex + ": " + why);
 }
 
+// A square as Black sees it, and as White does.
+constexpr auto ONE_SQUARE = [] {
+    std::array<std::array<Bitboard, SQUARES>, 2> sets{};
+    for (Square s = 0; s < SQUARES; ++s) {
+        sets[BLACK][static_cast<std::size_t>(s)] = Bitboard::of(s);
+        sets[WHITE][static_cast<std::size_t>(s)] = Bitboard::of(rotate(s));
+    }
+    return sets;
+}();
+
 class Reader {
 public:
-    Reader(HcpView bytes, bool from_mover) : bytes_(bytes) {
+    // The sets must be empty.
+    Reader(HcpView bytes, bool from_mover, PieceSets& sets) : bytes_(bytes), sets_(sets) {
         std::memcpy(buffer_.data(), bytes.data(), HCP_BYTES);
         read_header(from_mover);
         read_board();
         read_hands();
         if ((counts_ & COUNTED) != FULL_COUNT) reject(bytes_, "not the 40 pieces of a shogi set");
     }
-    const PieceSets& sets() const { return sets_; }
 
 private:
     // At least 57 bits from the cursor on, with zeros after the end.
@@ -135,8 +147,10 @@ private:
     void read_header(bool from_mover) {
         const std::uint64_t header = peek();
         sets_.turn = static_cast<Color>(header & 1);
-        rotated_ = from_mover && sets_.turn == WHITE;
-        swap_ = rotated_ ? 16U : 0U;
+        if (from_mover) {
+            swap_ = static_cast<unsigned>(sets_.turn) << 4;
+            seen_ = ONE_SQUARE[sets_.turn].data();
+        }
         const auto black = static_cast<Square>((header >> 1) & 127);
         const auto white = static_cast<Square>((header >> 8) & 127);
         if (black >= SQUARES || white >= SQUARES) reject(bytes_, "a king is not on the board");
@@ -149,8 +163,7 @@ private:
     }
 
     void place(unsigned piece, Square s) {
-        const Square seen = rotated_ ? rotate(s) : s;
-        words_[piece ^ swap_][seen >= 63] |= 1ULL << (seen >= 63 ? seen - 63 : seen);
+        sets_.pieces[piece ^ swap_] |= seen_[static_cast<std::size_t>(s)];
     }
 
     // The square of the i-th place that is not a king's.
@@ -178,7 +191,6 @@ private:
                 cursor_ += step.bits;
             }
         }
-        for (std::size_t i = 0; i < words_.size(); ++i) sets_.pieces[i] = Bitboard(words_[i][0], words_[i][1]);
         sets_.pieces[NO_PIECE] = sets_.pieces[16] = Bitboard();
     }
 
@@ -200,14 +212,13 @@ private:
 
     HcpView bytes_;
     std::array<std::uint8_t, HCP_BYTES + 8> buffer_{};
-    std::array<std::array<std::uint64_t, 2>, 32> words_{};
-    PieceSets sets_;
+    PieceSets& sets_;
+    const Bitboard* seen_ = ONE_SQUARE[BLACK].data();  // by square, as whoever reads the sets sees it
     std::uint64_t counts_ = 0;
     int cursor_ = 0;
     Square low_king_ = 0;
     Square high_king_ = 0;
     unsigned swap_ = 0;
-    bool rotated_ = false;
 };
 
 class Writer {
@@ -286,7 +297,11 @@ Hcp encode_hcp(const Position& pos) {
     return writer.bytes();
 }
 
-PieceSets read_hcp(HcpView bytes, bool from_mover) { return Reader(bytes, from_mover).sets(); }
+PieceSets read_hcp(HcpView bytes, bool from_mover) {
+    PieceSets sets;
+    Reader(bytes, from_mover, sets);
+    return sets;
+}
 
 Position decode_hcp(HcpView bytes) {
     const PieceSets sets = read_hcp(bytes, false);

@@ -24,8 +24,8 @@ struct PieceSets {
 // Throws ParseError(PACKED) for a position that has no hcp: a king is missing, or there are too many pieces.
 Hcp encode_hcp(const Position& pos);
 
-// Throws ParseError(PACKED). The decoded position has ply 1. What it accepts is what encode_hcp writes: the two kings and
-// the 38 other pieces, on the board, in a hand or set aside (a handicap), each in its place.
+// Throws ParseError(PACKED). The decoded position has ply 1. It accepts exactly what encode_hcp writes: the two kings
+// and the 38 other pieces, on the board, in a hand or set aside (a handicap), in their order.
 Position decode_hcp(HcpView bytes);
 
 // The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. With from_mover the

@@ -9,11 +9,12 @@
 #include "encode/labels.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
+#include "shogi/usi_move.hpp"
 
 namespace fukayomi {
 namespace {
 
-// dlshogi's constant: it writes and reads evaluations as 1 / (1 + exp(-eval / 756.0864962951762)), 0.0013226 a centipawn.
+// dlshogi's constant (0.0013226 a centipawn): 1 / (1 + exp(-eval / 756.0864962951762)) is the chance of winning.
 constexpr double EVAL_SCALE = 756.0864962951762;
 
 constexpr std::size_t EVAL_OFFSET = 32;
@@ -64,12 +65,13 @@ Move seen_by(Color turn, Move m) {
 std::uint16_t label_of(const PieceSets& sets, Move m) {
     if (!has_policy_label(sets.turn, m)) reject("the best move " + std::to_string(m.raw()) + " is no move");
     const Move seen = seen_by(sets.turn, m);
-    if (!is_plausible(sets, seen)) reject("the best move " + std::to_string(m.raw()) + " is not possible in its position");
+    if (!is_plausible(sets, seen)) reject("the best move " + usi(m) + " is not possible in its position");
     return policy_label(BLACK, seen);
 }
 
 float result_for(Color turn, unsigned result) {
-    if (result > WHITE_WINS) reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
+    if (result > WHITE_WINS)
+        reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
     if (result == DRAW) return 0.5F;
     return (result == BLACK_WINS) == (turn == BLACK) ? 1.0F : 0.0F;
 }
@@ -107,7 +109,8 @@ void gather_batch(std::size_t n, const float* policy, const std::uint16_t* label
     for (std::size_t i = 0; i < n; ++i) {
         const float* row = policy + i * POLICY_LABELS;
         if (counts[i] > MAX_MOVES)
-            throw std::out_of_range("row " + std::to_string(i) + ": the count " + std::to_string(counts[i]) + " is above 593");
+            throw std::out_of_range("row " + std::to_string(i) + ": the count " + std::to_string(counts[i]) +
+                                    " is above 593");
         for (std::size_t j = 0; j < counts[i]; ++j) {
             const std::uint16_t label = labels[i * MAX_MOVES + j];
             if (label >= POLICY_LABELS)

@@ -47,7 +47,8 @@ bool has_policy_label(Color turn, Move m) {
 
 std::uint16_t policy_label(Color turn, Move m) {
     const Square to = turn == BLACK ? m.to() : rotate(m.to());
-    const int plane = m.is_drop() ? DROPS + m.dropped() - PAWN : direction_of(turn, m) + (m.is_promotion() ? PROMOTIONS : 0);
+    const int plane =
+        m.is_drop() ? DROPS + m.dropped() - PAWN : direction_of(turn, m) + (m.is_promotion() ? PROMOTIONS : 0);
     return static_cast<std::uint16_t>(plane * SQUARES + to);
 }
 

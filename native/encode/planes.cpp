@@ -1,5 +1,5 @@
-// No loop over squares and hardly one over pieces: all pieces of a kind step at once, as a set that is shifted, and only
-// the sliders are looked at one by one.
+// No loop over squares and hardly one over pieces: all pieces of a kind step at once, as a set that is shifted, and
+// only the sliders are looked at one by one.
 #include "encode/planes.hpp"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are copied to the planes as bytes");
 
-constexpr std::size_t PLANES_PER_COLOR = 31;
-constexpr std::size_t ATTACKS = 14;       // the first attack plane
-constexpr std::size_t ATTACK_COUNTS = 28;  // the first of the planes "attacked at least once, twice, thrice"
+constexpr std::size_t PIECE_PLANES = PIECE_TYPES - 1;       // of a colour
+constexpr std::size_t ATTACK_PLANES = PIECE_PLANES + 3;      // by type, then attacked at least once, twice, thrice
+constexpr std::size_t ATTACKED = PIECE_PLANES;               // at least once, among the attack planes
+constexpr std::size_t PLANES_PER_COLOR = PIECE_PLANES + ATTACK_PLANES;
 constexpr int CHECK_PLANE = 56;
-constexpr std::size_t PACKED1_WORDS = (PACKED1_BYTES + 7) / 8;
 
-using ColorPlanes = std::array<Bitboard, PLANES_PER_COLOR>;
+using AttackPlanes = std::array<Bitboard, ATTACK_PLANES>;
 
 // Every square of the set steps one square; those at the edge fall off.
 constexpr Bitboard up(Bitboard b) {
@@ -92,11 +92,11 @@ void count_steps(const PieceSets& sets, Tally& tally) {
 }
 
 template <Color C>
-void fill(const PieceSets& sets, Bitboard occupied, ColorPlanes& planes) {
-    for (std::size_t t = PAWN; t < PIECE_TYPES; ++t) planes[t - 1] = sets.of(C, static_cast<PieceType>(t));
+AttackPlanes attack_planes(const PieceSets& sets, Bitboard occupied) {
+    AttackPlanes planes;
     Tally tally;
     count_steps<C>(sets, tally);
-    const auto attack_plane = [&](PieceType t) -> Bitboard& { return planes[ATTACKS + t - 1]; };
+    const auto attack_plane = [&](PieceType t) -> Bitboard& { return planes[t - PAWN]; };
     attack_plane(PAWN) = forward<C>(sets.of(C, PAWN));
     attack_plane(SILVER) = silver_steps<C>(sets.of(C, SILVER));
     attack_plane(KING) = orthogonal_steps(sets.of(C, KING)) | diagonal_steps(sets.of(C, KING));
@@ -123,21 +123,22 @@ void fill(const PieceSets& sets, Bitboard occupied, ColorPlanes& planes) {
     slide(HORSE, orthogonal_steps(sets.of(C, HORSE)), bishop);
     slide(DRAGON, diagonal_steps(sets.of(C, DRAGON)), rook);
 
-    planes[ATTACK_COUNTS] = tally.once;
-    planes[ATTACK_COUNTS + 1] = tally.twice;
-    planes[ATTACK_COUNTS + 2] = tally.thrice;
+    planes[ATTACKED] = tally.once;
+    planes[ATTACKED + 1] = tally.twice;
+    planes[ATTACKED + 2] = tally.thrice;
+    return planes;
 }
 
 // Writes values at bit offsets that are known when it is compiled; a word is stored once, when it is complete.
 class BitStream {
 public:
-    explicit BitStream(std::uint64_t* words) : words_(words) {}
+    explicit BitStream(std::uint8_t* bytes) : bytes_(bytes) {}
     template <std::size_t OFFSET, std::size_t WIDTH>
     void put(std::uint64_t value) {
         constexpr std::size_t shift = OFFSET % 64;
         pending_ |= value << shift;
         if constexpr (shift + WIDTH >= 64) {
-            words_[OFFSET / 64] = pending_;
+            std::memcpy(bytes_ + OFFSET / 64 * 8, &pending_, 8);
             if constexpr (shift + WIDTH > 64)
                 pending_ = value >> (64 - shift);
             else
@@ -145,28 +146,30 @@ public:
         }
     }
     template <std::size_t OFFSET>
+    void put(Bitboard b) {
+        put<OFFSET, 63>(b.low());
+        put<OFFSET + 63, 18>(b.high());
+    }
+    // Stores what is left of the first OFFSET bits.
+    template <std::size_t OFFSET>
     void finish() {
-        words_[OFFSET / 64] = pending_;
+        std::memcpy(bytes_ + OFFSET / 64 * 8, &pending_, (OFFSET % 64 + 7) / 8);
     }
 
 private:
-    std::uint64_t* words_;
+    std::uint8_t* bytes_;
     std::uint64_t pending_ = 0;
 };
 
-void pack(const ColorPlanes& own, const ColorPlanes& opponents, Packed1 out) {
-    std::array<std::uint64_t, PACKED1_WORDS> words;
-    BitStream stream(words.data());
+template <Color C>
+void pack(const PieceSets& sets, const AttackPlanes& attacks, BitStream& stream) {
+    constexpr std::size_t first = C * PLANES_PER_COLOR;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto put = [&]<std::size_t PLANE>(const Bitboard& b) {
-            stream.put<PLANE * SQUARES, 63>(b.low());
-            stream.put<PLANE * SQUARES + 63, 18>(b.high());
-        };
-        (put.template operator()<I>(own[I]), ...);
-        (put.template operator()<PLANES_PER_COLOR + I>(opponents[I]), ...);
-    }(std::make_index_sequence<PLANES_PER_COLOR>());
-    stream.finish<FEATURES1 * SQUARES>();
-    std::memcpy(out.data(), words.data(), PACKED1_BYTES);
+        (stream.put<(first + I) * SQUARES>(sets.of(C, static_cast<PieceType>(PAWN + I))), ...);
+    }(std::make_index_sequence<PIECE_PLANES>());
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (stream.put<(first + PIECE_PLANES + I) * SQUARES>(attacks[I]), ...);
+    }(std::make_index_sequence<ATTACK_PLANES>());
 }
 
 std::uint64_t hand_bits(Hand hand) {
@@ -186,16 +189,17 @@ std::uint64_t hand_bits(Hand hand) {
 bool encode_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2) {
     Bitboard occupied;
     for (const Bitboard& b : sets.pieces) occupied |= b;
-    ColorPlanes own;
-    ColorPlanes opponents;
-    fill<BLACK>(sets, occupied, own);
-    fill<WHITE>(sets, occupied, opponents);
-    pack(own, opponents, planes1);
-    const bool check = (opponents[ATTACK_COUNTS] & sets.of(BLACK, KING)).any();
+    const AttackPlanes own = attack_planes<BLACK>(sets, occupied);
+    const AttackPlanes opponents = attack_planes<WHITE>(sets, occupied);
+    BitStream stream(planes1.data());
+    pack<BLACK>(sets, own, stream);
+    pack<WHITE>(sets, opponents, stream);
+    stream.finish<FEATURES1 * SQUARES>();
+    const bool check = (opponents[ATTACKED] & sets.of(BLACK, KING)).any();
     const std::uint64_t bits = hand_bits(sets.hands[BLACK]) | hand_bits(sets.hands[WHITE]) << 28 |
                                static_cast<std::uint64_t>(check) << CHECK_PLANE;
     std::memcpy(planes2.data(), &bits, PACKED2_BYTES);
-    return (own[ATTACK_COUNTS] & sets.of(WHITE, KING)).none();
+    return (own[ATTACKED] & sets.of(WHITE, KING)).none();
 }
 
 constexpr std::uint64_t reversed(std::uint64_t x) {  // the lowest bit becomes the highest
@@ -213,11 +217,10 @@ constexpr Bitboard rotated(Bitboard b) {
     return Bitboard((low << 18) | high, low >> 45) & Bitboard::all();
 }
 
-// For each place where something is wrong with the pieces' squares, whatever the side to move.
+// Whether no file has two pawns and every piece can move one day: what the rules ask of one side's squares.
 template <Color C>
 bool squares_allowed(const PieceSets& sets) {
     const Bitboard pawns = sets.of(C, PAWN);
-    // Only 18 of the 81 squares need to be looked at: a file has two pawns if one of them is behind another.
     Bitboard behind = down(pawns);
     behind |= down(behind);
     behind |= down(down(behind));
@@ -245,7 +248,8 @@ void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2) {
 
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2) {
     const PieceSets sets = read_hcp(hcp, true);
-    const bool allowed = encode_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
+    const bool allowed =
+        encode_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
     if (!allowed) decode_hcp(hcp);  // finds the words for what is wrong, and throws
     return sets;
 }
@@ -259,7 +263,8 @@ void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
         return table;
     }();
     constexpr std::size_t total = static_cast<std::size_t>(FEATURES1) * SQUARES;
-    for (std::size_t i = 0; i < total / 8; ++i) std::memcpy(features1 + i * 8, EIGHT[planes1[i]].data(), sizeof EIGHT[0]);
+    for (std::size_t i = 0; i < total / 8; ++i)
+        std::memcpy(features1 + i * 8, EIGHT[planes1[i]].data(), sizeof EIGHT[0]);
     std::copy_n(EIGHT[planes1[total / 8]].data(), total % 8, features1 + total / 8 * 8);
     for (std::size_t plane = 0; plane < FEATURES2; ++plane)
         std::fill_n(features2 + plane * SQUARES, SQUARES, EIGHT[planes2[plane / 8]][plane % 8]);

@@ -1,7 +1,7 @@
 // dlshogi's input planes, from the side to move's point of view (White's board is rotated, colours swapped).
 //
-// features1: 62 planes of 81 squares; plane = colour * 31 + k (colour 0 = side to move), k 0-13 pieces, 14-27 attacks by
-// piece type, 28-30 attacked at least once, twice, thrice. features2: 57 constant planes; 28 of own hand, 28 of the
+// features1: 62 planes of 81 squares; plane = colour * 31 + k (colour 0 = side to move), k 0-13 pieces, 14-27 attacks
+// by piece type, 28-30 attacked at least once, twice, thrice. features2: 57 constant planes; 28 of own hand, 28 of the
 // opponent's (thermometer), the last one says check.
 #pragma once
 
