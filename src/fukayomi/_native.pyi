@@ -406,8 +406,8 @@ def encode_position(position: Position) -> tuple[Annotated[NDArray[numpy.uint8],
     """
     dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].
 
-    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least significant
-    bit first, as the side to move sees the board.
+    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least
+    significant bit first, as the side to move sees the board.
     """
 
 def policy_label(turn: Color, move: Move) -> int:
@@ -460,8 +460,8 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
         values: float32 [N], written: 1 / (1 + exp(-eval / 756.0864962951762)).
 
     Raises:
-        InvalidPackedError: A record is no position, its best move cannot be one, or its result is none;
-            the message names the record's index.
+        InvalidPackedError: A record is no position, its best move cannot be one, or its result is
+            none; the message names the record's index.
     """
 
 def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
