@@ -3,5 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
+void bind_search(nanobind::module_& m);
 void bind_shogi(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);

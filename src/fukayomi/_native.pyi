@@ -488,3 +488,298 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
     Raises:
         ValueError: A count is above 593 or a label above 2186; the message names the row.
     """
+
+class SearchParams:
+    """
+    What may be tuned in the search; the defaults are dlshogi's. A bad value raises ValueError when it is set.
+
+    A move's score is Q + c * P * sqrt(N) / (1 + n), c = ln((N + c_base + 1) / c_base) + c_init; Q of an untried move
+    is max(0, Q of the node - fpu_reduction * sqrt(sum of the tried moves' P)).
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def c_init(self) -> float:
+        """Exploration below the root."""
+
+    @c_init.setter
+    def c_init(self, value: float) -> None: ...
+
+    @property
+    def c_base(self) -> float:
+        """How slowly exploration grows with the visits."""
+
+    @c_base.setter
+    def c_base(self, value: float) -> None: ...
+
+    @property
+    def fpu_reduction(self) -> float:
+        """First-play urgency: what untried moves lose."""
+
+    @fpu_reduction.setter
+    def fpu_reduction(self, value: float) -> None: ...
+
+    @property
+    def c_init_root(self) -> float:
+        """Exploration at the root."""
+
+    @c_init_root.setter
+    def c_init_root(self, value: float) -> None: ...
+
+    @property
+    def c_base_root(self) -> float:
+        """c_base at the root."""
+
+    @c_base_root.setter
+    def c_base_root(self, value: float) -> None: ...
+
+    @property
+    def fpu_reduction_root(self) -> float:
+        """fpu_reduction at the root."""
+
+    @fpu_reduction_root.setter
+    def fpu_reduction_root(self, value: float) -> None: ...
+
+    @property
+    def softmax_temperature(self) -> float:
+        """Logits are divided by it; above 1 the policy is flatter."""
+
+    @softmax_temperature.setter
+    def softmax_temperature(self, value: float) -> None: ...
+
+    @property
+    def draw_value_black(self) -> float:
+        """What a draw is worth to Black, 0 to 1."""
+
+    @draw_value_black.setter
+    def draw_value_black(self, value: float) -> None: ...
+
+    @property
+    def draw_value_white(self) -> float:
+        """What a draw is worth to White, 0 to 1."""
+
+    @draw_value_white.setter
+    def draw_value_white(self, value: float) -> None: ...
+
+    @property
+    def draw_ply(self) -> int:
+        """The game is drawn after so many moves; 0: never."""
+
+    @draw_ply.setter
+    def draw_ply(self, value: int) -> None: ...
+
+    @property
+    def declaration_rule(self) -> DeclarationRule:
+        """Who may declare a win (入玉宣言)."""
+
+    @declaration_rule.setter
+    def declaration_rule(self, value: DeclarationRule) -> None: ...
+
+    @property
+    def mate_in_one(self) -> bool:
+        """Look for a mate in one at every new leaf."""
+
+    @mate_in_one.setter
+    def mate_in_one(self, value: bool) -> None: ...
+
+class SearchLine:
+    """A move of the root, and what the search thinks of it."""
+
+    @property
+    def move(self) -> Move: ...
+
+    @property
+    def pv(self) -> list[Move]:
+        """The expected line, this move first."""
+
+    @property
+    def visits(self) -> int:
+        """How often the search went this way."""
+
+    @property
+    def prior(self) -> float:
+        """The network's probability of the move."""
+
+    @property
+    def winrate(self) -> float:
+        """Win probability of the side to move at the root, 0 to 1."""
+
+    @property
+    def mate(self) -> int | None:
+        """
+        Plies until mate if it is proven: positive if the side to move at the root wins, else negative.
+        """
+
+    @property
+    def depth(self) -> int:
+        """Length of pv."""
+
+    def __repr__(self) -> str: ...
+
+class Batch:
+    """
+    Leaves on their way to an evaluator and back; made by Search.new_batch. One thread at a time may use it.
+    """
+
+    @property
+    def capacity(self) -> int:
+        """The most leaves that it holds."""
+
+    def __len__(self) -> int:
+        """How many leaves wait to be applied or cancelled."""
+
+class Search:
+    """
+    A tree search that is fed by an evaluator, a batch at a time. Every method may be called from any thread.
+
+        search.set_position(position)
+        while n := search.gather(batch, planes1, planes2, labels, counts, limit):
+            evaluate(n)
+            search.apply(batch, logits, values)
+        best = search.lines(1)[0]
+    """
+
+    def __init__(self, params: SearchParams, memory_mb: int) -> None:
+        """
+        A search from the start position.
+
+        Args:
+            params: Copied; later changes have no effect.
+            memory_mb: The most memory that the tree may take, in MiB, 1 to 65536.
+
+        Raises:
+            ValueError: memory_mb is out of range.
+        """
+
+    def set_position(self, pos: Position, search_moves: Sequence[Move] = []) -> bool:
+        """
+        Make a position the root. Batches in flight come to nothing: applying them changes nothing.
+
+        Args:
+            pos: The position with its past.
+            search_moves: If not empty, only these are searched.
+
+        Returns:
+            Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.
+
+        Raises:
+            ValueError: A search move is not legal.
+        """
+
+    def new_batch(self, capacity: int) -> Batch:
+        """A batch for at most `capacity` leaves."""
+
+    def gather(self, batch: Batch, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int) -> int:
+        """
+        Fill rows of the arrays with new leaves.
+
+        Args:
+            batch: An empty batch.
+            planes1: uint8 [C, 628], bit-packed input planes.
+            planes2: uint8 [C, 8].
+            labels: uint16 [C, 593], policy labels of each leaf's moves.
+            counts: uint16 [C], how many.
+            limit: The most leaves wanted, at most C and the batch's capacity.
+
+        Returns:
+            How many rows were filled. 0 if other batches hold all that there is to evaluate now, or if the
+            search is stopped, full or decided.
+
+        Raises:
+            ValueError: An array has too few rows.
+            RuntimeError: The batch is in use.
+        """
+
+    def apply(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Give a gathered batch its evaluations; the batch is empty afterwards.
+
+        Args:
+            logits: float32 [C, 593], of the moves in the labels' order.
+            values: float32 [C], win probability of the side to move.
+
+        Raises:
+            ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.
+        """
+
+    def cancel(self, batch: Batch) -> None:
+        """Give a gathered batch up; its leaves can be gathered again."""
+
+    def stop(self) -> None:
+        """From now on gather returns 0; one under way gives up its leaves."""
+
+    def resume(self) -> None:
+        """Undo stop."""
+
+    @property
+    def nodes(self) -> int:
+        """Leaves evaluated since set_position."""
+
+    @property
+    def root_visits(self) -> int:
+        """Visits of the root, those of a kept tree included."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the memory's cap has stopped the search."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the root is proven won, lost or drawn."""
+
+    @property
+    def root_move_count(self) -> int:
+        """How many moves of the root are searched."""
+
+    @property
+    def bytes_used(self) -> int:
+        """Memory of the tree: every chunk of every arena, used or free."""
+
+    @property
+    def node_count(self) -> int:
+        """Nodes in memory, those of dropped subtrees not yet recycled included."""
+
+    @property
+    def seldepth(self) -> int:
+        """Plies to the deepest leaf since set_position."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether stop was called last."""
+
+    def lines(self, multipv: int = 1) -> list[SearchLine]:
+        """
+        The best moves as the engine would choose: proven wins first, shortest before longer, then by visits; proven
+        losses last. Moves never visited follow by prior. Empty only if there is no legal move.
+        """
+
+    def check_invariants(self) -> None:
+        """
+        Look at the whole tree, for tests. No batch may be in flight.
+
+        Raises:
+            RuntimeError: Something cannot be.
+        """
+
+class HashEvaluator:
+    """
+    Pretends to be a network: logits of about N(0, 1.5) and values around 0.5 from a hash of the planes.
+    """
+
+    def __init__(self, seed: int = 0) -> None: ...
+
+    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
+        """
+
+class UniformEvaluator:
+    """Every move alike, every position even."""
+
+    def __init__(self) -> None: ...
+
+    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
+        """

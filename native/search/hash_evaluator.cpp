@@ -1,0 +1,61 @@
+#include "search/hash_evaluator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace fukayomi {
+
+namespace {
+
+constexpr float LOGIT_SIGMA = 1.5F;
+constexpr float VALUE_SIGMA = 0.12F;
+
+// The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+constexpr std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+}
+
+// A number of about N(0, 1): four 16-bit uniforms, summed (variance 1/3), centred and scaled.
+float normal(std::uint64_t bits) {
+    const auto sum = static_cast<std::int32_t>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) + ((bits >> 32) & 0xFFFF) + (bits >> 48));
+    return static_cast<float>(sum - 2 * 0xFFFF) * (1.7320508F / 65536.0F);
+}
+
+std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count, std::uint64_t seed) {
+    // Four lanes, so that the multiplications overlap.
+    std::uint64_t lanes[4] = {seed, seed + 1, seed + 2, seed + 3};
+    std::size_t lane = 0;
+    for (std::size_t i = 0; i < count; i += 8, lane = (lane + 1) & 3) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes + i, std::min<std::size_t>(8, count - i));
+        lanes[lane] = (lanes[lane] ^ word) * 0x9E3779B97F4A7C15ULL;
+        lanes[lane] ^= lanes[lane] >> 29;
+    }
+    return mix(mix(mix(lanes[0]) + lanes[1]) + mix(lanes[2] + mix(lanes[3])));
+}
+
+}  // namespace
+
+void HashEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const {
+    for (std::size_t row = 0; row < n; ++row) {
+        std::uint64_t hash = hash_bytes(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES, seed_);
+        hash = hash_bytes(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES, hash);
+        const std::uint16_t* labels = slot.labels + row * MAX_MOVES;
+        float* logits = out.logits + row * MAX_MOVES;
+        for (std::size_t i = 0; i < slot.counts[row]; ++i)
+            logits[i] = LOGIT_SIGMA * normal(mix(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
+        out.values[row] = std::clamp(0.5F + VALUE_SIGMA * normal(mix(~hash)), 0.0F, 1.0F);
+    }
+}
+
+void UniformEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const {
+    for (std::size_t row = 0; row < n; ++row) {
+        std::fill_n(out.logits + row * MAX_MOVES, slot.counts[row], 0.0F);
+        out.values[row] = 0.5F;
+    }
+}
+
+}  // namespace fukayomi

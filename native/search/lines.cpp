@@ -1,0 +1,156 @@
+// What the search has to say: its figures, and the best lines.
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+#include "mate/mate_one.hpp"
+#include "search/search.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+// How good a tried move is as the choice of the side that moves: the greater the better. A win is better the shorter it
+// is, a loss the longer; whatever is open goes by visits, then by value.
+std::tuple<int, std::int64_t, double> rank_of_child(const Node& child) {
+    const double q = child.visits > 0 ? child.value_sum / child.visits : 0.0;
+    if (child.proof == Proof::LOSS) return {1, -std::int64_t{child.distance}, q};
+    if (child.proof == Proof::WIN) return {-1, child.distance, q};
+    return {0, child.visits, q};
+}
+
+std::optional<int> mate_plies(const Node& child) {
+    if (child.distance >= NO_MATE_DISTANCE) return std::nullopt;
+    if (child.proof == Proof::LOSS) return child.distance + 1;
+    if (child.proof == Proof::WIN) return -(child.distance + 1);
+    return std::nullopt;
+}
+
+float winrate_of(const Child& entry, const Node& child) {
+    if (child.proof == Proof::LOSS) return 1.0F;
+    if (child.proof == Proof::WIN) return 0.0F;
+    return entry.q;
+}
+
+}  // namespace
+
+std::uint64_t Search::nodes() const {
+    const std::lock_guard lock(mutex_);
+    return nodes_;
+}
+
+std::uint32_t Search::root_visits() const {
+    const std::lock_guard lock(mutex_);
+    return tree_[tree_.root()].visits;
+}
+
+bool Search::is_full() const {
+    const std::lock_guard lock(mutex_);
+    return is_full_;
+}
+
+bool Search::is_decided() const {
+    const std::lock_guard lock(mutex_);
+    return tree_[tree_.root()].proof != Proof::NONE;
+}
+
+std::size_t Search::root_move_count() const {
+    const std::lock_guard lock(mutex_);
+    return root_->moves.size();
+}
+
+std::size_t Search::bytes_used() const {
+    const std::lock_guard lock(mutex_);
+    return tree_.bytes();
+}
+
+std::size_t Search::node_count() const {
+    const std::lock_guard lock(mutex_);
+    return tree_.node_count();
+}
+
+int Search::seldepth() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(deepest_);
+}
+
+void Search::check_invariants() {
+    const std::lock_guard lock(mutex_);
+    tree_.check();
+}
+
+// The child that the side to move would choose, or child_count if none has a finished visit.
+std::size_t Search::best_slot(Index i) const {
+    const Node& node = tree_[i];
+    std::size_t best = node.child_count;
+    if (node.children == NOWHERE) return best;
+    const Child* entries = tree_.children(i).begin();
+    for (std::size_t slot = 0; slot < node.child_count; ++slot) {
+        const Node& child = tree_[entries[slot].node];
+        if (child.visits == 0) continue;
+        if (best == node.child_count || rank_of_child(child) > rank_of_child(tree_[entries[best].node])) best = slot;
+    }
+    return best;
+}
+
+SearchLine Search::tried_line(std::size_t slot) const {
+    const Child& entry = tree_.children(tree_.root()).begin()[slot];
+    const Node& child = tree_[entry.node];
+    SearchLine line;
+    line.move = Move(child.move);
+    line.visits = child.visits;
+    line.prior = entry.prior;
+    line.winrate = winrate_of(entry, child);
+    line.mate = mate_plies(child);
+    Index i = entry.node;
+    line.pv.push_back(line.move);
+    for (std::size_t next = best_slot(i); next < tree_[i].child_count; next = best_slot(i)) {
+        i = tree_.children(i).begin()[next].node;
+        line.pv.push_back(Move(tree_[i].move));
+    }
+    if (tree_[i].state == NodeState::TERMINAL && tree_[i].proof == Proof::WIN && tree_[i].distance == 1) complete_pv(line);
+    line.depth = static_cast<int>(line.pv.size());
+    return line;
+}
+
+// The tree ends where a mate in one was seen; the line shows it.
+void Search::complete_pv(SearchLine& line) const {
+    Position pos = root_->position;
+    for (const Move m : line.pv) pos.do_move(m);
+    if (pos.can_declare_win(params_.declaration_rule)) return;
+    if (const Move mate = find_mate_in_one(pos); mate) line.pv.push_back(mate);
+}
+
+std::vector<SearchLine> Search::lines(std::size_t multipv) const {
+    const std::lock_guard lock(mutex_);
+    const Node& root = tree_[tree_.root()];
+    std::vector<SearchLine> result;
+    if (root.state != NodeState::EXPANDED) {
+        for (const Move m : root_->moves)
+            if (result.size() < multipv) result.push_back({m, {m}, 0, 0.0F, 0.5F, std::nullopt, 1});
+        return result;
+    }
+    std::vector<std::size_t> tried;
+    std::vector<Edge> untried(tree_.edges(tree_.root()).begin() + root.child_count, tree_.edges(tree_.root()).end());
+    const Child* entries = root.children != NOWHERE ? tree_.children(tree_.root()).begin() : nullptr;
+    for (std::size_t slot = 0; slot < root.child_count; ++slot) {
+        if (entries[slot].visits > 0 && tree_[entries[slot].node].visits > 0)
+            tried.push_back(slot);
+        else
+            untried.push_back(tree_.edges(tree_.root())[slot]);
+    }
+    std::stable_sort(tried.begin(), tried.end(), [&](std::size_t a, std::size_t b) {
+        return rank_of_child(tree_[entries[a].node]) > rank_of_child(tree_[entries[b].node]);
+    });
+    for (const std::size_t slot : tried)
+        if (result.size() < multipv) result.push_back(tried_line(slot));
+    std::sort(untried.begin(), untried.end(), std::greater<>());
+    const float mean = 1.0F - tree_.root_entry().q;
+    for (const Edge e : untried) {
+        const Move m = edge_move(e);
+        if (result.size() < multipv) result.push_back({m, {m}, 0, edge_prior(e), mean, std::nullopt, 1});
+    }
+    return result;
+}
+
+}  // namespace fukayomi

@@ -1,0 +1,32 @@
+#include "search/params.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace fukayomi {
+
+namespace {
+
+// Written so that NaN fails.
+void require_between(const char* name, double value, double low, double high) {
+    if (value >= low && value <= high) return;
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) + "; it must be between " +
+                                std::to_string(low) + " and " + std::to_string(high));
+}
+
+}  // namespace
+
+void SearchParams::validate() const {
+    require_between("c_init", c_init, 0.0, 100.0);
+    require_between("c_init_root", c_init_root, 0.0, 100.0);
+    require_between("c_base", c_base, 1.0, 1e9);
+    require_between("c_base_root", c_base_root, 1.0, 1e9);
+    require_between("fpu_reduction", fpu_reduction, 0.0, 10.0);
+    require_between("fpu_reduction_root", fpu_reduction_root, 0.0, 10.0);
+    require_between("softmax_temperature", softmax_temperature, 0.01, 100.0);
+    require_between("draw_value_black", draw_value_black, 0.0, 1.0);
+    require_between("draw_value_white", draw_value_white, 0.0, 1.0);
+    require_between("draw_ply", draw_ply, 0, 100000);
+}
+
+}  // namespace fukayomi

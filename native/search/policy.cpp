@@ -1,0 +1,54 @@
+#include "search/policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "search/tree.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+// e^x for x <= 0, to seven digits of a prior's three and a half. Plain arithmetic, so that a loop over it becomes vector
+// instructions, and so that every machine gets the same tree: e^x = 2^n * e^r, n the nearest integer to x / ln 2.
+inline float exp_negative(float x) {
+    x = std::max(x, -80.0F);
+    const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
+    const float n = shifted - 12582912.0F;
+    const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts
+    float p = 1.0F / 720.0F;
+    p = p * r + 1.0F / 120.0F;
+    p = p * r + 1.0F / 24.0F;
+    p = p * r + 1.0F / 6.0F;
+    p = p * r + 0.5F;
+    p = p * r + 1.0F;
+    p = p * r + 1.0F;
+    const auto exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23;
+    return p * std::bit_cast<float>(exponent);
+}
+
+}  // namespace
+
+bool make_edges(const MoveList& moves, const float* logits, float temperature, std::span<Edge> edges) {
+    const std::size_t n = moves.size();
+    float highest = -INFINITY;
+    float anomaly = 0.0F;  // x * 0 is NaN for NaN and for the infinities
+    for (std::size_t i = 0; i < n; ++i) {
+        highest = std::max(highest, logits[i]);
+        anomaly += logits[i] * 0.0F;
+    }
+    if (!(anomaly == 0.0F)) return false;
+    std::array<float, MAX_MOVES> weights;
+    const float scale = 1.0F / temperature;
+    for (std::size_t i = 0; i < n; ++i) weights[i] = exp_negative((logits[i] - highest) * scale);
+    float sum = 0.0F;
+    for (std::size_t i = 0; i < n; ++i) sum += weights[i];
+    const float norm = 1.0F / sum;
+    for (std::size_t i = 0; i < n; ++i) edges[i] = make_edge(pack_prior(weights[i] * norm), moves[i]);
+    bring_best_forward(edges.first(n), 0);
+    return true;
+}
+
+}  // namespace fukayomi

@@ -1,0 +1,268 @@
+#include "search/tree.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace fukayomi {
+
+namespace {
+
+constexpr std::size_t FIRST_CHILDREN = 3;   // with its heads such a block fills a cache line; then 7, 15, 31, ...
+constexpr int SWEPT_PER_NODE = 2;           // dropped nodes taken apart for every new one
+constexpr int SWEPT_AT_THE_CAP = 1024;
+constexpr std::uint16_t LONGEST_DISTANCE = 60000;
+
+std::uint16_t one_more(std::uint16_t distance) {
+    return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance;
+}
+
+}  // namespace
+
+void bring_best_forward(std::span<Edge> edges, std::size_t from) {
+    if (from >= edges.size()) return;
+    // Two plain loops, which compilers turn into vector instructions, unlike one that remembers the place.
+    Edge best = 0;
+    for (std::size_t i = from; i < edges.size(); ++i) best = std::max(best, edges[i]);
+    std::size_t at = from;
+    while (edges[at] != best) ++at;
+    std::swap(edges[from], edges[at]);
+}
+
+Tree::Tree(std::size_t max_bytes)
+    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges),
+      child_blocks_(pool_, nodes_, &Node::children) {
+    clear();
+}
+
+void Tree::clear() {
+    edge_blocks_.clear();
+    child_blocks_.clear();
+    nodes_.clear();
+    dropped_ = NOWHERE;
+    root_ = {0.0F, 0, 1.0F, nodes_.allocate()};
+}
+
+Index Tree::allocate_node() {
+    for (int i = 0; i < SWEPT_PER_NODE && sweep(); ++i) {
+    }
+    Index node = nodes_.allocate();
+    while (node == NOWHERE && sweep()) node = nodes_.allocate();
+    return node;
+}
+
+Index Tree::allocate_block(BlockArena& arena, Index owner, std::size_t bytes) {
+    for (;;) {
+        const Index block = arena.allocate(owner, bytes);
+        if (block != NOWHERE || !sweep()) return block;
+        for (int i = 1; i < SWEPT_AT_THE_CAP && sweep(); ++i) {
+        }
+    }
+}
+
+void Tree::drop(Index node) {
+    nodes_[node].visits = dropped_;
+    dropped_ = node;
+}
+
+// Takes one dropped node apart: its children take its place in the list.
+bool Tree::sweep() {
+    if (dropped_ == NOWHERE) return false;
+    const Index i = dropped_;
+    const Node& node = nodes_[i];
+    dropped_ = node.visits;
+    if (node.children != NOWHERE) {
+        const Child* child = children(i).begin();
+        for (std::size_t slot = 0; slot < node.child_count; ++slot) drop(child[slot].node);
+        child_blocks_.release(node.children);
+    }
+    if (node.edges != NOWHERE) edge_blocks_.release(node.edges);
+    nodes_.release(i);
+    return true;
+}
+
+std::size_t Tree::child_capacity(Index parent) const {
+    if (nodes_[parent].children == NOWHERE) return 0;
+    return (child_blocks_.payload_bytes(nodes_[parent].children) - sizeof(Children)) / sizeof(Child);
+}
+
+bool Tree::grow_children(Index parent) {
+    const std::size_t capacity = child_capacity(parent);
+    if (nodes_[parent].child_count < capacity) return true;
+    const std::size_t wanted = capacity == 0 ? FIRST_CHILDREN : 2 * capacity + 1;
+    const std::size_t count = std::min<std::size_t>(wanted, nodes_[parent].edge_count);
+    const Index block = allocate_block(child_blocks_, parent, sizeof(Children) + count * sizeof(Child));
+    if (block == NOWHERE) return false;
+    Children& grown = *child_blocks_.payload<Children>(block);
+    Node& node = nodes_[parent];
+    if (node.children == NOWHERE) {
+        grown = {edges(parent)[0], 0.0F};
+    } else {
+        grown = children(parent);
+        std::copy_n(children(parent).begin(), node.child_count, grown.begin());
+        child_blocks_.release(node.children);
+    }
+    node.children = block;
+    return true;
+}
+
+bool Tree::add_child(Index parent, float q) {
+    const Index i = allocate_node();
+    if (i == NOWHERE) return false;
+    if (!grow_children(parent)) {
+        nodes_.release(i);
+        return false;
+    }
+    Node& node = nodes_[parent];
+    Children& block = children(parent);
+    const float prior = edge_prior(block.next);
+    nodes_[i].move = edge_move(block.next).raw();
+    block.begin()[node.child_count] = {q, 0, prior, i};
+    block.visited_mass += prior;
+    ++node.child_count;
+    const std::span<Edge> all = edges(parent);
+    bring_best_forward(all, node.child_count);
+    if (node.child_count < all.size()) block.next = all[node.child_count];
+    return true;
+}
+
+bool Tree::reserve_edges(Index i, std::size_t count) {
+    const Index block = allocate_block(edge_blocks_, i, count * sizeof(Edge));
+    if (block == NOWHERE) return false;
+    nodes_[i].edges = block;
+    nodes_[i].edge_count = static_cast<std::uint16_t>(count);
+    return true;
+}
+
+void Tree::release_leaf(Index i) {
+    Node& node = nodes_[i];
+    node.state = NodeState::NEW;
+    if (node.edges == NOWHERE) return;
+    edge_blocks_.release(node.edges);
+    node.edges = NOWHERE;
+    node.edge_count = 0;
+}
+
+void Tree::expand(Index i, std::span<const Edge> best_first, bool is_complete) {
+    std::copy(best_first.begin(), best_first.end(), edges(i).begin());
+    nodes_[i].state = NodeState::EXPANDED;
+    nodes_[i].is_complete = is_complete;
+}
+
+void Tree::undo_visit(const Path& path) {
+    for (std::size_t depth = 0; depth < path.size(); ++depth) --entry(path, depth).visits;
+}
+
+void Tree::finish_visit(const Path& path, Values values) {
+    for (std::size_t depth = 0; depth < path.size(); ++depth) {
+        const bool root_side_moved = (depth & 1) != 0;
+        Node& node = nodes_[path[depth].node];
+        node.value_sum += root_side_moved ? values.root_side : values.other_side;
+        ++node.visits;
+        float& q = entry(path, depth).q;
+        if (node.proof == Proof::NONE) [[likely]]
+            q = static_cast<float>(node.value_sum / node.visits);
+        else if (node.proof == Proof::WIN)
+            q = LOST;
+        else if (node.proof == Proof::LOSS)
+            q = 1.0F;
+        else
+            q = static_cast<float>(root_side_moved ? draw_.root_side : draw_.other_side);
+    }
+}
+
+void Tree::finish_terminal_visit(const Path& path) {
+    const Proof proof = nodes_[path.back().node].proof;
+    if (proof == Proof::DRAW) return finish_visit(path, draw_);
+    const bool root_side_to_move = (path.size() & 1) != 0;
+    const bool root_side_wins = root_side_to_move == (proof == Proof::WIN);
+    finish_visit(path, root_side_wins ? Values{1.0, 0.0} : Values{0.0, 1.0});
+}
+
+// A proof stands on the path from the game's first position: a repetition is one because of what came before. Every node
+// has one parent, so it has one path; and the tree outlives a change of root only where the game went on by moves in it,
+// which leaves the path of each kept node what it was. (A position reached by other moves starts a new tree.)
+void Tree::prove(const Path& path, Proof proof, std::uint16_t distance) {
+    Node& leaf = nodes_[path.back().node];
+    leaf.state = NodeState::TERMINAL;
+    leaf.proof = proof;
+    leaf.distance = distance;
+    // The entries' values follow in finish_visit, which walks the same path.
+    for (std::size_t depth = path.size() - 1; depth > 0; --depth)
+        if (!settle(path[depth - 1].node, nodes_[path[depth].node])) return;
+}
+
+// Whether what has just been proven of a child changes what is known of its parent, which is then written.
+bool Tree::settle(Index i, const Node& child) {
+    Node& node = nodes_[i];
+    if (child.proof == Proof::LOSS) {
+        const std::uint16_t distance = one_more(child.distance);
+        if (node.proof == Proof::WIN && node.distance <= distance) return false;
+        node.proof = Proof::WIN;
+        node.distance = distance;
+        return true;
+    }
+    if (node.proof == Proof::WIN || node.child_count < node.edge_count) return false;
+    Proof proof = Proof::LOSS;
+    std::uint16_t distance = node.is_complete ? std::uint16_t{0} : NO_MATE_DISTANCE;
+    const Child* entries = children(i).begin();
+    for (std::size_t slot = 0; slot < node.child_count; ++slot) {
+        const Node& other = nodes_[entries[slot].node];
+        if (other.proof == Proof::NONE) return false;
+        if (other.proof == Proof::DRAW) proof = Proof::DRAW;
+        distance = std::max(distance, one_more(other.distance));
+    }
+    if (proof == Proof::DRAW) distance = 0;
+    if (node.proof == proof && node.distance == distance) return false;
+    node.proof = proof;
+    node.distance = distance;
+    return true;
+}
+
+bool Tree::advance(std::span<const Move> moves) {
+    Path path{{root_.node, 0}};
+    for (const Move m : moves) {
+        const Node& node = nodes_[path.back().node];
+        if (node.children == NOWHERE) return false;
+        const Child* entries = children(path.back().node).begin();
+        std::uint32_t slot = 0;
+        while (slot < node.child_count && nodes_[entries[slot].node].move != m.raw()) ++slot;
+        if (slot == node.child_count) return false;
+        path.push_back({entries[slot].node, slot});
+    }
+    if (nodes_[path.back().node].state != NodeState::EXPANDED) return false;
+    const Child new_root = entry(path, path.size() - 1);
+    for (std::size_t depth = 0; depth + 1 < path.size(); ++depth) {
+        // The kept child is taken out of the block, so that the sweep does not see it.
+        Node& node = nodes_[path[depth].node];
+        Child* entries = children(path[depth].node).begin();
+        entries[path[depth + 1].slot] = entries[node.child_count - 1];
+        --node.child_count;
+        if (depth == 0) drop(path[depth].node);
+    }
+    // Only the old root is in the list so far; the nodes between it and the new root were taken out of their parents.
+    for (std::size_t depth = 1; depth + 1 < path.size(); ++depth) drop(path[depth].node);
+    root_ = {new_root.q, new_root.visits, 1.0F, new_root.node};
+    return true;
+}
+
+bool Tree::complete_root(const MoveList& legal) {
+    const Index i = root_.node;
+    std::vector<Edge> all(edges(i).begin(), edges(i).end());
+    if (all.size() == legal.size()) return true;
+    for (const Move m : legal)
+        if (std::none_of(all.begin(), all.end(), [m](Edge e) { return edge_move(e) == m; })) all.push_back(make_edge(0, m));
+    bring_best_forward(all, nodes_[i].child_count);
+    const Index block = allocate_block(edge_blocks_, i, all.size() * sizeof(Edge));
+    if (block == NOWHERE) return false;
+    Node& node = nodes_[i];
+    edge_blocks_.release(node.edges);
+    node.edges = block;
+    std::copy(all.begin(), all.end(), edge_blocks_.payload<Edge>(block));
+    if (node.children != NOWHERE) children(i).next = all[node.child_count];
+    node.edge_count = static_cast<std::uint16_t>(all.size());
+    node.is_complete = true;
+    if (node.proof != Proof::WIN) node.proof = Proof::NONE;
+    return true;
+}
+
+}  // namespace fukayomi

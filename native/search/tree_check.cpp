@@ -1,0 +1,75 @@
+// The tree looked at as a whole, for tests: every rule that the other files keep in pieces.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "search/tree.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+void require(bool holds, const char* what, Index node) {
+    if (!holds) throw std::logic_error(std::string(what) + " (node " + std::to_string(node) + ")");
+}
+
+}  // namespace
+
+void Tree::check() {
+    while (sweep()) {
+    }
+    std::size_t seen = 0, edge_units = 0, child_units = 0;
+    require(root_.visits == nodes_[root_.node].visits, "the root's visits are not those in flight and finished", root_.node);
+    std::vector<Index> open{root_.node};
+    while (!open.empty()) {
+        const Index i = open.back();
+        open.pop_back();
+        ++seen;
+        const Node& node = nodes_[i];
+        require(node.state != NodeState::PENDING, "a leaf is still in a batch", i);
+        require(node.value_sum >= -1e-9 && node.value_sum <= node.visits + 1e-9, "a mean value is out of range", i);
+        if (node.state != NodeState::EXPANDED) {
+            require(node.child_count == 0 && node.children == NOWHERE, "a leaf has children", i);
+            require(node.state == NodeState::TERMINAL ? node.proof != Proof::NONE : node.visits == 0,
+                    "a leaf has visits without a value", i);
+        }
+        if (node.edges != NOWHERE) edge_units += BlockArena::units_for(node.edge_count * sizeof(Edge));
+        if (node.state != NodeState::EXPANDED) continue;
+        require(node.child_count <= node.edge_count && node.edge_count > 0, "more children than edges", i);
+        if (node.children == NOWHERE) {
+            require(node.child_count == 0 && node.visits == 1, "visits went nowhere", i);
+            continue;
+        }
+        child_units += BlockArena::units_for(child_blocks_.payload_bytes(node.children));
+        const auto all = edges(i);
+        const auto rest = all.subspan(node.child_count);
+        if (!rest.empty()) {
+            require(rest[0] >> 16 == *std::max_element(rest.begin(), rest.end()) >> 16, "the best edge does not come first", i);
+            require(rest[0] == children(i).next, "the next edge is another", i);
+        }
+        std::uint64_t visits = 1;
+        float mass = 0.0F;
+        const Child* entries = children(i).begin();
+        for (std::size_t slot = 0; slot < node.child_count; ++slot) {
+            const Child& entry = entries[slot];
+            const Node& child = nodes_[entry.node];
+            require(entry.visits == child.visits, "a visit is still in flight", entry.node);
+            require(edge_move(all[slot]).raw() == child.move, "an edge and its child disagree", entry.node);
+            require(slot == 0 || all[slot] >> 16 <= all[slot - 1] >> 16, "the tried edges are not in order", i);
+            require((entry.q == LOST) == (child.proof == Proof::WIN && child.visits > 0) || child.visits == 0,
+                    "a lost move is not marked so", entry.node);
+            if (child.proof == Proof::LOSS) require(node.proof == Proof::WIN, "a win was not seen", i);
+            visits += child.visits;
+            mass += entry.prior;
+            open.push_back(entry.node);
+        }
+        require(visits == node.visits, "the visits are not one more than the children's", i);
+        require(std::abs(mass - children(i).visited_mass) < 1e-3F, "the visited mass is wrong", i);
+    }
+    require(seen == nodes_.size(), "nodes were lost", root_.node);
+    require(edge_units == edge_blocks_.live_units(), "edges were lost", root_.node);
+    require(child_units == child_blocks_.live_units(), "children were lost", root_.node);
+    require(bytes() <= max_bytes(), "the cap was passed", root_.node);
+}
+
+}  // namespace fukayomi

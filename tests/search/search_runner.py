@@ -1,0 +1,81 @@
+"""What the tests of the search share: a search with the arrays that it needs, driven to a number of nodes."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fukayomi._native import Batch, HashEvaluator, Move, Position, Search, SearchParams
+
+MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+
+
+class Evaluator(Protocol):
+    """What HashEvaluator and UniformEvaluator do."""
+
+    def run(
+        self,
+        planes1: npt.NDArray[np.uint8],
+        planes2: npt.NDArray[np.uint8],
+        labels: npt.NDArray[np.uint16],
+        counts: npt.NDArray[np.uint16],
+        n: int,
+        logits: npt.NDArray[np.float32],
+        values: npt.NDArray[np.float32],
+    ) -> None: ...
+
+
+class Slot:
+    """The arrays of one batch."""
+
+    def __init__(self, capacity: int) -> None:
+        self.planes1 = np.zeros((capacity, 628), np.uint8)
+        self.planes2 = np.zeros((capacity, 8), np.uint8)
+        self.labels = np.zeros((capacity, 593), np.uint16)
+        self.counts = np.zeros(capacity, np.uint16)
+        self.logits = np.zeros((capacity, 593), np.float32)
+        self.values = np.zeros(capacity, np.float32)
+
+    def gather(self, search: Search, batch: Batch, limit: int) -> int:
+        return search.gather(batch, self.planes1, self.planes2, self.labels, self.counts, limit)
+
+    def run(self, evaluator: Evaluator, n: int) -> None:
+        evaluator.run(self.planes1, self.planes2, self.labels, self.counts, n, self.logits, self.values)
+
+    def apply(self, search: Search, batch: Batch) -> None:
+        search.apply(batch, self.logits, self.values)
+
+
+class Runner:
+    """One search, one batch, one evaluator."""
+
+    def __init__(
+        self,
+        position: Position | None = None,
+        *,
+        params: SearchParams | None = None,
+        memory_mb: int = 64,
+        capacity: int = 16,
+        evaluator: Evaluator | None = None,
+        search_moves: Sequence[Move] = (),
+    ) -> None:
+        self.search = Search(params or SearchParams(), memory_mb)
+        self.batch = self.search.new_batch(capacity)
+        self.slot = Slot(capacity)
+        self.evaluator = evaluator or HashEvaluator()
+        if position is not None:
+            self.search.set_position(position, list(search_moves))
+
+    def step(self, limit: int | None = None) -> int:
+        """Gather, evaluate and apply one batch; the number of its leaves."""
+        n = self.slot.gather(self.search, self.batch, self.batch.capacity if limit is None else limit)
+        if n:
+            self.slot.run(self.evaluator, n)
+            self.slot.apply(self.search, self.batch)
+        return n
+
+    def run(self, nodes: int) -> None:
+        """Search until so many leaves are evaluated, or nothing is left to do."""
+        while (left := nodes - self.search.nodes) > 0 and self.step(min(left, self.batch.capacity)):
+            pass
