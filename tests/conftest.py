@@ -80,7 +80,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if target is None:
         return
     lines: list[str] = []
-    for outcome in ("passed", "failed", "skipped"):
+    for outcome in ("passed", "failed", "error", "skipped"):
         reports = (r for r in terminalreporter.getreports(outcome) if outcome != "passed" or r.when == "call")
         for report in sorted(reports, key=lambda r: r.nodeid):
             lines.append(f"{outcome:8} {report.nodeid}")

@@ -8,7 +8,7 @@ the main line is kept of a tree.
 
 import json
 import re
-from typing import Any
+from typing import TypeAlias
 
 from rsshogi.record import MoveEntry, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import Record as LibraryRecord
@@ -24,6 +24,8 @@ from fukayomi.shogi.record import (
     Result,
     Termination,
 )
+
+_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
 _TERMINATIONS = {
     "RESIGN": Termination.RESIGN,
@@ -88,7 +90,7 @@ def _parse(text: str, text_format: Format) -> LibraryRecord:
     return LibraryRecord.from_kif_str("\n".join(lines))
 
 
-def _without_nulls(value: Any) -> Any:  # any JSON
+def _without_nulls(value: _Json) -> _Json:
     if isinstance(value, dict):
         return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
