@@ -1,0 +1,66 @@
+"""Counts of positions that many programs agree on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fukayomi.cli.main import app
+from fukayomi.shogi import Position
+
+CASES = json.loads((Path(__file__).parent.parent / "data" / "perft" / "perft.json").read_text())
+CI_NODES = 200_000_000
+
+
+def count_all(case: dict[str, object], smallest: int, largest: int) -> None:
+    pos = Position.from_sfen(str(case["sfen"]))
+    before = pos.sfen(), pos.key
+    counts = case["counts"]
+    assert isinstance(counts, list)
+    for depth, expected in enumerate(counts, start=1):
+        if smallest < expected <= largest:
+            assert pos.perft(depth) == expected, f"depth {depth}"
+    assert (pos.sfen(), pos.key) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_known_counts(case: dict[str, object]) -> None:
+    count_all(case, 0, CI_NODES)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_known_large_counts(case: dict[str, object]) -> None:
+    count_all(case, CI_NODES, 10**12)
+
+
+def test_depth_zero_counts_the_position_itself() -> None:
+    assert Position().perft(0) == 1
+
+
+@pytest.mark.parametrize("depth", [-1, 21])
+def test_senseless_depth(depth: int) -> None:
+    with pytest.raises(ValueError, match=str(depth)):
+        Position().perft(depth)
+
+
+def test_command_prints_json() -> None:
+    result = CliRunner().invoke(app, ["perft", "3", "--json"])
+    assert result.exit_code == 0
+    answer = json.loads(result.stdout)
+    assert answer["nodes"] == 25470
+    assert answer["seconds"] > 0
+
+
+def test_command_from_an_sfen() -> None:
+    most = "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"
+    result = CliRunner().invoke(app, ["perft", "1", "--sfen", most])
+    assert result.exit_code == 0
+    assert "593 positions" in result.stdout
+
+
+def test_command_rejects_a_bad_sfen() -> None:
+    result = CliRunner().invoke(app, ["perft", "1", "--sfen", "nonsense"])
+    assert result.exit_code == 2
+    assert "nonsense" in result.stderr
