@@ -18,7 +18,9 @@ private:
     Kind kind_;
 };
 
-// The text in quotation marks for a message: cut after 160 bytes, control characters escaped.
+// The text in quotation marks for a message: cut after about 160 bytes; control characters and what is no UTF-8 escaped.
 std::string quoted(std::string_view text);
+// The first character of a text that is not empty, in quotation marks.
+std::string quoted_character(std::string_view text);
 
 }  // namespace fukayomi

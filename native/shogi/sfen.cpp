@@ -61,7 +61,7 @@ void parse_rank(Position& pos, std::string_view text, int rank) {
         const bool promoted = text[i] == '+';
         if (promoted && ++i == text.size()) reject("no piece after '+'" + where());
         const Piece plain = piece_of(text[i]);
-        if (plain == NO_PIECE) reject(quoted(text.substr(i, 1)) + " is no piece" + where());
+        if (plain == NO_PIECE) reject(quoted_character(text.substr(i)) + " is no piece" + where());
         if (promoted && !can_promote(type_of(plain))) reject(quoted(text.substr(i - 1, 2)) + " is no piece" + where());
         if (file < 0) break;
         const PieceType type = promoted ? promote(type_of(plain)) : type_of(plain);
@@ -92,7 +92,7 @@ void parse_hands(Position& pos, std::string_view text) {
         const Piece piece = piece_of(text[i]);
         const PieceType type = type_of(piece);
         if (piece == NO_PIECE || type == KING)
-            reject(quoted(text.substr(i, 1)) + " is no piece that can be in hand, in " + quoted(text));
+            reject(quoted_character(text.substr(i)) + " is no piece that can be in hand, in " + quoted(text));
         const int sum = pos.hand(color_of(piece)).count(type) + count;
         if (sum > pieces_in_set(type))
             reject(std::to_string(sum) + " pieces of the type " + piece_name(type) + " in a hand, but a set has only " +

@@ -29,7 +29,7 @@ Move move_from_usi(std::string_view text) {
     if (text.size() >= 2 && text[1] == '*') {
         const std::size_t type = DROP_LETTERS.find(text[0], 1);
         if (type == std::string_view::npos)
-            reject(text, quoted(text.substr(0, 1)) + " is no piece that can be dropped (one of P L N S G B R)");
+            reject(text, quoted_character(text) + " is no piece that can be dropped (one of P L N S G B R)");
         return Move::drop(static_cast<PieceType>(type), parse_square(text, text.substr(2)));
     }
     const bool promotion = text.size() == 5 && text[4] == '+';

@@ -38,7 +38,7 @@ def rsshogi_moves(sfen: str) -> list[int]:
 
 
 def pawn_drop_square(pos: Position) -> int | None:
-    """Where a pawn of the side to move could be dropped with check, if only pawn-drop mate (打ち歩詰め) may forbid it."""
+    """Where the side to move could drop a checking pawn, if only pawn-drop mate (打ち歩詰め) may forbid it."""
     us = pos.turn
     king = pos.king_square(us.opponent)
     if king is None or PieceType.PAWN not in pos.hand(us) or pos.is_check():

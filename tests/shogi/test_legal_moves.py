@@ -21,8 +21,8 @@ from fukayomi.shogi import Move, Position
 
 def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: int) -> None:
     """All three agree on the legal moves; at least so many positions are in check, or offer a checking pawn drop."""
-    seen = seen_in_check = seen_pawn_checks = 0
-    for pos in random_positions(seed):
+    seen_in_check = seen_pawn_checks = 0
+    for seen, pos in enumerate(random_positions(seed), start=1):
         sfen = pos.sfen()
         moves = raw_moves(pos)
         assert moves == cshogi_moves(sfen), f"cshogi differs in {sfen}"
@@ -30,7 +30,6 @@ def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: 
         assert pos.legal_move_count == len(moves) == len(set(moves)), sfen
         assert pos.is_mated() == (not moves), sfen
         assert sorted(move.raw for move in pos.useful_moves) == useful_raw_moves(pos), sfen
-        seen += 1
         seen_in_check += pos.is_check()
         seen_pawn_checks += pawn_drop_square(pos) is not None
         if seen >= positions and seen_in_check >= in_check and seen_pawn_checks >= pawn_checks:
@@ -103,4 +102,6 @@ def test_handicap_starts(sfen: str) -> None:
 
 def test_a_position_without_moves_is_lost_even_without_check() -> None:
     pos = Position.from_sfen("k8/1R7/K8/9/9/9/9/9/9 w - 1")
-    assert not pos.is_check() and pos.is_mated() and pos.legal_moves == []
+    assert not pos.is_check()
+    assert pos.is_mated()
+    assert pos.legal_moves == []
