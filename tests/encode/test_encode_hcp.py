@@ -1,6 +1,7 @@
 """hcp: byte for byte what cshogi writes, and nothing else is read."""
 
 import random
+from collections.abc import Callable
 from itertools import islice
 
 import cshogi
@@ -73,8 +74,11 @@ def test_positions_are_written_and_read_as_cshogi_does():
 
 
 @pytest.mark.soak
-def test_many_positions_are_written_and_read_as_cshogi_does():
-    check_round_trips(300_000, seed=3)
+@pytest.mark.timeout(900)
+def test_many_positions_are_written_and_read_as_cshogi_does(record_property: Callable[[str, object], None]):
+    count = 300_000
+    check_round_trips(count, seed=3)
+    record_property("positions", count)
 
 
 def test_a_missing_king_has_no_code():

@@ -1,5 +1,7 @@
 """Input planes: equal to those of cshogi.dlshogi, whichever way they are made."""
 
+from collections.abc import Callable
+
 import cshogi
 import numpy as np
 import pytest
@@ -50,8 +52,11 @@ def test_planes_equal_cshogis():
 
 
 @pytest.mark.soak
-def test_planes_equal_cshogis_on_many_positions():
-    check_samples(500_000, seed=12)
+@pytest.mark.timeout(900)
+def test_planes_equal_cshogis_on_many_positions(record_property: Callable[[str, object], None]):
+    count = 500_000
+    check_samples(count, seed=12)
+    record_property("positions", count)
 
 
 def test_planes_of_handicaps_equal_cshogis():

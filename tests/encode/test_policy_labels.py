@@ -1,5 +1,7 @@
 """Policy labels: equal to those of cshogi.dlshogi, one for each legal move."""
 
+from collections.abc import Callable
+
 import cshogi
 import pytest
 from cshogi.dlshogi import make_move_label
@@ -44,8 +46,11 @@ def test_labels_equal_cshogis():
 
 
 @pytest.mark.soak
-def test_labels_equal_cshogis_on_many_positions():
-    check_samples(100_000, seed=22)
+@pytest.mark.timeout(900)
+def test_labels_equal_cshogis_on_many_positions(record_property: Callable[[str, object], None]):
+    count = 100_000
+    check_samples(count, seed=22)
+    record_property("positions", count)
 
 
 def test_every_move_of_a_side_is_the_other_sides_rotated():
