@@ -3,6 +3,7 @@
 import typer
 
 from fukayomi.cli.perft import perft
+from fukayomi.cli.usi import main as usi
 
 app = typer.Typer(
     name="fukayomi",
@@ -18,6 +19,7 @@ def fukayomi() -> None:
 
 
 app.command()(perft)
+app.command("usi")(usi)
 
 
 def main() -> None:

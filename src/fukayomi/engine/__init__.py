@@ -1,0 +1,1 @@
+"""Think: evaluators, search, clock, the USI engine, game analysis, the embedded network."""

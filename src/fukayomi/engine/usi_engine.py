@@ -1,0 +1,476 @@
+"""The engine that a GUI talks to: a state machine over lines that come in and lines that go out.
+
+Three kinds of threads. One reads lines and stamps them with the time they came. The main loop takes them from a queue
+and is never busy for long, as loading a network and searching have threads of their own, which post their results to
+the same queue. All output goes through one lock.
+
+Every ``go`` is answered by exactly one ``bestmove`` (``go mate`` by ``checkmate notimplemented``): when the search
+ends, when ``stop`` comes, or when the GUI goes on to something else without a stop, as some do at the end of a game.
+In ``infinite`` and ``ponder`` it is not answered before. ``quit`` ends everything at once. So does the end of the
+input, except that what was asked before is answered first.
+"""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, BinaryIO
+
+from fukayomi import __version__
+from fukayomi.engine import network
+from fukayomi.engine.clock import Budget, Clock, budget
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.settings import Settings, read_suggestions
+from fukayomi.engine.usi_output import Output, Reporter, info_lines
+from fukayomi.shogi import BLACK, Move, Position, ShogiError
+from fukayomi.usi.options import OptionError, Options
+from fukayomi.usi.text import (
+    RESIGN,
+    WIN,
+    BestMove,
+    Checkmate,
+    Command,
+    GameOver,
+    Go,
+    Info,
+    PonderHit,
+    SetOption,
+    SetPosition,
+    SimpleCommand,
+    UsiTextError,
+    parse_command,
+)
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.protocol import Evaluator
+    from fukayomi.engine.search import Searcher, SearchResult
+
+SIGN_OF_LIFE_S = 5.0
+LoadEvaluator = Callable[[Settings], "Evaluator"]
+
+
+class State(Enum):
+    """What the engine is doing."""
+
+    IDLE = auto()  # nothing, and the network may not be loaded
+    LOADING = auto()  # loading the network; commands wait, all but quit
+    THINKING = auto()  # a search that ends by itself
+    WAITING = auto()  # a search that only a stop ends: infinite
+    PONDERING = auto()  # a search that ponderhit or stop ends
+    MUSING = auto()  # a search that nobody asked for and nobody hears of (Stochastic_Ponder)
+    ENDED = auto()
+
+
+_SEARCHING = frozenset({State.THINKING, State.WAITING, State.PONDERING, State.MUSING})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the GUI, and when it came."""
+
+    time_s: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _EndOfInput:
+    """The GUI is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """The loading thread is done."""
+
+    evaluator: "Evaluator | None"
+    settings: Settings
+    error: Exception | None = None
+
+
+@dataclass
+class _Job:
+    """One ``go``: the search's handle, and its result when the thread is done."""
+
+    go: Go
+    position: Position
+    control: Control
+    can_declare: bool
+    result: "SearchResult | None" = None
+    error: Exception | None = None
+    thread: threading.Thread | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """The thread of a search is done."""
+
+    job: _Job
+
+
+_Event = _Line | _EndOfInput | _Loaded | _Searched
+
+
+class UsiEngine:
+    """The engine on a pair of streams.
+
+    Args:
+        stdin: lines from the GUI.
+        stdout: lines to it.
+        load_evaluator: makes the evaluator that the settings ask for.
+    """
+
+    def __init__(
+        self, stdin: BinaryIO, stdout: BinaryIO, load_evaluator: LoadEvaluator = network.load_evaluator
+    ) -> None:
+        self._stdin = stdin
+        self._output = Output(stdout)
+        self._load_evaluator = load_evaluator
+        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._deferred: deque[_Event] = deque()  # what came while the network was loading
+        self._state = State.IDLE
+        self._exit_code = 0
+        self._options = Options(Settings())
+        self._position = Position()
+        self._searcher: Searcher | None = None
+        self._searcher_settings: Settings | None = None
+        self._job: _Job | None = None
+        self._is_readyok_due = False
+
+    def run(self) -> int:
+        """Talk until quit; return the exit code. Threads may still be at work then."""
+        threading.Thread(target=self._read, name="fukayomi-stdin", daemon=True).start()
+        while self._state is not State.ENDED:
+            if self._deferred and self._state is not State.LOADING:
+                event = self._deferred.popleft()
+            else:
+                event = self._next_event()
+            if isinstance(event, _Line):
+                self._on_line(event)
+            elif isinstance(event, _Loaded):
+                self._on_loaded(event)
+            elif isinstance(event, _Searched):
+                self._on_searched(event.job)
+            else:
+                self._on_end_of_input(event)
+        return self._exit_code
+
+    # ------------------------------------------------------------------------------------------ events
+
+    def _read(self) -> None:
+        for raw in self._stdin:
+            self._events.put(_Line(time.monotonic(), raw.decode("utf-8", "replace")))
+        self._events.put(_EndOfInput())
+
+    def _next_event(self) -> _Event:
+        while True:
+            try:
+                return self._events.get(timeout=SIGN_OF_LIFE_S if self._state is State.LOADING else None)
+            except queue.Empty:
+                self._output.say("still loading the network")
+
+    def _on_line(self, line: _Line) -> None:
+        try:
+            command = parse_command(line.text)
+        except UsiTextError as error:
+            self._output.say(str(error))
+            return
+        if command is None:
+            return
+        if self._state is State.LOADING and command != SimpleCommand("quit"):
+            self._deferred.append(line)
+            return
+        self._on_command(command, line)
+
+    def _on_end_of_input(self, event: _EndOfInput) -> None:
+        if self._state is State.LOADING:
+            self._deferred.append(event)
+        else:
+            self._finish_search()
+            self._state = State.ENDED
+
+    def _on_command(self, command: Command, line: _Line) -> None:
+        match command:
+            case SimpleCommand("usi"):
+                self._introduce()
+            case SimpleCommand("isready"):
+                self._finish_search()
+                self._is_readyok_due = True
+                self._load_if_needed()
+            case SimpleCommand("usinewgame"):
+                self._finish_search()
+                if self._searcher is not None:
+                    self._searcher.clear()
+            case SimpleCommand("stop") | GameOver():
+                self._finish_search()
+            case SimpleCommand("quit"):
+                self._quit()
+            case SetOption():
+                self._set_option(command)
+            case SetPosition():
+                self._set_position(command)
+            case Go():
+                self._go(command, line)
+            case PonderHit():
+                self._ponderhit(command, line)
+            case SimpleCommand():
+                raise AssertionError(command)  # the parser knows no other
+
+    def _introduce(self) -> None:
+        options = [option.text() for option in self._options.declared]
+        self._output.write(f"id name fukayomi {__version__}", "id author the fukayomi authors", *options, "usiok")
+
+    def _set_option(self, command: SetOption) -> None:
+        try:
+            self._options.set(command.name, command.value)
+        except OptionError as error:
+            self._output.say(str(error))
+
+    def _set_position(self, command: SetPosition) -> None:
+        """Take over a position; a broken one is refused, and the one before stays."""
+        try:
+            position = Position() if command.sfen is None else Position.from_sfen(command.sfen)
+            for move in command.moves:
+                position.push_usi(move)
+        except ShogiError as error:
+            self._output.say(f"position ignored: {error}")
+        else:
+            self._position = position
+
+    def _quit(self) -> None:
+        self._state = State.ENDED
+        if self._job is not None:
+            self._job.control.stop()
+
+    # ------------------------------------------------------------------------------------------ loading
+
+    def _load_if_needed(self) -> None:
+        """Load the network unless the one that is wanted is there; goes on in `_on_loaded`."""
+        settings = self._options.settings
+        loaded = self._searcher_settings
+        if loaded is not None and loaded.evaluator_key() == settings.evaluator_key():
+            self._ready()
+            return
+        if self._searcher is not None:
+            self._searcher.close()
+            self._searcher, self._searcher_settings = None, None
+        self._state = State.LOADING
+        threading.Thread(target=self._load, args=(settings,), name="fukayomi-loader", daemon=True).start()
+
+    def _load(self, settings: Settings) -> None:
+        try:
+            evaluator = self._load_evaluator(settings)
+        except Exception as error:  # whatever it is, the GUI must hear of it
+            self._events.put(_Loaded(None, settings, error))
+        else:
+            self._events.put(_Loaded(evaluator, settings))
+
+    def _on_loaded(self, event: _Loaded) -> None:
+        if event.evaluator is None:
+            # USI has no answer for "not ready". An engine that plays on with another network would mislead; one that
+            # says nothing would leave the GUI waiting. A process that ends with a reason is what every GUI shows.
+            self._output.say(f"Error: {event.error}")
+            self._exit_code = 1
+            self._state = State.ENDED
+            return
+        from fukayomi.engine.search import Searcher
+
+        self._read_suggestions(event.settings)
+        settings = self._options.settings
+        self._searcher = Searcher(
+            [event.evaluator],
+            settings.search_params(),
+            memory_mb=settings.hash_mb,
+            node_limit=settings.node_limit,
+            reuse=settings.reuse_subtree,
+        )
+        self._searcher_settings = settings
+        if (describe := getattr(event.evaluator, "describe", None)) is not None:
+            self._output.say(describe())
+        self._state = State.IDLE
+        self._ready()
+
+    def _read_suggestions(self, settings: Settings) -> None:
+        """Take the options that the file beside the network suggests."""
+        path = network.suggestions_file(settings.model)
+        text = path.read_text("utf-8", "replace") if path is not None else ""
+        pairs, complaints = read_suggestions(text, str(path))
+        complaints += self._options.suggest(pairs)
+        for complaint in complaints:
+            self._output.say(complaint)
+
+    def _ready(self) -> None:
+        if self._is_readyok_due:
+            self._is_readyok_due = False
+            self._output.write("readyok")
+
+    # ------------------------------------------------------------------------------------------ searching
+
+    def _go(self, go: Go, line: _Line) -> None:
+        self._finish_search()
+        if go.ignored:
+            self._output.say(f"go: ignored {' '.join(go.ignored)}")
+        if go.mate:
+            self._output.write(Checkmate(verdict="notimplemented").text())
+            return
+        if self._searcher is None:  # a GUI that never said isready
+            self._deferred.appendleft(line)
+            self._load_if_needed()
+            return
+        self._configure(self._searcher)
+        if go.ponder:
+            self._start_search(go, State.PONDERING, line.time_s)
+        elif go.infinite or not (go.has_limits() or self._options.settings.const_playout):
+            self._start_search(go, State.WAITING, line.time_s)
+        else:
+            self._start_search(go, State.THINKING, line.time_s)
+
+    def _configure(self, searcher: "Searcher") -> None:
+        """Give the searcher the options that were set since the last search; the tree is lost only if it must be."""
+        settings = self._options.settings
+        if self._searcher_settings is None or settings.tree_key() != self._searcher_settings.tree_key():
+            searcher.configure(
+                settings.search_params(),
+                memory_mb=settings.hash_mb,
+                node_limit=settings.node_limit,
+                reuse=settings.reuse_subtree,
+            )
+        self._searcher_settings = settings
+
+    def _start_search(self, go: Go, state: State, started_s: float) -> None:
+        position = self._position.copy()
+        settings = self._options.settings
+        can_declare = not go.searchmoves and position.can_declare_win(settings.declaration_rule())
+        self._state = state
+        limits = self._limits(go, position, until_stopped=state is not State.THINKING)
+        job = _Job(go, position, Control(limits, started_s), can_declare)
+        job.thread = threading.Thread(target=self._search, args=(job, settings), name="fukayomi-search", daemon=True)
+        self._job = job
+        job.thread.start()
+
+    def _limits(self, go: Go, position: Position, *, until_stopped: bool) -> Limits:
+        settings = self._options.settings
+        if until_stopped:
+            return Limits(until_stopped=True)
+        if settings.const_playout:
+            return Limits(nodes=settings.const_playout)
+        time_budget = budget(_clock(go, position), position.ply, settings.margins())
+        if settings.debug and time_budget is not None:
+            self._output.say(_describe_budget(time_budget))
+        return Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
+
+    def _search(self, job: _Job, settings: Settings) -> None:
+        """The thread of a search."""
+        assert self._searcher is not None
+        reporter = Reporter(self._output, settings)
+        try:
+            job.result = self._searcher.search(
+                job.position,
+                job.control,
+                search_moves=self._search_moves(job),
+                multipv=settings.multipv,
+                report=None if self._state is State.MUSING else reporter.report,
+                report_interval_s=settings.pv_interval_ms / 1000,
+            )
+        except Exception as error:  # a fault of ours must not leave the GUI without an answer
+            job.error = error
+        self._events.put(_Searched(job))
+
+    def _search_moves(self, job: _Job) -> list[Move]:
+        moves: list[Move] = []
+        for text in job.go.searchmoves:
+            move = Move.from_usi(text)
+            if job.position.is_legal(move):
+                moves.append(move)
+            else:
+                self._output.say(f"searchmoves: {text} is not legal here")
+        return moves
+
+    def _ponderhit(self, command: PonderHit, line: _Line) -> None:
+        if self._state is not State.PONDERING or self._job is None:
+            self._output.say("ponderhit without go ponder")
+            return
+        job = self._job
+        go = command.go if command.go.has_limits() else job.go
+        self._state = State.THINKING
+        if not go.has_limits() and not self._options.settings.const_playout:
+            self._finish_search()  # no time was ever given: what is known must do
+            return
+        job.control.change(self._limits(go, job.position, until_stopped=False), line.time_s)
+
+    def _finish_search(self) -> None:
+        """Stop the search if there is one, wait for its result (which comes at once), and say it."""
+        if self._job is not None:
+            job = self._job
+            job.control.stop()
+            assert job.thread is not None
+            job.thread.join()
+            self._on_searched(job)
+
+    def _on_searched(self, job: _Job) -> None:
+        """Answer a search that is done, if it has not been answered."""
+        if job is not self._job:
+            return
+        state, self._job, self._state = self._state, None, State.IDLE
+        if state is State.MUSING:
+            return
+        settings = self._options.settings
+        answer = self._answer(job, settings, state)
+        self._output.write(*self._last_words(job, settings), answer.text())
+        if settings.stochastic_ponder and state is State.THINKING and answer.move not in (RESIGN, WIN):
+            self._muse(job, answer)
+
+    def _last_words(self, job: _Job, settings: Settings) -> list[str]:
+        """The info lines before the answer."""
+        if job.result is None:
+            return [Info(string=f"Error: {job.error!r}").text()]
+        lines = info_lines(job.result.progress, settings)
+        if job.result.error is not None:
+            lines.append(Info(string=f"Error: {job.result.error}").text())
+        if settings.debug:
+            lines.append(Info(string=f"search ended: {job.result.reason.value}").text())
+        return lines
+
+    def _answer(self, job: _Job, settings: Settings, state: State) -> BestMove:
+        if job.can_declare:
+            return BestMove(WIN)
+        if job.result is None:  # the search itself failed
+            moves = job.position.legal_moves
+            return BestMove(moves[0].usi() if moves else RESIGN)
+        result = job.result
+        if result.best is None:
+            return BestMove(RESIGN)
+        is_hopeless = bool(result.lines) and result.lines[0].winrate * 1000 < settings.resign_threshold
+        if is_hopeless and state is not State.WAITING:
+            return BestMove(RESIGN)
+        has_ponder = result.ponder is not None and not settings.stochastic_ponder
+        return BestMove(result.best.usi(), result.ponder.usi() if has_ponder and result.ponder is not None else None)
+
+    def _muse(self, job: _Job, answer: BestMove) -> None:
+        """Think about the opponent's position until the GUI says what was played."""
+        assert self._searcher is not None
+        position = self._position
+        self._position = job.position.copy()
+        self._position.push_usi(answer.move)
+        self._start_search(Go(), State.MUSING, time.monotonic())
+        self._position = position
+
+
+def _clock(go: Go, position: Position) -> Clock:
+    """The clock of the side to move."""
+    is_black = position.turn == BLACK
+    increment = go.binc_ms if is_black else go.winc_ms
+    return Clock(
+        remaining_ms=go.btime_ms if is_black else go.wtime_ms,
+        byoyomi_ms=go.byoyomi_ms or 0,
+        increment_ms=increment or 0,
+        movetime_ms=go.movetime_ms,
+    )
+
+
+def _describe_budget(b: Budget) -> str:
+    return (
+        f"time: {b.planned_s:.3f} s planned, not before {b.earliest_s:.3f} s, "
+        f"{b.extended_s:.3f} s if unclear, never after {b.hard_s:.3f} s"
+    )

@@ -1,0 +1,216 @@
+"""USI options: declared once, as the fields of a dataclass, which thereby is both the list and the typed values.
+
+    @dataclass(frozen=True)
+    class Settings:
+        multipv: int = spin("MultiPV", 1, 1, 593)
+
+    options = Options(Settings())
+    options.set("MultiPV", "3")
+    options.settings.multipv    # 3
+
+A field that none of the functions below made is no option, and stays as it is.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from fukayomi.usi.text import UsiTextError, shorten
+
+
+class OptionError(ValueError):
+    """An option that does not exist, or a value that it does not take."""
+
+
+class Kind(StrEnum):
+    """The types that USI knows."""
+
+    CHECK = "check"
+    SPIN = "spin"
+    COMBO = "combo"
+    BUTTON = "button"
+    STRING = "string"
+    FILENAME = "filename"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as an engine declares it. ``default`` is USI text."""
+
+    name: str
+    kind: Kind
+    default: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The line that declares it."""
+        words = [f"option name {self.name} type {self.kind}"]
+        if self.kind is not Kind.BUTTON:
+            words.append(f"default {self.default or '<empty>'}")
+        if self.minimum is not None:
+            words.append(f"min {self.minimum}")
+        if self.maximum is not None:
+            words.append(f"max {self.maximum}")
+        words += [f"var {choice}" for choice in self.choices]
+        return " ".join(words)
+
+    @classmethod
+    def from_text(cls, line: str) -> "Option":
+        """Read an ``option`` line.
+
+        Raises:
+            UsiTextError: no name, or a type that USI does not know.
+        """
+        match = re.fullmatch(r"option\s+name\s+(\S.*?)\s+type\s+(\S+)(.*)", line.strip())
+        if match is None or match[2] not in list(Kind):
+            raise UsiTextError(f"{shorten(line)!r} declares no option")
+        parts = re.split(r"\s(default|min|max|var)(?=\s|$)", match[3])
+        pairs = [(word, text.strip()) for word, text in zip(parts[1::2], parts[2::2], strict=True)]
+        values = dict(pairs)
+        default = values.get("default", "")
+        return cls(
+            name=match[1],
+            kind=Kind(match[2]),
+            default="" if default == "<empty>" else default,
+            minimum=_integer(values.get("min")),
+            maximum=_integer(values.get("max")),
+            choices=tuple(text for word, text in pairs if word == "var"),
+        )
+
+    def value(self, text: str) -> bool | int | str:
+        """Turn the text of ``setoption`` into the value.
+
+        Raises:
+            OptionError: the option does not take it.
+        """
+        text = "" if text == "<empty>" else text.strip()
+        if self.kind is Kind.CHECK:
+            if text.lower() in ("true", "false"):
+                return text.lower() == "true"
+            raise OptionError(f"{self.name} takes true or false, not {shorten(text)!r}")
+        if self.kind is Kind.SPIN:
+            return self._spin(text)
+        if self.kind is Kind.COMBO:
+            for choice in self.choices:
+                if choice.lower() == text.lower():
+                    return choice
+            raise OptionError(f"{self.name} takes one of {', '.join(self.choices)}, not {shorten(text)!r}")
+        return text
+
+    def _spin(self, text: str) -> int:
+        number = _integer(text)
+        if number is None:
+            raise OptionError(f"{self.name} takes an integer, not {shorten(text)!r}")
+        low = number if self.minimum is None else self.minimum
+        high = number if self.maximum is None else self.maximum
+        if not low <= number <= high:
+            raise OptionError(f"{self.name} takes {low} to {high}, not {number}")
+        return number
+
+
+def _integer(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
+
+
+def check(name: str, default: bool) -> bool:
+    """A field that is a ``check`` option."""
+    return _field(Option(name, Kind.CHECK, str(default).lower()), default)
+
+
+def spin(name: str, default: int, minimum: int, maximum: int) -> int:
+    """A field that is a ``spin`` option."""
+    return _field(Option(name, Kind.SPIN, str(default), minimum, maximum), default)
+
+
+def combo(name: str, default: str, choices: tuple[str, ...]) -> str:
+    """A field that is a ``combo`` option."""
+    return _field(Option(name, Kind.COMBO, default, choices=choices), default)
+
+
+def filename(name: str, default: str) -> str:
+    """A field that is a ``filename`` option."""
+    return _field(Option(name, Kind.FILENAME, default), default)
+
+
+def _field(option: Option, default: object) -> Any:  # the callers give the type
+    return dataclasses.field(default=default, metadata={"option": option})
+
+
+class DataclassInstance(Protocol):
+    """Any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, "dataclasses.Field[Any]"]]
+
+
+S = TypeVar("S", bound=DataclassInstance)
+
+
+class Options(Generic[S]):
+    """The options of an engine: what it declares, and what they are set to now.
+
+    ``settings`` is replaced, never changed, when an option is set; whoever took it before keeps what it had.
+    """
+
+    def __init__(self, defaults: S) -> None:
+        self.settings = defaults
+        self._defaults = defaults
+        self._fields: dict[str, str] = {}
+        self._declared: dict[str, Option] = {}
+        self._suggested: dict[str, Any] = {}  # by field name, as `_given`
+        self._given: dict[str, Any] = {}
+        for field in dataclasses.fields(defaults):
+            option = cast("Option | None", field.metadata.get("option"))
+            if option is not None:
+                self._declared[option.name.lower()] = option
+                self._fields[option.name.lower()] = field.name
+
+    @property
+    def declared(self) -> tuple[Option, ...]:
+        """The options, in the order of the fields."""
+        return tuple(self._declared.values())
+
+    def set(self, name: str, text: str | None) -> None:
+        """Set an option as ``setoption`` does. Names are taken in any case.
+
+        Raises:
+            OptionError: there is no such option, or it does not take this value.
+        """
+        field, value = self._value(name, text)
+        self._given[field] = value
+        self._refresh()
+
+    def suggest(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+        """Take the values that a file beside a model suggests, in place of all suggestions before.
+
+        They hold for the options that the user has not set.
+
+        Returns:
+            What is wrong with those that cannot be taken.
+        """
+        self._suggested = {}
+        complaints: list[str] = []
+        for name, text in pairs:
+            try:
+                field, value = self._value(name, text)
+            except OptionError as error:
+                complaints.append(str(error))
+            else:
+                self._suggested[field] = value
+        self._refresh()
+        return complaints
+
+    def _refresh(self) -> None:
+        self.settings = dataclasses.replace(self._defaults, **(self._suggested | self._given))
+
+    def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
+        option = self._declared.get(name.lower())
+        if option is None:
+            raise OptionError(f"there is no option {shorten(name)!r}")
+        if text is None:
+            raise OptionError(f"{option.name} needs a value")
+        return self._fields[name.lower()], option.value(text)

@@ -1,0 +1,93 @@
+"""Time for a move: dlshogi's shares, and never more than the clock holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fukayomi.engine.clock import NOTHING_LEFT_MS, Clock, Margins, budget
+
+MARGINS = Margins(byoyomi_ms=100, clock_ms=1000)
+TIMES = st.integers(-1000, 10**7)
+
+
+@given(
+    remaining=st.none() | TIMES,
+    byoyomi=TIMES,
+    increment=TIMES,
+    movetime=st.none() | TIMES,
+    ply=st.integers(1, 600),
+    margins=st.builds(Margins, st.integers(0, 10**5), st.integers(0, 10**5)),
+)
+def test_never_overspends(
+    remaining: int | None, byoyomi: int, increment: int, movetime: int | None, ply: int, margins: Margins
+) -> None:
+    plan = budget(Clock(remaining, byoyomi, increment, movetime), ply, margins)
+    if plan is None:
+        assert movetime is None
+        assert remaining is None
+        return
+    assert 0 <= plan.earliest_s <= plan.planned_s <= plan.extended_s <= plan.hard_s
+    if movetime is not None:
+        held = max(0, movetime)
+    else:
+        held = max(0, remaining or 0) + max(0, byoyomi)
+        if max(0, remaining or 0) < increment:
+            held += increment
+    assert plan.hard_s * 1000 <= (held if held > 0 or movetime is not None else NOTHING_LEFT_MS) + 1e-6
+
+
+def test_no_clock_no_budget() -> None:
+    assert budget(Clock(), 1, MARGINS) is None
+
+
+def test_the_share_grows_until_the_opening_is_over() -> None:
+    def planned(ply: int) -> float:
+        plan = budget(Clock(remaining_ms=600_000), ply, MARGINS)
+        assert plan is not None
+        return plan.planned_s
+
+    assert planned(1) == pytest.approx(600 / 43)
+    assert planned(16) == pytest.approx(600 / 28)
+    assert planned(30) == planned(200) == pytest.approx(600 / 14)
+
+
+def test_byoyomi_is_used_whole_once_the_clock_has_run_down() -> None:
+    plan = budget(Clock(remaining_ms=0, byoyomi_ms=10_000), 60, MARGINS)
+    assert plan is not None
+    assert plan.earliest_s == plan.planned_s == plan.hard_s == pytest.approx(9.9)
+
+
+def test_byoyomi_is_the_least_that_is_planned() -> None:
+    plan = budget(Clock(remaining_ms=60_000, byoyomi_ms=10_000), 60, MARGINS)
+    assert plan is not None
+    assert plan.planned_s == pytest.approx(9.9)
+    assert plan.earliest_s == pytest.approx(0.99)
+
+
+def test_movetime_is_used_whole() -> None:
+    plan = budget(Clock(remaining_ms=5, movetime_ms=1000), 1, MARGINS)
+    assert plan is not None
+    assert plan.earliest_s == plan.hard_s == pytest.approx(0.9)
+
+
+def test_an_unclear_position_may_take_twice_the_time_but_not_in_the_opening() -> None:
+    late, early = (budget(Clock(remaining_ms=300_000), ply, MARGINS) for ply in (40, 10))
+    assert late is not None
+    assert early is not None
+    assert late.extended_s == pytest.approx(2 * late.planned_s)
+    assert early.extended_s == early.planned_s
+
+
+def test_a_small_clock_keeps_half_of_it_as_margin() -> None:
+    plan = budget(Clock(remaining_ms=0, byoyomi_ms=50), 1, MARGINS)
+    assert plan is not None
+    assert plan.hard_s == pytest.approx(0.025)
+
+
+def test_increment_counts_even_if_the_gui_adds_it_later() -> None:
+    after = budget(Clock(remaining_ms=10_000, increment_ms=10_000), 40, MARGINS)
+    before = budget(Clock(remaining_ms=500, increment_ms=10_000), 40, MARGINS)
+    assert after is not None
+    assert before is not None
+    assert after.hard_s == pytest.approx(9.0)
+    assert before.hard_s == pytest.approx(9.5)

@@ -1,0 +1,257 @@
+"""The search's driver: limits, stops, failures, and what it reports."""
+
+import threading
+import time
+from collections.abc import Generator
+
+import pytest
+
+from fukayomi._native import SearchParams
+from fukayomi.engine.clock import Budget
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator, uniform_evaluator
+from fukayomi.engine.search import Progress, Reason, Searcher, SearchResult
+from fukayomi.shogi import Move, Position
+
+MATE_IN_ONE = "7k1/9/7P1/9/9/9/9/9/K8 b G 1"
+
+
+@pytest.fixture
+def searcher() -> Generator[Searcher]:
+    searcher = Searcher([hash_evaluator(8)], memory_mb=64)
+    yield searcher
+    searcher.close()
+
+
+def fixed(seconds: float) -> Budget:
+    return Budget(seconds, seconds, seconds, seconds)
+
+
+def search(searcher: Searcher, limits: Limits, position: Position | None = None, **options: object) -> SearchResult:
+    return searcher.search(position or Position(), Control(limits), **options)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("nodes", [1, 7, 8, 9, 300])
+def test_evaluates_exactly_as_many_nodes_as_asked(searcher: Searcher, nodes: int) -> None:
+    result = search(searcher, Limits(nodes=nodes))
+    assert result.progress.nodes == nodes
+    assert result.reason is Reason.LIMIT
+    assert result.best in Position().legal_moves
+
+
+def test_exact_with_several_evaluators_too() -> None:
+    searcher = Searcher([hash_evaluator(8), hash_evaluator(16), uniform_evaluator(4)], memory_mb=64)
+    assert search(searcher, Limits(nodes=1001)).progress.nodes == 1001
+    searcher.close()
+
+
+def test_the_same_search_gives_the_same_lines() -> None:
+    def lines() -> object:
+        searcher = Searcher([hash_evaluator(8)], memory_mb=64)
+        result = search(searcher, Limits(nodes=2000), multipv=5)
+        searcher.close()
+        return result.lines
+
+    assert lines() == lines()
+
+
+def test_lines_are_sorted_and_their_moves_legal(searcher: Searcher) -> None:
+    lines = search(searcher, Limits(nodes=1000), multipv=10).lines
+    assert len(lines) == 10
+    assert [line.visits for line in lines] == sorted((line.visits for line in lines), reverse=True)
+    for line in lines:
+        assert line.pv[0] == line.move
+        assert line.depth == len(line.pv)
+        position = Position()
+        for move in line.pv:
+            position.push(move)
+
+
+def test_keeps_the_tree_from_move_to_move(searcher: Searcher) -> None:
+    first = search(searcher, Limits(nodes=2000))
+    assert first.best is not None
+    assert first.ponder is not None
+    position = Position()
+    position.push(first.best)
+    position.push(first.ponder)
+    after = search(searcher, Limits(nodes=10), position)
+    assert after.progress.nodes == 10
+    assert after.progress.root_visits > 10
+    searcher.configure(SearchParams(), memory_mb=64, node_limit=10**7, reuse=False)
+    search(searcher, Limits(nodes=2000))
+    assert search(searcher, Limits(nodes=10), position).progress.root_visits == 10
+
+
+def test_searches_only_the_moves_that_are_asked_for(searcher: Searcher) -> None:
+    wanted = [Move.from_usi("9g9f"), Move.from_usi("1g1f")]
+    result = search(searcher, Limits(nodes=200), search_moves=wanted, multipv=9)
+    assert {line.move for line in result.lines} == set(wanted)
+    assert search(searcher, Limits(nodes=200), multipv=9).lines[0].move in Position().legal_moves
+
+
+def test_stops_within_time(searcher: Searcher) -> None:
+    begin = time.monotonic()
+    result = search(searcher, Limits(budget=fixed(0.3)))
+    assert 0.29 < time.monotonic() - begin < 0.4
+    assert result.reason is Reason.TIME
+
+
+def test_the_clock_counts_from_the_stamp_not_from_the_start(searcher: Searcher) -> None:
+    begin = time.monotonic()
+    searcher.search(Position(), Control(Limits(budget=fixed(0.5)), begin - 0.4))
+    assert time.monotonic() - begin < 0.2
+
+
+def test_a_time_that_is_over_already_still_gives_a_move(searcher: Searcher) -> None:
+    result = searcher.search(Position.from_sfen(MATE_IN_ONE), Control(Limits(budget=fixed(0.1)), time.monotonic() - 1))
+    assert result.best == Move.from_usi("G*2b")
+
+
+def test_stops_early_when_no_move_can_catch_up(searcher: Searcher) -> None:
+    limits = Limits(budget=Budget(0.05, 30.0, 30.0, 30.0))
+    only = Position.from_sfen("k8/9/9/9/9/9/9/r8/K8 b - 1")
+    assert only.legal_move_count > 1
+    begin = time.monotonic()
+    mate = search(searcher, limits, Position.from_sfen(MATE_IN_ONE))
+    assert mate.reason is Reason.DECIDED
+    assert mate.lines[0].mate == 1
+    single = search(searcher, limits, Position.from_sfen("k7r/9/9/9/9/9/9/9/K7r b - 1"))
+    assert single.reason in (Reason.ONLY_MOVE, Reason.DECIDED, Reason.CLEAR)
+    assert time.monotonic() - begin < 5
+
+
+def test_changed_limits_hold_at_once(searcher: Searcher) -> None:
+    control = Control(Limits(until_stopped=True))
+    timer = threading.Timer(0.2, lambda: control.change(Limits(nodes=1), time.monotonic()))
+    timer.start()
+    begin = time.monotonic()
+    result = searcher.search(Position(), control)
+    timer.join()
+    assert 0.19 < time.monotonic() - begin < 0.5
+    assert result.reason is Reason.LIMIT
+
+
+def test_the_memory_cap_holds_and_ends_a_search() -> None:
+    searcher = Searcher([uniform_evaluator(32)], memory_mb=4)
+    result = search(searcher, Limits(nodes=10**7))
+    assert result.reason is Reason.FULL
+    assert result.progress.hashfull > 900
+    assert result.best is not None
+    searcher.close()
+
+
+def test_the_root_has_no_more_visits_than_allowed() -> None:
+    searcher = Searcher([hash_evaluator(8)], memory_mb=64, node_limit=500)
+    result = search(searcher, Limits(until_stopped=False))
+    assert result.reason is Reason.LIMIT
+    assert 450 <= result.progress.root_visits <= 600
+    searcher.close()
+
+
+def test_reports_now_and_then(searcher: Searcher) -> None:
+    reports: list[Progress] = []
+    search(searcher, Limits(budget=fixed(0.5)), report=reports.append, report_interval_s=0.1)
+    assert 3 <= len(reports) <= 5
+    assert [r.nodes for r in reports] == sorted(r.nodes for r in reports)
+    assert all(r.lines and 0 < r.seconds < 0.6 for r in reports)
+
+
+class Odd:
+    """An evaluator that waits for a permission, and then fails if told so."""
+
+    slots = 1
+    identity = "odd"
+    batch_sizes = (4,)
+
+    def __init__(self) -> None:
+        self.inner: StubEvaluator = hash_evaluator(4)
+        self.permission = threading.Event()
+        self.permission.set()
+        self.error: Exception | None = None
+        self.runs = 0
+
+    def allocate(self, capacity: int) -> Slot:
+        return self.inner.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        self.permission.wait(10)
+        if self.error is not None:
+            raise self.error
+        self.inner.run(slot, n)
+        self.runs += 1
+
+    def close(self) -> None:
+        pass
+
+
+def test_does_not_wait_for_a_batch_in_flight_and_copes_with_it_later() -> None:
+    odd = Odd()
+    searcher = Searcher([odd], memory_mb=64)
+    first = search(searcher, Limits(nodes=500))
+    odd.permission.clear()
+    for seconds in (0.1, 0.1):
+        begin = time.monotonic()
+        late = search(searcher, Limits(budget=fixed(seconds)))
+        assert time.monotonic() - begin < 0.2
+        assert late.best == first.best  # from the tree that is there
+    position = Position()
+    assert first.best is not None
+    position.push(first.best)
+    odd.permission.set()
+    after = search(searcher, Limits(nodes=100), position)
+    assert after.best in position.legal_moves
+    assert 100 <= after.progress.nodes <= 104  # the batch from before may still count
+    searcher.close()
+
+
+def test_a_failure_ends_the_search_with_what_is_known() -> None:
+    odd = Odd()
+    searcher = Searcher([odd], memory_mb=64)
+    first = search(searcher, Limits(nodes=300))
+    odd.error = EvaluatorError("out of memory")
+    failed = search(searcher, Limits(nodes=300))
+    assert failed.reason is Reason.ERROR
+    assert failed.error is odd.error
+    assert failed.best == first.best
+    odd.error = None
+    assert search(searcher, Limits(nodes=300)).progress.nodes == 300  # and the next one works
+    searcher.close()
+
+
+def test_nonsense_from_an_evaluator_is_a_failure() -> None:
+    class Nonsense(Odd):
+        def run(self, slot: Slot, n: int) -> None:
+            super().run(slot, n)
+            slot.values[:n] = float("nan")
+
+    searcher = Searcher([Nonsense()], memory_mb=64)
+    failed = search(searcher, Limits(nodes=300))
+    assert failed.reason is Reason.ERROR
+    assert "between 0 and 1" in str(failed.error)
+    assert failed.best in Position().legal_moves
+    searcher.close()
+
+
+def test_a_mated_side_has_no_move(searcher: Searcher) -> None:
+    mated = Position.from_sfen(MATE_IN_ONE)
+    mated.push_usi("G*2b")
+    assert search(searcher, Limits(nodes=10), mated).best is None
+    control = Control(Limits(until_stopped=True))
+    timer = threading.Timer(0.1, control.stop)
+    timer.start()
+    begin = time.monotonic()
+    assert searcher.search(mated, control).best is None
+    assert time.monotonic() - begin >= 0.09
+    timer.join()
+
+
+def test_more_time_when_it_is_unclear() -> None:
+    # Every move alike: the second has as many visits as the first.
+    searcher = Searcher([uniform_evaluator(8)], memory_mb=256)
+    begin = time.monotonic()
+    result = search(searcher, Limits(budget=Budget(0.1, 0.2, 0.4, 1.0)))
+    assert 0.39 < time.monotonic() - begin < 0.6
+    assert result.reason is Reason.TIME
+    searcher.close()

@@ -1,0 +1,60 @@
+"""Engines in processes of their own."""
+
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from fukayomi.usi.client import UsiClient
+
+ENGINE = (sys.executable, "-m", "fukayomi", "usi")
+ODD_ENGINE = (sys.executable, str(Path(__file__).with_name("odd_engine.py")))
+
+Start = Callable[..., UsiClient]
+
+
+@pytest.fixture(scope="session")
+def engine_command() -> tuple[str, ...]:
+    """The engine's program and arguments."""
+    return ENGINE
+
+
+@pytest.fixture(scope="session")
+def common_engine() -> Generator[UsiClient]:
+    """One process for all tests that leave it as they found it."""
+    with UsiClient(ENGINE) as client:
+        client.handshake()
+        yield client
+
+
+@pytest.fixture
+def start(common_engine: UsiClient) -> Generator[Start]:
+    """Give an engine that is ready: ``start(Option="value", ...)``.
+
+    It has a process of its own if the test wants one (``fresh=True``), wants to see it not ready (``ready=False``), or
+    wants an odd one (``start("slow", "2")``).
+    """
+    own: list[UsiClient] = []
+
+    def start_engine(*odd: str, ready: bool = True, fresh: bool = False, **options: str) -> UsiClient:
+        if odd or fresh or not ready:
+            client = UsiClient((*ODD_ENGINE, *odd) if odd else ENGINE)
+            own.append(client)
+            client.handshake()
+        else:
+            client = common_engine
+            for option in client.options.values():
+                client.set_option(option.name, option.default)
+        for name, value in {"DNN_Model": "<hash>", **options}.items():
+            client.set_option(name, value)
+        if ready:
+            client.new_game()
+            client.is_ready()
+            client.position()
+        return client
+
+    yield start_engine
+    common_engine.is_ready()
+    for client in own:
+        client.close()

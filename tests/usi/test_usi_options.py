@@ -1,0 +1,90 @@
+"""Options: declared, set, refused, suggested."""
+
+import contextlib
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fukayomi.engine.settings import Settings, read_suggestions
+from fukayomi.usi.options import Kind, Option, OptionError, Options, check, combo, filename, spin
+from fukayomi.usi.text import UsiTextError
+
+
+@dataclass(frozen=True)
+class Sample:
+    lines: int = spin("MultiPV", 1, 1, 593)
+    ponder: bool = check("USI_Ponder", False)
+    rule: str = combo("Rule", "A", ("A", "B"))
+    model: str = filename("Model", "")
+    private: int = 7
+
+
+def test_declares_in_order() -> None:
+    assert [option.text() for option in Options(Sample()).declared] == [
+        "option name MultiPV type spin default 1 min 1 max 593",
+        "option name USI_Ponder type check default false",
+        "option name Rule type combo default A var A var B",
+        "option name Model type filename default <empty>",
+    ]
+
+
+def test_sets_typed_values() -> None:
+    options = Options(Sample())
+    before = options.settings
+    for name, text in (("multipv", "3"), ("USI_Ponder", "true"), ("Rule", "b"), ("Model", "a b.onnx")):
+        options.set(name, text)
+    assert options.settings == Sample(3, True, "B", "a b.onnx")
+    assert before == Sample()
+    options.set("Model", "<empty>")
+    assert options.settings.model == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("MultiPV", "0", "1 to 593, not 0"),
+        ("MultiPV", "x", "integer, not 'x'"),
+        ("MultiPV", None, "needs a value"),
+        ("USI_Ponder", "1", "true or false"),
+        ("Rule", "C", "one of A, B"),
+        ("private", "3", "no option 'private'"),
+        ("Nothing", "3", "no option 'Nothing'"),
+    ],
+)
+def test_refuses_and_says_why(name: str, text: str | None, reason: str) -> None:
+    options = Options(Sample())
+    with pytest.raises(OptionError, match=reason):
+        options.set(name, text)
+    assert options.settings == Sample()
+
+
+def test_suggestions_hold_until_the_next_and_never_against_the_user() -> None:
+    options = Options(Sample())
+    options.set("MultiPV", "3")
+    complaints = options.suggest([("MultiPV", "5"), ("Rule", "B"), ("Foo", "1"), ("USI_Ponder", "maybe")])
+    assert options.settings == Sample(3, rule="B")
+    assert len(complaints) == 2
+    assert options.suggest([]) == []
+    assert options.settings == Sample(3)
+
+
+def test_option_lines_round_trip() -> None:
+    lines = [option.text() for option in Options(Settings()).declared]
+    assert [Option.from_text(line).text() for line in lines] == lines
+    assert all(" " not in Option.from_text(line).name for line in lines)
+    assert Option.from_text("option name Clear Hash type button") == Option("Clear Hash", Kind.BUTTON)
+
+
+@given(st.text(max_size=80))
+def test_any_option_line_is_read_or_refused(text: str) -> None:
+    for prefix in ("", "option name ", "option name X type spin "):
+        with contextlib.suppress(UsiTextError):
+            Option.from_text(prefix + text)
+
+
+def test_reads_a_file_of_suggestions() -> None:
+    pairs, complaints = read_suggestions("# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n", "net.ini")
+    assert pairs == [("C_init", "120"), ("DNN_Batch_Size", "8")]
+    assert complaints == ["net.ini:5: 'nonsense' is not of the form NAME=VALUE"]
