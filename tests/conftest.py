@@ -11,10 +11,15 @@ import shutil
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
+
+# No deadlines: an example that takes long says something of the machine's other work, not of the code.
+hypothesis.settings.register_profile("fukayomi", deadline=None, derandomize="CI" in os.environ, print_blob=True)
+hypothesis.settings.load_profile("fukayomi")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,56 @@
+"""The package as it is installed: its version, its programs, its stub, its examples, and what starting it costs."""
+
+import ast
+import doctest
+import importlib
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import fukayomi
+from fukayomi import _native
+
+HEAVY = ("matplotlib", "onnx", "onnxruntime", "scipy", "tensorboard", "torch")
+PACKAGE = Path(str(resources.files("fukayomi")))
+WITH_EXAMPLES = sorted(
+    ".".join(("fukayomi", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    for file in PACKAGE.rglob("*.py")
+    if ">>> " in file.read_text(encoding="utf-8")
+)
+
+
+def test_version_is_the_distribution_s() -> None:
+    assert metadata.version("fukayomi") == fukayomi.__version__
+
+
+def test_programs_are_installed_and_lead_somewhere() -> None:
+    programs = metadata.entry_points(group="console_scripts")
+    ours = {program.name: program for program in programs if program.value.startswith("fukayomi.")}
+    assert set(ours) == {"fukayomi", "fukayomi-usi"}
+    for program in ours.values():
+        assert callable(program.load())
+
+
+def test_package_is_typed_and_its_stub_names_what_the_extension_has() -> None:
+    assert (PACKAGE / "py.typed").is_file()
+    stub = ast.parse((PACKAGE / "_native.pyi").read_text(encoding="utf-8"))
+    named = {node.name for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    named |= {ast.unparse(node.target) for node in stub.body if isinstance(node, ast.AnnAssign)}
+    assert {name for name in dir(_native) if not name.startswith("_")} <= named
+
+
+@pytest.mark.parametrize("module", ["fukayomi", "fukayomi.shogi", "fukayomi.cli.main", "fukayomi.cli.usi"])
+def test_starting_imports_nothing_heavy(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.split() == []
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_in_docstrings_do_what_they_say(module: str) -> None:
+    results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert results.attempted > 0
+    assert results.failed == 0
