@@ -39,7 +39,7 @@ $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
 	@touch $@
 
 $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
-	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,plot,dev]'
+	$(BIN)/pip install -qq --no-build-isolation --config-settings=cmake.define.FUKAYOMI_WERROR=ON '.[train,dev]'
 	@touch $(VENV)/.installed $@
 
 test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)

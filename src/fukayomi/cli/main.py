@@ -2,6 +2,7 @@
 
 import typer
 
+from fukayomi.cli.analyse import analyse
 from fukayomi.cli.perft import perft
 from fukayomi.cli.usi import main as usi
 
@@ -18,6 +19,7 @@ def fukayomi() -> None:
     """Play, analyse, learn, measure."""
 
 
+app.command()(analyse)
 app.command()(perft)
 app.command("usi")(usi)
 

@@ -244,10 +244,12 @@ class Searcher:
             thread = threading.Thread(target=_work, args=(lane, run), name="fukayomi-lane", daemon=True)
             self._threads.append(thread)
             thread.start()
-        reason = _Watch(run, multipv, report, report_interval_s).wait()
-        run.is_over = True
-        tree.stop()
-        run.batch_returned()
+        try:
+            reason = _Watch(run, multipv, report, report_interval_s).wait()
+        finally:  # also where Ctrl-C ends the watch: the threads must not go on
+            run.is_over = True
+            tree.stop()
+            run.batch_returned()
         progress = _progress(run, multipv)
         best = progress.lines[0].move if progress.lines else _any_move(position, search_moves)
         pv = progress.lines[0].pv if progress.lines else ()

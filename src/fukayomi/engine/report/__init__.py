@@ -1,0 +1,1 @@
+"""What an analysis looks like: the evaluation graph, the page, the annotated record."""

@@ -1,0 +1,80 @@
+"""Writing a report to a folder: the page, the graph, the record with the scores in its comments."""
+
+import copy
+import os
+from pathlib import Path
+
+from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis
+from fukayomi.engine.report.graph import graph_png, graph_svg
+from fukayomi.engine.report.page import analysis_page
+from fukayomi.engine.report.words import evaluation
+from fukayomi.shogi.formats import write_kif
+from fukayomi.shogi.record import Record, Result, Termination
+
+_KIF_MARKS = str.maketrans("☗☖", "▲△")  # what programs expect in records
+
+
+def write_report(analysis: GameAnalysis, record: Record, folder: Path, *, png: bool = False) -> list[Path]:
+    """Write `analysis.html`, `analysis.svg`, `analysis.kifu` (and `analysis.png`), each whole or not at all.
+
+    Returns:
+        The paths, the page first.
+
+    Raises:
+        OSError: the folder or a file cannot be written.
+    """
+    contents: dict[str, bytes] = {
+        "analysis.html": analysis_page(analysis).encode(),
+        "analysis.svg": graph_svg(analysis, "analysis.html").encode(),
+        "analysis.kifu": _kif(annotated(record, analysis)).encode(),
+    }
+    if png:
+        contents["analysis.png"] = graph_png(analysis)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_write(folder / name, content) for name, content in contents.items()]
+
+
+def annotated(record: Record, analysis: GameAnalysis) -> Record:
+    """A copy of the record whose comments carry scores and lines, as ShogiHome writes those of its analyses."""
+    copied = copy.deepcopy(record)
+    copied.black_name, copied.white_name, copied.event = analysis.black, analysis.white, analysis.event
+    for move in analysis.moves:
+        played = copied.moves[move.ply - 1]
+        played.comment = "\n".join(filter(None, (played.comment, *_notes(move))))
+        played.score_cp = move.after.score.cp
+    return copied
+
+
+def _kif(record: Record) -> str:
+    """The record as KIF, without its end where KIF has no word for it."""
+    try:
+        return write_kif(record)
+    except ValueError:
+        record.termination, record.result = Termination.NONE, Result.UNKNOWN
+        return write_kif(record)
+
+
+def _notes(move: MoveAnalysis) -> list[str]:
+    notes: list[str] = []
+    if move.mistake is not None:
+        before, after = (100 * score.win_rate_of(move.color) for score in (move.before.score, move.after.score))
+        notes.append(f"【{move.mistake.japanese}】勝率 {before:.0f} → {after:.0f} %、最善は{move.best.japanese[0]}")
+        notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.before.score)}）")
+    notes.append(f"#評価値={move.after.score.cp}")
+    if move.after.lines:
+        notes.append(f"#読み筋={''.join(move.after.lines[0].japanese)}")
+    return [note.translate(_KIF_MARKS) for note in notes]
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Replace a file in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,75 @@
+"""The page: one HTML file with everything in it, that opens from disk in any browser."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis, SideSummary
+from fukayomi.engine.report.board import Arrow, board_svg
+from fukayomi.engine.report.graph import COLORS, LEFT, RIGHT, inline_svg, plies_shown
+from fukayomi.engine.report.words import evaluation, percent
+from fukayomi.shogi import BLACK, WHITE
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+CARDS = 9  # bad moves that get a board; the table has them all
+PV_PLIES = 9  # moves of a line that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A bad move with its picture."""
+
+    move: MoveAnalysis
+    board: "Markup"
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """One side's name and figures."""
+
+    mark: str
+    name: str
+    summary: SideSummary
+
+
+def analysis_page(analysis: GameAnalysis) -> str:
+    """The whole page as HTML text. Whatever the record says is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(percent=percent, eval=evaluation, pv=_beginning)
+    first, last = plies_shown(analysis)
+    return environment.get_template("page.html").render(
+        game=analysis,
+        players=(
+            Player("☗", analysis.black, analysis.side(BLACK)),
+            Player("☖", analysis.white, analysis.side(WHITE)),
+        ),
+        cards=[Card(move, Markup(_picture(move))) for move in analysis.mistakes()[:CARDS]],
+        mistakes=len(analysis.mistakes()),
+        turning_point=analysis.turning_point(),
+        graph=Markup(inline_svg(analysis)),
+        axis={"left": LEFT, "right": RIGHT, "first": first, "last": last},
+        colors=COLORS,
+        BLACK=BLACK,
+    )
+
+
+def _beginning(line: tuple[str, ...]) -> str:
+    """A line's first moves; a word joiner keeps each mark with its move where the text is broken."""
+    return " ".join(name[0] + "\u2060" + name[1:] for name in line[:PV_PLIES])
+
+
+def _picture(move: MoveAnalysis) -> str:
+    arrows = (Arrow(move.usi, "played"), Arrow(move.best.usi[0], "better"))
+    title = f"{move.ply}: {move.japanese}, better {move.best.japanese[0]}"
+    return board_svg(move.before.sfen, arrows, title)

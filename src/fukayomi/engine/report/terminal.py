@@ -1,0 +1,87 @@
+"""An analysis in the terminal: a table of the moves, one of the players, and the worst moves in words."""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis
+from fukayomi.engine.report.words import evaluation
+from fukayomi.shogi import BLACK, WHITE
+
+PV_PLIES = 6
+WORST = 5  # mistakes listed after the tables
+STYLES = {
+    Mistake.INACCURACY: "yellow",
+    Mistake.DUBIOUS: "dark_orange",
+    Mistake.MISTAKE: "red",
+    Mistake.BLUNDER: "magenta",
+}
+
+
+def print_analysis(analysis: GameAnalysis, console: Console) -> None:
+    """Print everything that a terminal can show."""
+    console.print(Text(f"☗ {analysis.black or '先手'}  ☖ {analysis.white or '後手'}  {analysis.date}", style="bold"))
+    console.print(Text(analysis.result))
+    console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
+    console.print(_table_of_moves(analysis))
+    console.print(_table_of_sides(analysis))
+    _print_worst(console, analysis)
+
+
+def _table_of_moves(analysis: GameAnalysis) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("ply", "played", "best", "eval ☗", "win ☗ %", "loss %", ""):
+        table.add_column(name, justify="left" if name in ("played", "best", "") else "right", no_wrap=True)
+    for move in analysis.moves:
+        style = STYLES[move.mistake] if move.mistake else ""
+        best = "✓" if move.is_best else move.best.japanese[0]
+        table.add_row(
+            str(move.ply),
+            Text(move.japanese, style="bold" if move.mistake else ""),
+            Text(best, style="green" if move.is_best else ""),
+            Text(evaluation(move.after.score)),
+            f"{100 * move.after.score.win_rate:.0f}",
+            Text(f"{100 * move.loss:.1f}" if move.loss >= 0.0005 else "", style=style),
+            Text(_verdict(move), style=style),
+        )
+    return table
+
+
+def _verdict(move: MoveAnalysis) -> str:
+    words = [move.mistake.japanese if move.mistake else ""]
+    words += ["詰み逃し"] if move.has_missed_mate else []
+    words += ["頓死"] if move.has_allowed_mate else []
+    return " ".join(filter(None, words))
+
+
+def _table_of_sides(analysis: GameAnalysis) -> Table:
+    sides = [analysis.side(color) for color in (BLACK, WHITE)]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column(Text(f"☗ {analysis.black}"), justify="right", max_width=28)
+    table.add_column(Text(f"☖ {analysis.white}"), justify="right", max_width=28)
+    table.add_row("平均損失 average loss", *(f"{100 * side.average_loss:.1f} %" for side in sides))
+    table.add_row("一致率 agreement", *(f"{100 * side.agreement:.0f} %" for side in sides))
+    for kind in Mistake:
+        counts = [side.mistakes[kind] for side in sides]
+        cells = (Text(str(count), style=STYLES[kind] if count else "dim") for count in counts)
+        table.add_row(f"{kind.japanese} {kind.english}", *cells)
+    return table
+
+
+def _print_worst(console: Console, analysis: GameAnalysis) -> None:
+    worst = analysis.mistakes()[:WORST]
+    if worst:
+        console.print(Text("The biggest mistakes, and what was better", style="bold"))
+    for move in worst:
+        assert move.mistake is not None
+        before, after = (100 * score.win_rate_of(move.color) for score in (move.before.score, move.after.score))
+        line = Text()
+        line.append(f"{move.ply:4} ")
+        line.append(move.japanese, style="bold")
+        line.append(f" {_verdict(move)} {move.mistake.english}", style=STYLES[move.mistake])
+        line.append(f"  {before:.0f} → {after:.0f} %\n     ")
+        line.append(move.best.japanese[0], style="bold green")
+        line.append(f" {' '.join(move.best.japanese[1:PV_PLIES])}", style="dim")
+        console.print(line)

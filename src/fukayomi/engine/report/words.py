@@ -1,0 +1,21 @@
+"""Numbers as the reports write them."""
+
+from fukayomi.engine.analysis import Score
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share from 0 to 1 in per cent, without the sign."""
+    return f"{100 * share:.{digits}f}"
+
+
+def signed(cp: int) -> str:
+    """Centipawns with their sign, a true minus."""
+    return f"{cp:+d}".replace("-", "−") if cp else "0"
+
+
+def evaluation(score: Score) -> str:
+    """A score as text: centipawns, or a mate and its length in plies (詰み 7手)."""
+    if score.mate is None:
+        return signed(score.cp)
+    winner = "☗" if score.cp > 0 else "☖"
+    return f"{winner}詰み{abs(score.mate)}手" if score.mate else f"{winner}勝ち"
