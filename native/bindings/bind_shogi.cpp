@@ -262,6 +262,10 @@ void bind_position_questions(nb::class_<Game>& position) {
              "Whether the side to move has no legal move and so has lost.")
         .def("repetition", [](const Game& game) { return game.history().fourfold(); },
              "Whether the position has now occurred four times, and what that means for the side to move.")
+        .def("first_recurrence", [](const Game& game, int window) { return game.history().first_recurrence(window); },
+             "window"_a = 16,
+             "What the search makes of the position if it, or the same board with other hands, occurred in the last plies.\n\n"
+             "Args:\n    window: How many plies to look back.")
         .def("occurrences", [](const Game& game) { return game.history().occurrences(); },
              "How often the position has occurred in this game, now included.")
         .def("can_declare_win", [](const Game& game, DeclarationRule rule) { return game.position().can_declare_win(rule); },

@@ -9,33 +9,34 @@ namespace fukayomi {
 
 namespace {
 
-// Squares from which a piece of each type could reach some square, promoting or not, that attacks a king: all others
-// cannot give a direct check.
-struct CheckReach {
-    CheckReach();
-    // [our colour][pawn, lance, knight, silver, gold][enemy king]
-    std::array<std::array<std::array<Bitboard, SQUARES>, 5>, 2> squares{};
-};
-
 constexpr std::array<PieceType, 5> STEPPERS = {PAWN, LANCE, KNIGHT, SILVER, GOLD};
 
-CheckReach::CheckReach() {
+// Squares that matter for a king's square, so that most pieces need no look at all.
+struct Reach {
+    Reach();
+    using Table = std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2>;
+    Table check{};  // [our colour][type][their king]: from here one move, promoting or not, may attack the king
+    Table ring{};   // [our colour][type][their king]: from here a piece attacks a square beside the king
+};
+
+Reach::Reach() {
     const Bitboard nothing;
-    for (Color us : {BLACK, WHITE}) {
-        const Bitboard camp = far_ranks(us, 3);
+    const auto at = [](Square s) { return static_cast<std::size_t>(s); };
+    for (const Color us : {BLACK, WHITE})
         for (std::size_t i = 0; i < STEPPERS.size(); ++i)
             for (Square from = 0; from < SQUARES; ++from)
                 attacks(us, STEPPERS[i], from, nothing).for_each([&](Square to) {
+                    const bool promotes = STEPPERS[i] != GOLD && (far_ranks(us, 3).has(from) || far_ranks(us, 3).has(to));
                     Bitboard kings = attacks(us, STEPPERS[i], to, nothing);
-                    if (STEPPERS[i] != GOLD && (camp.has(from) || camp.has(to))) kings |= gold_attacks(us, to);
-                    kings.for_each([&](Square king) { squares[us][i][static_cast<std::size_t>(king)].set(from); });
+                    if (promotes) kings |= gold_attacks(us, to);
+                    kings.for_each([&](Square king) { check[us][i][at(king)].set(from); });
+                    king_attacks(to).for_each([&](Square king) { ring[us][i][at(king)].set(from); });
                 });
-    }
 }
 
-const CheckReach& check_reach() {
-    static const CheckReach reach;
-    return reach;
+const Reach& reach() {
+    static const Reach tables;
+    return tables;
 }
 
 class MateInOne {
@@ -47,8 +48,9 @@ public:
         if (king_ == NO_SQUARE) return Move();
         if (pos_.is_check()) return answer_check();
         prepare();
-        if (drops() || board_moves() || discovered()) return mate_;
-        return Move();
+        if (drops()) return mate_;
+        pinned_ = pos_.pinned(us_);
+        return board_moves() || discovered() ? mate_ : Move();
     }
 
 private:
@@ -62,16 +64,26 @@ private:
     }
 
     void prepare() {
-        pinned_ = pos_.pinned(us_);
-        Bitboard ring = and_not(king_attacks(king_), pos_.pieces(them_));
         without_king_ = occupied_ ^ Bitboard::of(king_);
-        ring.for_each([&](Square s) {
-            if (pos_.attackers(us_, s, without_king_).none()) open_.set(s);
-        });
-        gold_checks_ = gold_attacks(them_, king_);
+        open_ = and_not(king_attacks(king_), pos_.pieces(them_) | attacked_ring());
         bishop_checks_ = bishop_attacks(king_, occupied_);
         rook_checks_ = rook_attacks(king_, occupied_);
         lance_checks_ = rook_checks_ & ahead(them_, king_);
+    }
+
+    // What we attack, as far as the squares beside the king are concerned; the king itself blocks nothing.
+    Bitboard attacked_ring() const {
+        const Bitboard ours = pos_.pieces(us_);
+        Bitboard attacked;
+        const auto add = [&](PieceType t, Bitboard pieces) {
+            (pieces & ours).for_each([&](Square s) { attacked |= attacks(us_, t, s, without_king_); });
+        };
+        for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
+            const Bitboard near = reach().ring[us_][i][static_cast<std::size_t>(king_)];
+            add(STEPPERS[i], near & (STEPPERS[i] == GOLD ? pos_.golds() : pos_.pieces(STEPPERS[i])));
+        }
+        for (const PieceType t : {BISHOP, ROOK, HORSE, DRAGON, KING}) add(t, pos_.pieces(t));
+        return attacked;
     }
 
     // Squares from which our piece of this type attacks the king.
@@ -86,7 +98,7 @@ private:
             case KING: return {};
             case HORSE: return bishop_checks_ | king_attacks(king_);
             case DRAGON: return rook_checks_ | king_attacks(king_);
-            default: return gold_checks_;
+            default: return gold_attacks(them_, king_);
         }
     }
 
@@ -98,36 +110,37 @@ private:
         return true;
     }
 
+    // A drop takes no guard away, so what the king keeps is exactly what neither we nor the new piece attack; beside the
+    // king it must be guarded. From afar it attacks no square beside the king off its own line.
     bool drops() {
         const Hand hand = pos_.hand(us_);
         if (hand.empty()) return false;
         for (const PieceType t : {ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE}) {
             if (!hand.has(t)) continue;
-            Bitboard squares = and_not(checks(t), occupied_);
+            Bitboard squares = and_not(checks(t), occupied_ | open_);
             while (squares.any()) {
                 const Square to = squares.pop();
-                if (holds(t, to, without_king_ | Bitboard::of(to), NO_SQUARE) && is_mate(Move::drop(t, to))) return true;
+                if (t != KNIGHT && !king_attacks(king_).has(to) && and_not(open_, line(king_, to)).any()) continue;
+                if (and_not(open_, attacks(us_, t, to, without_king_)).none() && is_mate(Move::drop(t, to))) return true;
             }
         }
         return false;
     }
 
-    // Whether our piece, now on `to`, leaves the king no square on the ring. Necessary for mate, not sufficient: squares
+    // Whether our piece, moved to `to`, leaves the king no square beside it. Necessary for mate, not sufficient: squares
     // that only the moved piece guarded, and lines that it closes, are left to the trial.
-    bool holds(PieceType t, Square to, Bitboard occupied, Square from) const {
-        const Bitboard mover = from == NO_SQUARE ? Bitboard() : Bitboard::of(from);
-        if (king_attacks(king_).has(to) && and_not(pos_.attackers(us_, to, occupied), mover).none()) return false;
+    bool holds(PieceType t, Square from, Square to, Bitboard occupied) const {
+        const Bitboard mover = Bitboard::of(from);
         Bitboard flights = and_not(and_not(open_, attacks(us_, t, to, occupied)), Bitboard::of(to));
-        if (from == NO_SQUARE) return flights.none();
         while (flights.any())  // the mover may have opened a line to them
             if (and_not(pos_.attackers(us_, flights.pop(), occupied), mover).none()) return false;
-        return true;
+        return !king_attacks(king_).has(to) || and_not(pos_.attackers(us_, to, occupied), mover).any();
     }
 
     bool try_move(PieceType type, Square from, Square to, bool promotion) {
         const PieceType after = promotion ? promote(type) : type;
         const Bitboard occupied = (without_king_ ^ Bitboard::of(from)) | Bitboard::of(to);
-        return holds(after, to, occupied, from) && is_mate(Move::normal(from, to, promotion));
+        return holds(after, from, to, occupied) && is_mate(Move::normal(from, to, promotion));
     }
 
     bool board_moves() {
@@ -135,7 +148,7 @@ private:
         for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
             const PieceType type = STEPPERS[i];
             const Bitboard ours = (type == GOLD ? pos_.golds() : pos_.pieces(type)) & pos_.pieces(us_);
-            if (direct_checks(ours & check_reach().squares[us_][i][king])) return true;
+            if (direct_checks(ours & reach().check[us_][i][king])) return true;
         }
         return direct_checks(pos_.pieces(us_) & (pos_.pieces(BISHOP) | pos_.pieces(ROOK) | pos_.pieces(HORSE) |
                                                  pos_.pieces(DRAGON)));
@@ -211,7 +224,7 @@ private:
     Bitboard without_king_;
     Bitboard open_;  // squares beside the king that none of our pieces attacks
     Bitboard pinned_;
-    Bitboard gold_checks_, bishop_checks_, rook_checks_, lance_checks_;
+    Bitboard bishop_checks_, rook_checks_, lance_checks_;
     Move mate_;
 };
 

@@ -6,8 +6,8 @@ namespace fukayomi {
 
 namespace {
 
-// Two sinks take what the generator finds: one writes the moves, one only counts them, which is what perft's last ply and
-// "is there any move" need.
+// Sinks take what the generator finds: one writes the moves, one only counts them, which is what perft's last ply needs,
+// and one stops at the first.
 class Writer {
 public:
     explicit Writer(MoveList& moves) : moves_(moves) {}
@@ -20,6 +20,7 @@ public:
     void drops(PieceType t, Bitboard targets) {
         targets.for_each([&](Square to) { moves_.push(Move::drop(t, to)); });
     }
+    static constexpr bool done() { return false; }
 
 private:
     MoveList& moves_;
@@ -30,10 +31,22 @@ public:
     void moves(Square, Bitboard targets, bool) { count_ += targets.count(); }
     void pawn_moves(Bitboard targets, int, bool) { count_ += targets.count(); }
     void drops(PieceType, Bitboard targets) { count_ += targets.count(); }
+    static constexpr bool done() { return false; }
     int count() const { return count_; }
 
 private:
     int count_ = 0;
+};
+
+class Finder {
+public:
+    void moves(Square, Bitboard targets, bool) { found_ |= targets.any(); }
+    void pawn_moves(Bitboard targets, int, bool) { found_ |= targets.any(); }
+    void drops(PieceType, Bitboard targets) { found_ |= targets.any(); }
+    bool done() const { return found_; }
+
+private:
+    bool found_ = false;
 };
 
 // Files on which the side has a pawn (歩). One pawn a file at most, so a file's nine bits are zero or a power of two, and
@@ -80,7 +93,7 @@ public:
         const Square king = pos_.king(us_);
         const Bitboard checkers = pos_.checkers();
         if (king != NO_SQUARE) king_moves(king);
-        if (checkers.more_than_one()) return;
+        if (checkers.more_than_one() || sink_.done()) return;
         Bitboard targets = ~pos_.pieces(us_);
         Bitboard empty = ~occupied_;
         if (checkers.any()) {
@@ -90,7 +103,7 @@ public:
         }
         pinned_ = pos_.pinned(us_);
         board_moves(king, targets);
-        if (!pos_.hand(us_).empty()) drops(empty);
+        if (!pos_.hand(us_).empty() && !sink_.done()) drops(empty);
     }
 
 private:
@@ -202,7 +215,11 @@ int count_legal(const Position& pos) {
     return counter.count();
 }
 
-bool has_legal_move(const Position& pos) { return count_legal(pos) != 0; }
+bool has_legal_move(const Position& pos) {
+    Finder finder;
+    Generator<true, Finder>(pos, finder).run();
+    return finder.done();
+}
 
 std::uint64_t perft(Position& pos, int depth) {
     if (depth <= 0) return 1;

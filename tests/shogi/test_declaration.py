@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import cshogi
 import pytest
@@ -96,5 +97,7 @@ def test_same_answers_as_cshogi() -> None:
 
 
 @pytest.mark.soak
-def test_same_answers_as_cshogi_at_length() -> None:
-    compare_with_cshogi(200_000, seed=2)
+@pytest.mark.timeout(600)
+def test_same_answers_as_cshogi_at_length(record_property: Callable[[str, object], None]) -> None:
+    seen = compare_with_cshogi(200_000, seed=2)
+    record_property("answers", {f"{rule} {answer}": count for (rule, answer), count in seen.items()})

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Callable
 
 import cshogi
 import pytest
@@ -19,8 +20,12 @@ from oracles import (
 from fukayomi.shogi import Move, Position
 
 
-def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: int) -> None:
-    """All three agree on the legal moves; at least so many positions are in check, or offer a checking pawn drop."""
+def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: int) -> dict[str, int]:
+    """All three agree on the legal moves; at least so many positions are in check, or offer a checking pawn drop.
+
+    Returns:
+        How many there were of each.
+    """
     seen_in_check = seen_pawn_checks = 0
     for seen, pos in enumerate(random_positions(seed), start=1):
         sfen = pos.sfen()
@@ -33,8 +38,9 @@ def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: 
         seen_in_check += pos.is_check()
         seen_pawn_checks += pawn_drop_square(pos) is not None
         if seen >= positions and seen_in_check >= in_check and seen_pawn_checks >= pawn_checks:
-            return
+            return {"positions": seen, "in check": seen_in_check, "checking pawn drop at hand": seen_pawn_checks}
         assert seen < 2 * positions, "the random games do not fill the quotas"
+    raise AssertionError("random games have no end")
 
 
 def test_same_moves_as_cshogi_and_rsshogi() -> None:
@@ -43,8 +49,9 @@ def test_same_moves_as_cshogi_and_rsshogi() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_same_moves_as_cshogi_and_rsshogi_at_length() -> None:
-    compare_with_oracles(200_000, in_check=20_000, pawn_checks=1_000, seed=2)
+def test_same_moves_as_cshogi_and_rsshogi_at_length(record_property: Callable[[str, object], None]) -> None:
+    for name, count in compare_with_oracles(200_000, in_check=20_000, pawn_checks=1_000, seed=2).items():
+        record_property(name, count)
 
 
 def test_push_and_pop_return_the_same_position() -> None:

@@ -2,7 +2,9 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
+import cshogi
 import pytest
 from oracles import HANDICAPS, MATSURI
 from rsshogi.core import Board as RsBoard
@@ -11,6 +13,8 @@ from fukayomi.shogi import Move, Position, Repetition
 
 ROOK_CHECKS = "4k4/R8/9/9/9/9/9/9/4K4 b - 1"
 ROOK_CYCLE = ["9b9a", "5a5b", "9a9b", "5b5a"]
+STARTS = [ROOK_CHECKS, MATSURI, HANDICAPS["even"], HANDICAPS["ten pieces"]]
+STARTS += ["4k4/9/4r4/9/9/4B4/9/1+R1b5/4K4 b - 1", "4k4/9/9/9/9/9/9/9/4K4 b RB2P2Nrb2p2n 1"]
 
 
 def play(pos: Position, moves: list[str]) -> list[Repetition]:
@@ -82,6 +86,23 @@ def test_the_past_comes_along_in_a_copy() -> None:
     assert Position.from_sfen(pos.sfen()).repetition() == Repetition.NONE
 
 
+def test_the_search_asks_for_the_first_recurrence() -> None:
+    pos = Position()
+    play(pos, ["2h3h", "8b7b", "3h2h", "7b8b"])
+    assert (pos.repetition(), pos.first_recurrence()) == (Repetition.NONE, Repetition.DRAW)
+    assert pos.first_recurrence(window=3) == Repetition.NONE
+    assert play(Position.from_sfen(ROOK_CHECKS), ROOK_CYCLE) == [Repetition.NONE] * 4
+
+
+def test_the_same_board_with_other_hands() -> None:
+    pos = Position.from_sfen("4kr3/9/9/9/9/9/9/9/4K4 b P 1")
+    play(pos, ["P*4e", "4a4e", "5i5h", "4e4b", "5h5i", "4b4a"])
+    assert pos.first_recurrence() == Repetition.INFERIOR  # Black has lost a pawn
+    pos = Position.from_sfen("4kr3/9/9/9/9/9/9/4K4/9 w P 1")
+    play(pos, ["4a4b", "P*4e", "4b4e", "5h5i", "4e4a", "5i5h"])
+    assert pos.first_recurrence() == Repetition.SUPERIOR  # White has won a pawn
+
+
 def next_move(pos: Position, rng: random.Random) -> Move | None:
     """Mostly back where the side's last move came from, else a check, else anything: repetition is near."""
     played = pos.moves
@@ -98,17 +119,16 @@ def next_move(pos: Position, rng: random.Random) -> Move | None:
 
 def compare_with_rsshogi(games: int, seed: int) -> Counter[str]:
     rng = random.Random(seed)
-    starts = [ROOK_CHECKS, MATSURI, HANDICAPS["even"], HANDICAPS["ten pieces"], "4k4/9/4r4/9/9/4B4/9/1+R1b5/4K4 b - 1"]
     seen: Counter[str] = Counter()
     for _ in range(games):
-        pos = Position.from_sfen(rng.choice(starts))
+        pos = Position.from_sfen(rng.choice(STARTS))
         board = RsBoard(pos.sfen())
         while len(pos.moves) < 120 and (move := next_move(pos, rng)) is not None:
             pos.push(move)
             board.push_usi(move.usi())
             verdict = pos.repetition()
             state = str(board.repetition_state()).removeprefix("rep_")
-            assert state in ("superior", "inferior") or verdict.name.lower() == state, pos.usi()
+            assert verdict.name.lower() == {"superior": "none", "inferior": "none"}.get(state, state), pos.usi()
             if verdict != Repetition.NONE:
                 seen[verdict.name] += 1
                 break
@@ -122,5 +142,34 @@ def test_same_verdicts_as_rsshogi() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_same_verdicts_as_rsshogi_at_length() -> None:
-    compare_with_rsshogi(20_000, seed=2)
+def test_same_verdicts_as_rsshogi_at_length(record_property: Callable[[str, object], None]) -> None:
+    record_property("verdicts in 20 000 games", dict(compare_with_rsshogi(20_000, seed=2)))
+
+
+CSHOGI_NAMES = {
+    cshogi.NOT_REPETITION: "NONE",
+    cshogi.REPETITION_DRAW: "DRAW",
+    cshogi.REPETITION_WIN: "WIN",
+    cshogi.REPETITION_LOSE: "LOSE",
+    cshogi.REPETITION_SUPERIOR: "SUPERIOR",
+    cshogi.REPETITION_INFERIOR: "INFERIOR",
+}
+
+
+def test_first_recurrence_as_in_cshogi() -> None:
+    rng = random.Random(3)
+    seen: Counter[str] = Counter()
+    for _ in range(1_000):
+        pos = Position.from_sfen(rng.choice(STARTS))
+        board = cshogi.Board(pos.sfen())
+        while len(pos.moves) < 60 and pos.legal_moves:
+            move = next_move(pos, rng) if rng.random() < 0.8 else rng.choice(pos.legal_moves)
+            assert move is not None
+            pos.push(move)
+            board.push_usi(move.usi())
+            verdict = pos.first_recurrence(window=1000).name
+            assert verdict == CSHOGI_NAMES[board.is_draw()], pos.usi()
+            if verdict != "NONE":
+                seen[verdict] += 1
+                break
+    assert min(seen[name] for name in ("DRAW", "WIN", "LOSE")) >= 10, seen
