@@ -346,6 +346,14 @@ class Position:
         Whether the position has now occurred four times, and what that means for the side to move.
         """
 
+    def first_recurrence(self, window: int = 16) -> Repetition:
+        """
+        What the search makes of the position if it, or the same board with other hands, occurred in the last plies.
+
+        Args:
+            window: How many plies to look back.
+        """
+
     def occurrences(self) -> int:
         """How often the position has occurred in this game, now included."""
 

@@ -136,7 +136,7 @@ def compare_with_rsshogi(games: int, seed: int) -> Counter[str]:
 
 
 def test_same_verdicts_as_rsshogi() -> None:
-    seen = compare_with_rsshogi(400, seed=1)
+    seen = compare_with_rsshogi(800, seed=1)
     assert min(seen[name] for name in ("DRAW", "WIN", "LOSE")) >= 5, seen
 
 
