@@ -2,6 +2,7 @@
 
 import typer
 
+from fukayomi.cli import data
 from fukayomi.cli.analyse import analyse
 from fukayomi.cli.perft import perft
 from fukayomi.cli.usi import main as usi
@@ -22,6 +23,7 @@ def fukayomi() -> None:
 app.command()(analyse)
 app.command()(perft)
 app.command("usi")(usi)
+app.add_typer(data.app)
 
 
 def main() -> None:

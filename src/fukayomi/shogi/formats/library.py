@@ -8,7 +8,6 @@ the main line is kept of a tree.
 
 import json
 import re
-from typing import TypeAlias
 
 from rsshogi.record import MoveEntry, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import Record as LibraryRecord
@@ -24,8 +23,6 @@ from fukayomi.shogi.record import (
     Result,
     Termination,
 )
-
-_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
 _TERMINATIONS = {
     "RESIGN": Termination.RESIGN,
@@ -78,7 +75,7 @@ def read_library_record(text: str, text_format: Format, name: str) -> Record:
 
 def _parse(text: str, text_format: Format) -> LibraryRecord:
     if text_format is Format.JKF:
-        return LibraryRecord.from_jkf_str(json.dumps(_without_nulls(json.loads(text))))
+        return LibraryRecord.from_jkf_str(json.dumps(json.loads(text, object_pairs_hook=_without_nulls)))
     if text_format is Format.USI:
         return LibraryRecord.from_usi_position(text.strip(), allow_special_tokens=True)
     _check_handicap(text)
@@ -90,10 +87,8 @@ def _parse(text: str, text_format: Format) -> LibraryRecord:
     return LibraryRecord.from_kif_str("\n".join(lines))
 
 
-def _without_nulls(value: _Json) -> _Json:
-    if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+def _without_nulls(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return {key: value for key, value in pairs if value is not None}
 
 
 def _check_handicap(text: str) -> None:

@@ -1,0 +1,1 @@
+"""Positions with targets: files of hcpe records, and how games become them."""

@@ -1,0 +1,277 @@
+"""Games to training positions: which games and plies are taken, and a count of what was not and why.
+
+A position is taken at every ply that has a score, with the move that was played there. What the record says after the
+move is the evaluation of the position before it; it is turned to the side to move and cut to 16 bits.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi.data.hcpe import EVAL_LIMIT, HCPE, MATE_EVAL, HcpeWriter
+from fukayomi.data.overlap import Overlap, measure_overlap
+from fukayomi.data.sources import Source
+from fukayomi.shogi import Position, ShogiError
+from fukayomi.shogi.formats import scan_records
+from fukayomi.shogi.formats.reader import UnknownFormatError
+from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination
+
+OVERLAP_AFTER_PLY = 30  # before it games share their openings by intention
+
+
+class Drop(StrEnum):
+    """Why a game gives no positions."""
+
+    UNREADABLE = "unreadable"
+    """Its file or archive member cannot be read."""
+    NO_RECORD = "no_record"
+    """The file is in no format that we know."""
+    DAMAGED = "damaged"
+    ILLEGAL_MOVE = "illegal_move"
+    """The record has a move that the rules forbid, and goes on or ends as if it had not."""
+    ENDING = "ending"
+    """The end says nothing about the play: broken off, a foul, time, or no end at all."""
+    RATING = "rating"
+    PLIES = "plies"
+    DRAW = "draw"
+    NO_SCORES = "no_scores"
+    FILTERED = "filtered"
+    """It has scores, but no position passed the filters of evaluations."""
+    NO_HCP = "no_hcp"
+    """The start lacks a king: a mate problem."""
+
+
+USEFUL_ENDINGS = frozenset(
+    {
+        Termination.RESIGN,
+        Termination.DECLARATION,
+        Termination.REPETITION,
+        Termination.PERPETUAL_CHECK,
+        Termination.IMPASSE,
+        Termination.DRAW,
+        Termination.MAX_PLIES,
+        Termination.MATE,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which games and positions are taken; the defaults take all that have a score and a meaningful end."""
+
+    min_rating: float | None = None
+    """Both players are rated at least so; a player without a rating does not pass."""
+    min_plies: int = 0
+    max_eval: int | None = None
+    """A game is cut at the first position whose evaluation is further from zero; centipawns."""
+    draws: bool = True
+    mates: bool = True
+    """Whether positions that are evaluated as a mate are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldOut:
+    """Which games are kept apart for testing: those whose name's CRC-32 is a multiple of `one_in`.
+
+    The name is that of the file without its folders (with #2 and so on for the later games of a file), so that a game
+    falls on the same side whatever else is converted with it.
+    """
+
+    one_in: int
+    path: Path
+
+    def takes(self, record_name: str) -> bool:
+        """Whether this game is kept apart."""
+        return zlib.crc32(record_name.rpartition("/")[2].encode()) % self.one_in == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A game that could not be used because of its data."""
+
+    name: str
+    reason: Drop
+    message: str
+
+
+@dataclass(slots=True)
+class Count:
+    """What one file got."""
+
+    games: int = 0
+    positions: int = 0
+    results: Counter[Result] = field(default_factory=Counter[Result])
+    """Positions by the result of their game."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the games."""
+
+    games_read: int = 0
+    """Without the files that are no record or cannot be read, which are among the dropped."""
+    dropped: Counter[Drop] = field(default_factory=Counter[Drop])
+    unscored: int = 0
+    """Plies without a score in the games that were taken."""
+    training: Count = field(default_factory=Count)
+    held_out: Count = field(default_factory=Count)
+    problems: list[Problem] = field(default_factory=list[Problem])
+    overlap: Overlap | None = None
+
+    def add_problem(self, name: str, reason: Drop, message: str) -> None:
+        """Count a game or a file that cannot be used, and remember its name."""
+        if reason not in (Drop.NO_RECORD, Drop.UNREADABLE):
+            self.games_read += 1
+        self.dropped[reason] += 1
+        self.problems.append(Problem(name, reason, message))
+
+
+class NoPositionsError(ValueError):
+    """Nothing passed, so there is nothing to write.
+
+    Attributes:
+        summary: What became of the games.
+    """
+
+    def __init__(self, message: str, summary: Summary) -> None:
+        super().__init__(message)
+        self.summary = summary
+
+
+@dataclass(frozen=True, slots=True)
+class GamePositions:
+    """The positions of one game: HCPE [N], and the number of moves before each, uint16 [N]."""
+
+    records: NDArray[np.void]
+    plies: NDArray[np.uint16]
+
+
+def convert_game(record: Record, filters: Filters) -> GamePositions | Drop:
+    """The training positions of one game, or why there are none."""
+    refusal = _refuse(record, filters)
+    if refusal is not None:
+        return refusal
+    black_starts = record.initial_sfen.split()[1] == "b"
+    plies: list[int] = []
+    evals: list[int] = []
+    for ply, played in enumerate(record.moves):
+        if played.score_cp is None:
+            continue
+        if filters.max_eval is not None and abs(played.score_cp) > filters.max_eval:
+            break
+        if not filters.mates and abs(played.score_cp) >= MATE_EVAL:
+            continue
+        black_to_move = black_starts == (ply % 2 == 0)
+        plies.append(ply)
+        evals.append(played.score_cp if black_to_move else -played.score_cp)
+    if not plies:
+        return Drop.FILTERED
+    moves = np.array([played.move.raw for played in record.moves], np.uint16)
+    try:
+        hcps = _native.encode_game_hcps(Position.from_sfen(record.initial_sfen, allow_missing_king=True), moves)
+    except ShogiError:
+        return Drop.NO_HCP
+    chosen = np.array(plies, np.uint16)
+    records = np.zeros(len(plies), HCPE)
+    records["hcp"] = hcps[chosen]
+    records["eval"] = np.clip(evals, -EVAL_LIMIT, EVAL_LIMIT)
+    records["bestMove16"] = moves[chosen]
+    records["gameResult"] = record.result
+    return GamePositions(records, chosen)
+
+
+def _refuse(record: Record, filters: Filters) -> Drop | None:
+    if record.termination not in USEFUL_ENDINGS or record.result is Result.UNKNOWN:
+        return Drop.ENDING
+    if filters.min_rating is not None:
+        ratings = (record.black_rating, record.white_rating)
+        if any(rating is None or rating < filters.min_rating for rating in ratings):
+            return Drop.RATING
+    if len(record) < filters.min_plies:
+        return Drop.PLIES
+    if not filters.draws and record.result is Result.DRAW:
+        return Drop.DRAW
+    if all(played.score_cp is None for played in record.moves):
+        return Drop.NO_SCORES
+    return None
+
+
+def convert_games(
+    sources: Iterable[Source],
+    out: Path,
+    filters: Filters,
+    hold_out: HoldOut | None = None,
+    report: Callable[[Summary], None] = lambda _: None,
+) -> Summary:
+    """Write the positions of all games to `out`, and those of the games kept apart to the file of `hold_out`.
+
+    The files appear under their names only at the end, and not at all if anything fails or interrupts.
+
+    Args:
+        sources: The records.
+        out: The file for training.
+        filters: What is taken.
+        hold_out: Which games are kept apart, and where.
+        report: Called with the running summary after every source.
+
+    Raises:
+        NoPositionsError: Nothing passed; no file is written.
+        SourceError: An input cannot be read; no file is written.
+        OSError: A file cannot be written.
+    """
+    summary = Summary()
+    held_out_plies: list[NDArray[np.uint16]] = []
+    with ExitStack() as stack:
+        # Left in reverse order: the training file appears last, when all else is in its place.
+        training = stack.enter_context(HcpeWriter(out))
+        held_out = stack.enter_context(HcpeWriter(hold_out.path)) if hold_out else None
+        for source in sources:
+            for record in _scan(source, summary):
+                found = convert_game(record, filters)
+                if isinstance(found, Drop):
+                    summary.dropped[found] += 1
+                    continue
+                if held_out is not None and hold_out is not None and hold_out.takes(record.name):
+                    held_out_plies.append(found.plies)
+                    _write(found, record, held_out, summary.held_out)
+                else:
+                    _write(found, record, training, summary.training)
+                summary.unscored += sum(played.score_cp is None for played in record.moves)
+            report(summary)
+        if not training.count:
+            raise NoPositionsError("no position is left for training: nothing is written", summary)
+        if held_out is not None and held_out_plies:
+            plies = np.concatenate(held_out_plies)
+            summary.overlap = measure_overlap(training.records(), held_out.records(), plies, OVERLAP_AFTER_PLY)
+    return summary
+
+
+def _scan(source: Source, summary: Summary) -> Iterator[Record]:
+    if source.problem:
+        summary.add_problem(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}")
+        return
+    for found in scan_records(source.data, source.name):
+        if isinstance(found, UnknownFormatError):
+            summary.add_problem(found.name, Drop.NO_RECORD, str(found))
+        elif isinstance(found, IllegalMoveInRecordError):
+            summary.add_problem(found.name, Drop.ILLEGAL_MOVE, str(found))
+        elif isinstance(found, RecordError):
+            summary.add_problem(found.name, Drop.DAMAGED, str(found))
+        else:
+            summary.games_read += 1
+            yield found
+
+
+def _write(found: GamePositions, record: Record, writer: HcpeWriter, count: Count) -> None:
+    writer.append(found.records)
+    count.games += 1
+    count.positions += len(found.records)
+    count.results[record.result] += len(found.records)
