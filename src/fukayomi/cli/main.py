@@ -4,7 +4,10 @@ import typer
 
 from fukayomi.cli import data
 from fukayomi.cli.analyse import analyse
+from fukayomi.cli.eval_model import eval_model
+from fukayomi.cli.export import export
 from fukayomi.cli.perft import perft
+from fukayomi.cli.train import train
 from fukayomi.cli.usi import main as usi
 
 app = typer.Typer(
@@ -24,6 +27,9 @@ app.command()(analyse)
 app.command()(perft)
 app.command("usi")(usi)
 app.add_typer(data.app)
+app.command()(train)
+app.command()(eval_model)
+app.command()(export)
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""Learn: batches of positions with targets, loss, metrics, checkpoints, the training loop, evaluation."""

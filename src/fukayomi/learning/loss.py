@@ -1,0 +1,41 @@
+"""The loss: policy cross-entropy plus value cross-entropy against a mix of game result and search value."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - torch's own custom
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Means over a batch, scalars in nats; `total` is what is minimised."""
+
+    total: Tensor
+    policy: Tensor
+    result: Tensor
+    search_value: Tensor
+
+
+def compute_losses(
+    policy: Tensor, value: Tensor, labels: Tensor, results: Tensor, values: Tensor, val_lambda: float
+) -> Losses:
+    """policy + (1 - val_lambda) * result + val_lambda * search value, as dlshogi's.
+
+    The binary cross-entropy is linear in its target, so the weighted sum of the two value losses has the gradient of
+    one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value.
+
+    Args:
+        policy: Logits [N, 2187].
+        value: Logits [N, 1].
+        labels: Labels of the moves played, int64 [N].
+        results: 1, 0.5 or 0 for the side to move, float32 [N].
+        values: The search's win probability, float32 [N].
+        val_lambda: Share of the search value, 0 to 1.
+    """
+    policy_loss = F.cross_entropy(policy, labels)
+    logits = value.squeeze(1)
+    result_loss = F.binary_cross_entropy_with_logits(logits, results)
+    value_loss = F.binary_cross_entropy_with_logits(logits, values)
+    total = policy_loss + torch.lerp(result_loss, value_loss, val_lambda)
+    return Losses(total, policy_loss, result_loss, value_loss)

@@ -1,0 +1,1 @@
+"""Networks: configuration, blocks and heads, parameter files, export. Imports nothing of ours."""
