@@ -76,6 +76,8 @@ def export_onnx(network: PolicyValueNetwork, path: Path, half: bool = False) -> 
     for name, tensor in folded.state_dict().items():
         if not torch.isfinite(tensor).all():
             raise ExportError(f"the parameter {name} has values that are not finite")
+        if half and tensor.abs().max() > HALF_MAX:
+            raise ExportError(f"the parameter {name} has values beyond {HALF_MAX:.0f}, the largest float16")
     model = _to_onnx(folded)
     if half:
         _store_as_half(model)
@@ -135,11 +137,8 @@ def _store_as_half(model: onnx.ModelProto) -> None:
     for tensor in graph.initializer:
         if tensor.data_type != TensorProto.FLOAT or len(tensor.dims) < 2:
             continue
-        array: NDArray[np.float32] = numpy_helper.to_array(tensor)
-        if np.abs(array).max() > HALF_MAX:
-            raise ExportError(f"the parameter {tensor.name} has values beyond {HALF_MAX}, the largest float16")
         name = tensor.name
-        tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float16), f"{name}.half"))
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), f"{name}.half"))
         casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=TensorProto.FLOAT))
     nodes = [*casts, *graph.node]
     del graph.node[:]
@@ -172,5 +171,7 @@ def compare(network: PolicyValueNetwork, path: Path, features1: torch.Tensor, fe
 
 def check_agreement(agreement: Agreement, half: bool) -> None:
     """Raise ExportError when a file differs from its network by more than its precision explains."""
-    if agreement.max_logit_error > MAX_LOGIT_ERROR[half] or agreement.max_value_error > MAX_VALUE_ERROR[half]:
+    # Written so that an error that is not a number fails too.
+    good = agreement.max_logit_error <= MAX_LOGIT_ERROR[half] and agreement.max_value_error <= MAX_VALUE_ERROR[half]
+    if not good:
         raise ExportError(f"the exported file does not agree with torch: {agreement}")

@@ -1,0 +1,38 @@
+"""Training data of random games, and one thread for torch: the networks of these tests are tiny."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from learning_samples import random_records
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def train_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """96 positions."""
+    path = tmp_path_factory.mktemp("data") / "train.hcpe"
+    random_records(96, seed=1).tofile(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def test_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """50 other positions."""
+    path = tmp_path_factory.mktemp("data") / "test.hcpe"
+    random_records(50, seed=2).tofile(path)
+    return path
+
+
+@pytest.fixture
+def broken_file(tmp_path: Path) -> Path:
+    """Twelve records, the seventh of which (number 6) is no position."""
+    records = random_records(12, seed=3)
+    records["hcp"][6] = 0xFF
+    path = tmp_path / "broken.hcpe"
+    records.tofile(path)
+    return path

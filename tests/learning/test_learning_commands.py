@@ -1,0 +1,123 @@
+"""The commands from end to end: hcpe to checkpoint to ONNX, and what they say when something is wrong."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from fukayomi.cli.main import app
+
+TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]
+
+
+def fukayomi(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def fukayomi_json(*arguments: object) -> dict[str, Any]:
+    result = fukayomi(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, train_file: Path, test_file: Path) -> dict[str, Any]:
+    """What a short run printed."""
+    out = tmp_path_factory.mktemp("run") / "run"
+    return fukayomi_json("train", train_file, "--test", test_file, "--out", out, *TINY, "--steps", 4, "--lr", 0.01)
+
+
+def test_from_positions_to_onnx(trained: dict[str, Any], test_file: Path, tmp_path: Path):
+    assert (trained["step"], trained["steps"]) == (4, 4)
+    by_checkpoint = fukayomi_json("eval-model", trained["checkpoint"], test_file)
+    assert by_checkpoint == pytest.approx(trained["metrics"])
+
+    safetensors, onnx = tmp_path / "network.safetensors", tmp_path / "network.onnx"
+    fukayomi_json("export", trained["checkpoint"], safetensors)
+    assert fukayomi_json("eval-model", safetensors, test_file) == pytest.approx(by_checkpoint)
+
+    report = fukayomi_json("export", safetensors, onnx, "--half")
+    assert report["positions"] == 256
+    assert report["max_logit_error"] < 0.01
+    assert report["top1"] > 0.95
+    assert report["bytes"] == onnx.stat().st_size
+    assert fukayomi_json("eval-model", onnx, test_file) == pytest.approx(by_checkpoint, rel=1e-2)
+
+    session = onnxruntime.InferenceSession(str(onnx), providers=["CPUExecutionProvider"])
+    assert [(node.name, node.shape[1:]) for node in session.get_inputs()] == [
+        ("input1", [62, 9, 9]),
+        ("input2", [57, 9, 9]),
+    ]
+    text = fukayomi("eval-model", onnx, test_file).stdout
+    assert "policy accuracy" in text
+    assert "value loss (result)" in text
+
+
+def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
+    out = tmp_path / "run"
+    first = fukayomi("train", train_file, "--out", out, *TINY, "--epochs", 0.5)
+    assert first.exit_code == 0, first.output
+    assert "fukayomi export" in first.stdout
+    again = fukayomi("train", train_file, "--out", out, *TINY, "--steps", 5)
+    assert again.exit_code == 1
+    assert "use --resume" in again.stderr
+    resumed = fukayomi_json("train", train_file, "--out", out, *TINY, "--steps", 5, "--resume")
+    assert (resumed["step"], resumed["metrics"]) == (5, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "none.hcpe", "--out", "run"], "none.hcpe: no such file"),
+        (["train", "TRAIN", "--out", "run", "--batch", "97"], "96 positions are fewer than one batch of 97"),
+        (["train", "TRAIN", "--out", "run", "--device", "abacus"], "'abacus' is no device"),
+        (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99' here"),
+        (["train", "TRAIN", "--out", "run", "--lr", "0"], "lr must be positive"),
+        (["train", "TRAIN", "--out", "run", "--steps", "1", "--epochs", "1"], "not both"),
+        (["train", "TRAIN"], "--out"),
+        (["eval-model", "none.pt", "TRAIN"], "none.pt: no such file"),
+        (["eval-model", "none.onnx", "TRAIN"], "none.onnx: no such file"),
+        (["eval-model", "TRAIN", "TRAIN"], "not a checkpoint"),
+        (["export", "TRAIN", "network.onnx"], "not a checkpoint"),
+        (["export", "TRAIN", "network.txt"], "must end in .onnx or .safetensors"),
+    ],
+)
+def test_errors_are_one_clear_message(
+    arguments: list[str], message: str, train_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = fukayomi(*(train_file if argument == "TRAIN" else argument for argument in arguments))
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "network.onnx").exists()
+
+
+def test_a_file_that_is_no_onnx_is_named(train_file: Path, tmp_path: Path):
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(b"nonsense")
+    result = fukayomi("eval-model", path, train_file)
+    assert result.exit_code == 1
+    assert "broken.onnx: ONNX Runtime cannot load it" in result.stderr
+
+
+def test_without_torch_the_extra_is_named(train_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = fukayomi("train", train_file, "--out", tmp_path / "run")
+    assert result.exit_code == 1
+    assert "pip install 'fukayomi[train]'" in result.stderr
+
+
+def test_help_tells_the_defaults(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = fukayomi("train", "--help").stdout
+    for expected in ("--val-lambda", "[default: 0.333]", "--resume", "[default: 1024]"):
+        assert expected in text

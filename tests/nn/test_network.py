@@ -1,0 +1,75 @@
+"""The network's shape, and its parameter files."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from network_samples import random_features, shaken_network
+
+from fukayomi.nn.config import NetworkConfig, NetworkConfigError
+from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
+
+
+def test_outputs_are_float32_logits():
+    network = PolicyValueNetwork(NetworkConfig(1, 8, "silu", 8))
+    policy, value = network(*random_features(3))
+    assert (policy.shape, policy.dtype) == ((3, 2187), torch.float32)
+    assert (value.shape, value.dtype) == ((3, 1), torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        policy, value = network(*random_features(3))
+    assert (policy.dtype, value.dtype) == (torch.float32, torch.float32)
+
+
+@pytest.mark.parametrize(("blocks", "channels", "millions"), [(10, 192, 7.35), (15, 224, 14.3), (20, 256, 24.4)])
+def test_parameter_counts_are_those_of_dlshogis_networks(blocks: int, channels: int, millions: float):
+    with torch.device("meta"):
+        network = PolicyValueNetwork(NetworkConfig(blocks, channels))
+    count = sum(parameter.numel() for parameter in network.parameters())
+    assert round(count / 1e6, 2 if millions < 10 else 1) == millions
+
+
+def test_blocks_start_as_the_identity():
+    network = PolicyValueNetwork(NetworkConfig(3, 8, "relu", 8)).eval()
+    x = torch.rand(2, 8, 9, 9)
+    assert torch.equal(network.blocks(x), x)
+
+
+@pytest.mark.parametrize(
+    "values", [{"blocks": 0}, {"channels": 1.5}, {"value_hidden": -1}, {"activation": "tanh"}, {"blocks": "ten"}]
+)
+def test_impossible_configurations_are_refused(values: dict[str, object]):
+    with pytest.raises(NetworkConfigError, match=next(iter(values))):
+        NetworkConfig(**values)  # type: ignore[arg-type]
+
+
+def test_configurations_survive_as_plain_values():
+    config = NetworkConfig(3, 32, "relu", 64)
+    assert NetworkConfig.from_dict(config.as_dict()) == config
+    with pytest.raises(NetworkConfigError, match="fields"):
+        NetworkConfig.from_dict({"blocks": 3})
+
+
+def test_parameter_files_give_the_network_back(tmp_path: Path):
+    network = shaken_network("silu")
+    path = tmp_path / "network.safetensors"
+    save_parameters(network, path)
+    again = load_parameters(path)
+    assert again.config == network.config
+    features = random_features(4)
+    with torch.inference_mode():
+        for expected, found in zip(network(*features), again(*features), strict=True):
+            assert torch.equal(expected, found)
+    assert [file.name for file in tmp_path.iterdir()] == ["network.safetensors"]
+
+
+def test_damaged_parameter_files_are_named(tmp_path: Path):
+    path = tmp_path / "network.safetensors"
+    with pytest.raises(ParameterFileError, match="no such file"):
+        load_parameters(path)
+    save_parameters(shaken_network("relu"), path)
+    data = path.read_bytes()
+    for damaged in (b"", data[:7], data[: len(data) // 2]):
+        path.write_bytes(damaged)
+        with pytest.raises(ParameterFileError, match=r"network\.safetensors: not a safetensors file, or a damaged one"):
+            load_parameters(path)
