@@ -20,6 +20,24 @@ from fukayomi.shogi.formats import read_records
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "game.csa"
 SHORT = "V2.2\nN+alice\nN-bob\nPI\n+\n+7776FU\n-3334FU\n'** -30 +2726FU\n+8822UM\n-3122GI\n%TORYO\n"
+MATE_PROBLEM = """手合割：詰将棋
+後手の持駒：飛二 角二 金三 銀四 桂四 香四 歩十八
+  ９ ８ ７ ６ ５ ４ ３ ２ １
++---------------------------+
+| ・ ・ ・ ・v玉 ・ ・ ・ ・|一
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|二
+| ・ ・ ・ ・ 金 ・ ・ ・ ・|三
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|四
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|五
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|六
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|七
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|八
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|九
++---------------------------+
+先手の持駒：なし
+手数----指手---------消費時間--
+   1 ５二金(53)   ( 0:00/00:00:00)
+"""
 FAST = ("--evaluator", "hash", "--nodes", "20")
 
 
@@ -125,6 +143,13 @@ def test_errors_name_what_is_wrong(short: Path, tmp_path: Path) -> None:
     nothing = tmp_path / "nothing.txt"
     nothing.write_text("hello\n")
     assert "nothing.txt" in run(nothing, *FAST).stderr
+
+    problem = tmp_path / "problem.kif"
+    problem.write_text(MATE_PROBLEM, encoding="utf-8")
+    result = run(problem, *FAST)
+    assert result.exit_code == 1
+    assert "problem.kif: only games can be analysed" in result.stderr
+    assert "Black has no king" in result.stderr
 
     no_model = run(short, "--model", tmp_path / "no.onnx")
     assert no_model.exit_code == 1

@@ -79,6 +79,7 @@ def _fail(message: str) -> typer.Exit:
 
 def _read(path: Path, number: int) -> "Record":
     """The game of that number, from 1."""
+    from fukayomi.shogi import InvalidSfenError, Position
     from fukayomi.shogi.formats import read_records
     from fukayomi.shogi.record import RecordError
 
@@ -86,9 +87,12 @@ def _read(path: Path, number: int) -> "Record":
     try:
         for count, record in enumerate(read_records(path), 1):
             if count == number:
+                Position.from_sfen(record.initial_sfen)  # a mate problem may lack a king, and then has no evaluation
                 return record
     except RecordError as error:
         raise _fail(str(error)) from error
+    except InvalidSfenError as error:
+        raise _fail(f"{path}: only games can be analysed: {error}") from error
     except OSError as error:
         raise _fail(f"cannot read {path}: {error.strerror}") from error
     raise _fail(f"there is no game {number} in {path}, only {count}")
