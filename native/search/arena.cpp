@@ -64,10 +64,6 @@ BlockArena::BlockArena(ChunkPool& pool, NodePool& nodes, Index Node::*link) : po
     pool.account(areas_.capacity() * sizeof(Area) + reclaimable_.capacity() * sizeof(std::uint32_t));
 }
 
-std::size_t BlockArena::payload_bytes(Index block) const {
-    return const_cast<BlockArena*>(this)->header(block).units * UNIT_BYTES - sizeof(Header);
-}
-
 Index BlockArena::allocate(Index owner, std::size_t payload_bytes) {
     const std::size_t units = units_for(payload_bytes);
     if (current_ == NOWHERE || areas_[current_].filled + units > UNITS_PER_CHUNK) {

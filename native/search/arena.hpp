@@ -83,14 +83,10 @@ public:
     void clear();
 
     template <class T>
-    T* payload(Index block) {
+    T* payload(Index block) const {
         return reinterpret_cast<T*>(unit(block) + sizeof(Header));
     }
-    template <class T>
-    const T* payload(Index block) const {
-        return reinterpret_cast<const T*>(const_cast<BlockArena*>(this)->unit(block) + sizeof(Header));
-    }
-    std::size_t payload_bytes(Index block) const;
+    std::size_t payload_bytes(Index block) const { return header(block).units * UNIT_BYTES - sizeof(Header); }
     std::size_t live_units() const { return live_units_; }
     static std::size_t units_for(std::size_t payload_bytes) {
         return (sizeof(Header) + payload_bytes + UNIT_BYTES - 1) / UNIT_BYTES;
@@ -108,10 +104,10 @@ private:
         bool is_listed;        // in reclaimable_
     };
 
-    std::byte* unit(Index i) {
+    std::byte* unit(Index i) const {
         return areas_[i / UNITS_PER_CHUNK].chunk->bytes + (i % UNITS_PER_CHUNK) * UNIT_BYTES;
     }
-    Header& header(Index block) { return *reinterpret_cast<Header*>(unit(block)); }
+    Header& header(Index block) const { return *reinterpret_cast<Header*>(unit(block)); }
     bool open_area(std::size_t units);
     void list_if_reclaimable(std::size_t area);
     void compact(std::size_t area);

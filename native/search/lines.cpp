@@ -131,13 +131,15 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
         return result;
     }
     std::vector<std::size_t> tried;
-    std::vector<Edge> untried(tree_.edges(tree_.root()).begin() + root.child_count, tree_.edges(tree_.root()).end());
+    std::vector<Edge> untried;
+    const EdgeSpan edges = tree_.edges(tree_.root());
+    for (std::size_t slot = root.child_count; slot < edges.size(); ++slot) untried.push_back(edges[slot]);
     const Child* entries = root.children != NOWHERE ? tree_.children(tree_.root()).begin() : nullptr;
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {
         if (entries[slot].visits > 0 && tree_[entries[slot].node].visits > 0)
             tried.push_back(slot);
         else
-            untried.push_back(tree_.edges(tree_.root())[slot]);
+            untried.push_back(edges[slot]);
     }
     std::stable_sort(tried.begin(), tried.end(), [&](std::size_t a, std::size_t b) {
         return rank_of_child(tree_[entries[a].node]) > rank_of_child(tree_[entries[b].node]);

@@ -1,13 +1,15 @@
 // What the tree is made of. Three kinds of memory, each as small as its use allows (see arena.hpp):
 //
 //   Node      32 bytes, one for every position that the search has reached
-//   edges     4 bytes for every move of an evaluated node: {prior, move}, written once
+//   edges     3 bytes for every move of an evaluated node: {prior, move}, written once
 //   children  16 bytes for every move that has been tried, in a block that grows as the node is searched
 //
-// Most nodes are leaves with dozens of moves that are never tried, so the 4 bytes decide how much a tree costs.
+// Most nodes are leaves with dozens of moves that are never tried, so the 3 bytes decide how much a tree costs.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -48,26 +50,52 @@ struct Node {
 // visits is also the link of the lists of free and of dropped nodes.
 static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node>);
 
-// A prior between 2^-31 and 1 in 16 bits: 5 of exponent, 11 of mantissa. Greater bits mean a greater prior.
-constexpr std::uint16_t pack_prior(float p) {
-    constexpr std::uint32_t lowest = 96U << 23;  // the bits of 2^-31
+// A move with its prior in 24 bits: the prior's ten bits over the move's fourteen. So the greatest number is the best move,
+// and ties have an order that does not depend on where they lie.
+//
+// The prior is a float with four bits of exponent and six of mantissa, from 2^-16 (what is less counts as that) to 1: right
+// to 0.8 %, far closer than any network knows. The move is a number below 88 * 81 * 2 = 14256.
+using Edge = std::uint32_t;
+constexpr std::size_t EDGE_BYTES = 3;
+
+constexpr std::uint32_t pack_prior(float p) {
+    constexpr std::uint32_t lowest = 111U << 23;  // the bits of 2^-16
     const auto bits = std::bit_cast<std::uint32_t>(p);
     if (!(p > 0.0F) || bits < lowest) return 0;
-    const std::uint32_t packed = (bits - lowest + (1U << 11)) >> 12;
-    return packed > 0xFFFF ? std::uint16_t{0xFFFF} : static_cast<std::uint16_t>(packed);
+    return std::min((bits - lowest + (1U << 16)) >> 17, 1023U);
 }
-constexpr float unpack_prior(std::uint16_t packed) {
-    return std::bit_cast<float>((static_cast<std::uint32_t>(packed) << 12) + (96U << 23));
-}
+constexpr float unpack_prior(std::uint32_t packed) { return std::bit_cast<float>((packed << 17) + (111U << 23)); }
 
-// The prior in the high half: the greatest number is the best move, and ties have an order that does not depend on
-// where they lie.
-using Edge = std::uint32_t;
-constexpr Edge make_edge(std::uint16_t packed_prior, Move m) {
-    return (static_cast<Edge>(packed_prior) << 16) | m.raw();
+constexpr Edge make_edge(float prior, Move m) {
+    const std::uint32_t squares = static_cast<std::uint32_t>(m.from() * SQUARES + m.to());
+    return (pack_prior(prior) << 14) | (squares << 1) | (m.is_promotion() ? 1U : 0U);
 }
-constexpr Move edge_move(Edge e) { return Move(static_cast<std::uint16_t>(e & 0xFFFF)); }
-constexpr float edge_prior(Edge e) { return unpack_prior(static_cast<std::uint16_t>(e >> 16)); }
+constexpr Move edge_move(Edge e) {
+    const std::uint32_t squares = (e & 0x3FFF) >> 1;
+    return Move::normal(static_cast<Square>(squares / SQUARES), static_cast<Square>(squares % SQUARES), (e & 1) != 0);
+}
+constexpr float edge_prior(Edge e) { return unpack_prior(e >> 14); }
+
+// Edges as they lie in memory.
+class EdgeSpan {
+public:
+    EdgeSpan(std::uint8_t* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
+    std::size_t size() const { return size_; }
+    Edge operator[](std::size_t i) const {
+        const std::uint8_t* p = bytes_ + i * EDGE_BYTES;
+        return static_cast<Edge>(p[0] | (p[1] << 8) | (p[2] << 16));
+    }
+    void set(std::size_t i, Edge e) {
+        std::uint8_t* p = bytes_ + i * EDGE_BYTES;
+        p[0] = static_cast<std::uint8_t>(e);
+        p[1] = static_cast<std::uint8_t>(e >> 8);
+        p[2] = static_cast<std::uint8_t>(e >> 16);
+    }
+
+private:
+    std::uint8_t* bytes_;
+    std::size_t size_;
+};
 
 struct Child {
     float q;               // mean value for the side that moves here; LOST if the move is proven to lose

@@ -5,8 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "search/tree.hpp"
-
 namespace fukayomi {
 
 namespace {
@@ -46,8 +44,7 @@ bool make_edges(const MoveList& moves, const float* logits, float temperature, s
     float sum = 0.0F;
     for (std::size_t i = 0; i < n; ++i) sum += weights[i];
     const float norm = 1.0F / sum;
-    for (std::size_t i = 0; i < n; ++i) edges[i] = make_edge(pack_prior(weights[i] * norm), moves[i]);
-    bring_best_forward(edges.first(n), 0);
+    for (std::size_t i = 0; i < n; ++i) edges[i] = make_edge(weights[i] * norm, moves[i]);
     return true;
 }
 

@@ -8,7 +8,7 @@
 
 namespace fukayomi {
 
-// Softmax of logits[i] / temperature over the moves, packed, the best edge first. False if a logit is not finite.
+// Softmax of logits[i] / temperature over the moves, packed. False if a logit is not finite.
 bool make_edges(const MoveList& moves, const float* logits, float temperature, std::span<Edge> edges);
 
 }  // namespace fukayomi

@@ -20,7 +20,10 @@ struct Puct {
     static Puct below_root(const SearchParams& p) { return {p.c_init, p.c_base, p.fpu_reduction}; }
 
     // ln((N + c_base + 1) / c_base) + c_init
-    float c(float visits) const { return std::log((visits + c_base + 1.0F) / c_base) + c_init; }
+    // In double and then rounded, which leaves nothing to the taste of a platform's library.
+    float c(float visits) const {
+        return static_cast<float>(std::log((static_cast<double>(visits) + c_base + 1.0) / c_base)) + c_init;
+    }
 };
 
 struct Choice {

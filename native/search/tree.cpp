@@ -16,17 +16,19 @@ std::uint16_t one_more(std::uint16_t distance) {
     return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance;
 }
 
-}  // namespace
-
-void bring_best_forward(std::span<Edge> edges, std::size_t from) {
+// Brings the greatest edge from `from` on to that place. No node's edges are ever sorted: each new child costs one such
+// pass over the rest, and most nodes never have one.
+void bring_best_forward(EdgeSpan edges, std::size_t from) {
     if (from >= edges.size()) return;
-    // Two plain loops, which compilers turn into vector instructions, unlike one that remembers the place.
     Edge best = 0;
     for (std::size_t i = from; i < edges.size(); ++i) best = std::max(best, edges[i]);
     std::size_t at = from;
     while (edges[at] != best) ++at;
-    std::swap(edges[from], edges[at]);
+    edges.set(at, edges[from]);
+    edges.set(from, best);
 }
+
+}  // namespace
 
 Tree::Tree(std::size_t max_bytes)
     : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges),
@@ -119,14 +121,14 @@ bool Tree::add_child(Index parent, float q) {
     block.begin()[node.child_count] = {q, 0, prior, i};
     block.visited_mass += prior;
     ++node.child_count;
-    const std::span<Edge> all = edges(parent);
+    const EdgeSpan all = edges(parent);
     bring_best_forward(all, node.child_count);
     if (node.child_count < all.size()) block.next = all[node.child_count];
     return true;
 }
 
 bool Tree::reserve_edges(Index i, std::size_t count) {
-    const Index block = allocate_block(edge_blocks_, i, count * sizeof(Edge));
+    const Index block = allocate_block(edge_blocks_, i, count * EDGE_BYTES);
     if (block == NOWHERE) return false;
     nodes_[i].edges = block;
     nodes_[i].edge_count = static_cast<std::uint16_t>(count);
@@ -142,8 +144,10 @@ void Tree::release_leaf(Index i) {
     node.edge_count = 0;
 }
 
-void Tree::expand(Index i, std::span<const Edge> best_first, bool is_complete) {
-    std::copy(best_first.begin(), best_first.end(), edges(i).begin());
+void Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete) {
+    EdgeSpan all = edges(i);
+    for (std::size_t k = 0; k < evaluated.size(); ++k) all.set(k, evaluated[k]);
+    bring_best_forward(all, 0);
     nodes_[i].state = NodeState::EXPANDED;
     nodes_[i].is_complete = is_complete;
 }
@@ -247,19 +251,21 @@ bool Tree::advance(std::span<const Move> moves) {
 
 bool Tree::complete_root(const MoveList& legal) {
     const Index i = root_.node;
-    std::vector<Edge> all(edges(i).begin(), edges(i).end());
-    if (all.size() == legal.size()) return true;
+    if (nodes_[i].edge_count == legal.size()) return true;
+    std::vector<Edge> all;
+    for (std::size_t k = 0; k < nodes_[i].edge_count; ++k) all.push_back(edges(i)[k]);
     for (const Move m : legal)
-        if (std::none_of(all.begin(), all.end(), [m](Edge e) { return edge_move(e) == m; })) all.push_back(make_edge(0, m));
-    bring_best_forward(all, nodes_[i].child_count);
-    const Index block = allocate_block(edge_blocks_, i, all.size() * sizeof(Edge));
+        if (std::none_of(all.begin(), all.end(), [m](Edge e) { return edge_move(e) == m; })) all.push_back(make_edge(0.0F, m));
+    const Index block = allocate_block(edge_blocks_, i, all.size() * EDGE_BYTES);
     if (block == NOWHERE) return false;
     Node& node = nodes_[i];
     edge_blocks_.release(node.edges);
     node.edges = block;
-    std::copy(all.begin(), all.end(), edge_blocks_.payload<Edge>(block));
-    if (node.children != NOWHERE) children(i).next = all[node.child_count];
     node.edge_count = static_cast<std::uint16_t>(all.size());
+    EdgeSpan grown = edges(i);
+    for (std::size_t k = 0; k < all.size(); ++k) grown.set(k, all[k]);
+    bring_best_forward(grown, node.child_count);
+    if (node.children != NOWHERE) children(i).next = grown[node.child_count];
     node.is_complete = true;
     if (node.proof != Proof::WIN) node.proof = Proof::NONE;
     return true;

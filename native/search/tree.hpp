@@ -44,9 +44,8 @@ public:
     const Node& operator[](Index i) const { return nodes_[i]; }
     Children& children(Index node) { return *child_blocks_.payload<Children>(nodes_[node].children); }
     const Children& children(Index node) const { return *child_blocks_.payload<Children>(nodes_[node].children); }
-    std::span<Edge> edges(Index node) { return {edge_blocks_.payload<Edge>(nodes_[node].edges), nodes_[node].edge_count}; }
-    std::span<const Edge> edges(Index node) const {
-        return {edge_blocks_.payload<Edge>(nodes_[node].edges), nodes_[node].edge_count};
+    EdgeSpan edges(Index node) const {
+        return {edge_blocks_.payload<std::uint8_t>(nodes_[node].edges), nodes_[node].edge_count};
     }
     // The step's entry in its parent's children, or the root's own.
     Child& entry(const Path& path, std::size_t depth) {
@@ -61,7 +60,6 @@ public:
     bool reserve_edges(Index node, std::size_t count);
     // A pending leaf is NEW again, as if it had never been in a batch.
     void release_leaf(Index node);
-    // The best edge must come first.
     void expand(Index node, std::span<const Edge> edges, bool is_complete);
 
     void begin_visit(const Path& path, std::size_t depth) { ++entry(path, depth).visits; }
@@ -97,8 +95,5 @@ private:
     Index dropped_ = NOWHERE;
     Values draw_{0.5, 0.5};
 };
-
-// Brings the greatest edge from `from` on to that place.
-void bring_best_forward(std::span<Edge> edges, std::size_t from);
 
 }  // namespace fukayomi

@@ -33,7 +33,7 @@ void Tree::check() {
             require(node.state == NodeState::TERMINAL ? node.proof != Proof::NONE : node.visits == 0,
                     "a leaf has visits without a value", i);
         }
-        if (node.edges != NOWHERE) edge_units += BlockArena::units_for(node.edge_count * sizeof(Edge));
+        if (node.edges != NOWHERE) edge_units += BlockArena::units_for(node.edge_count * EDGE_BYTES);
         if (node.state != NodeState::EXPANDED) continue;
         require(node.child_count <= node.edge_count && node.edge_count > 0, "more children than edges", i);
         if (node.children == NOWHERE) {
@@ -41,12 +41,11 @@ void Tree::check() {
             continue;
         }
         child_units += BlockArena::units_for(child_blocks_.payload_bytes(node.children));
-        const auto all = edges(i);
-        const auto rest = all.subspan(node.child_count);
-        if (!rest.empty()) {
-            require(rest[0] >> 16 == *std::max_element(rest.begin(), rest.end()) >> 16, "the best edge does not come first", i);
-            require(rest[0] == children(i).next, "the next edge is another", i);
-        }
+        const EdgeSpan all = edges(i);
+        for (std::size_t slot = node.child_count + 1U; slot < all.size(); ++slot)
+            require(all[slot] >> 14 <= all[node.child_count] >> 14, "the best edge does not come first", i);
+        if (node.child_count < all.size())
+            require(all[node.child_count] == children(i).next, "the next edge is another", i);
         std::uint64_t visits = 1;
         float mass = 0.0F;
         const Child* entries = children(i).begin();
@@ -55,7 +54,7 @@ void Tree::check() {
             const Node& child = nodes_[entry.node];
             require(entry.visits == child.visits, "a visit is still in flight", entry.node);
             require(edge_move(all[slot]).raw() == child.move, "an edge and its child disagree", entry.node);
-            require(slot == 0 || all[slot] >> 16 <= all[slot - 1] >> 16, "the tried edges are not in order", i);
+            require(slot == 0 || all[slot] >> 14 <= all[slot - 1] >> 14, "the tried edges are not in order", i);
             require((entry.q == LOST) == (child.proof == Proof::WIN && child.visits > 0) || child.visits == 0,
                     "a lost move is not marked so", entry.node);
             if (child.proof == Proof::LOSS) require(node.proof == Proof::WIN, "a win was not seen", i);

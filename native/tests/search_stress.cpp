@@ -1,0 +1,125 @@
+// Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel and read, while another one plays
+// moves, takes them back, stops and resumes. The memory is small, so that chunks are recycled all the time. In the end, and
+// between games, the tree must be whole.
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "search/hash_evaluator.hpp"
+#include "search/search.hpp"
+#include "shogi/movegen.hpp"
+
+namespace {
+
+using namespace fukayomi;
+
+constexpr std::size_t CAPACITY = 24;
+constexpr int GATHERERS = 3;
+constexpr int GAMES = 4;
+constexpr int MOVES_A_GAME = 15;
+constexpr const char* MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1";
+
+struct Slot {
+    std::vector<std::uint8_t> planes1 = std::vector<std::uint8_t>(CAPACITY * PACKED1_BYTES);
+    std::vector<std::uint8_t> planes2 = std::vector<std::uint8_t>(CAPACITY * PACKED2_BYTES);
+    std::vector<std::uint16_t> labels = std::vector<std::uint16_t>(CAPACITY * MAX_MOVES);
+    std::vector<std::uint16_t> counts = std::vector<std::uint16_t>(CAPACITY);
+    std::vector<float> logits = std::vector<float>(CAPACITY * MAX_MOVES);
+    std::vector<float> values = std::vector<float>(CAPACITY);
+    SlotInput input() { return {planes1.data(), planes2.data(), labels.data(), counts.data()}; }
+};
+
+void gather_until(Search& search, const std::atomic<bool>& is_over, unsigned seed) {
+    std::mt19937 random(seed);
+    const HashEvaluator evaluator(7);
+    Batch batch(search, CAPACITY);
+    Slot slot;
+    while (!is_over.load()) {
+        const int n = search.gather(batch, slot.input(), 1 + random() % CAPACITY);
+        if (n == 0) {
+            std::this_thread::yield();
+            continue;
+        }
+        evaluator.run(slot.input(), static_cast<std::size_t>(n), {slot.logits.data(), slot.values.data()});
+        switch (random() % 16) {
+            case 0: search.cancel(batch); break;
+            case 1:
+                slot.values[0] = 2.0F;  // refused, and the batch is cancelled
+                try {
+                    search.apply(batch, slot.logits.data(), slot.values.data());
+                } catch (const std::invalid_argument&) {
+                }
+                break;
+            default: search.apply(batch, slot.logits.data(), slot.values.data());
+        }
+    }
+    // What the last batch holds goes back with its destructor.
+}
+
+void read_until(const Search& search, const std::atomic<bool>& is_over) {
+    while (!is_over.load()) {
+        for (const SearchLine& line : search.lines(3))
+            if (line.pv.empty()) std::terminate();
+        if (search.bytes_used() > (std::size_t{1} << 20)) std::terminate();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+}
+
+// Waits until some more leaves are evaluated, or the search has nothing left to do.
+void wait_for(const Search& search, std::uint64_t nodes) {
+    for (int i = 0; i < 2000 && search.nodes() < nodes && !search.is_full() && !search.is_decided(); ++i)
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+int play(Search& search, Game game, std::mt19937& random) {
+    int kept = 0;
+    for (int i = 0; i < MOVES_A_GAME; ++i) {
+        kept += search.set_position(game) ? 1 : 0;
+        wait_for(search, 200 + random() % 3000);
+        if (random() % 4 == 0) {
+            search.stop();
+            std::this_thread::sleep_for(std::chrono::microseconds(300));
+            search.resume();
+        }
+        const auto lines = search.lines(1);
+        if (lines.empty()) return kept;
+        game.push(lines[0].move);
+        if (random() % 8 == 0) game.pop();
+    }
+    return kept;
+}
+
+int run() {
+    SearchParams params;
+    params.draw_value_black = 0.4F;
+    Search search(params, 1);
+    std::mt19937 random(1);
+    int kept = 0;
+    for (int g = 0; g < GAMES; ++g) {
+        std::atomic<bool> is_over = false;
+        std::vector<std::thread> threads;
+        for (unsigned t = 0; t < GATHERERS; ++t)
+            threads.emplace_back([&search, &is_over, t] { gather_until(search, is_over, t); });
+        threads.emplace_back([&search, &is_over] { read_until(search, is_over); });
+        kept += play(search, g % 2 == 0 ? Game() : Game(Position::from_sfen(MATSURI)), random);
+        is_over.store(true);
+        for (std::thread& thread : threads) thread.join();
+        search.check_invariants();
+    }
+    std::printf("%d games, %d positions kept their tree, %zu bytes\n", GAMES, kept, search.bytes_used());
+    return kept > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main() {
+    try {
+        return run();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+}
