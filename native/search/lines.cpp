@@ -147,7 +147,8 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
     for (const std::size_t slot : tried)
         if (result.size() < multipv) result.push_back(tried_line(slot));
     std::sort(untried.begin(), untried.end(), std::greater<>());
-    const float mean = 1.0F - tree_.root_entry().q;
+    // An untried move counts as the root's mean. (Its entry's q may stand for a proof.)
+    const float mean = static_cast<float>(1.0 - root.value_sum / root.visits);
     for (const Edge e : untried) {
         const Move m = edge_move(e);
         if (result.size() < multipv) result.push_back({m, {m}, 0, edge_prior(e), mean, std::nullopt, 1});

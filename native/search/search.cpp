@@ -6,6 +6,7 @@
 #include <string>
 
 #include "encode/labels.hpp"
+#include "mate/mate_one.hpp"
 #include "search/policy.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
@@ -233,8 +234,10 @@ void Search::read(Batch& batch, const Root& root, const SlotInput& slot, std::si
     for (std::size_t k = batch.count_; k < batch.count_ + picked; ++k) {
         Batch::Leaf& leaf = *batch.leaves_[k];
         const Position& pos = batch.reader_.go_to(root, leaf.moves);
+        leaf.mate = Move();
         if (leaf.moves.empty()) {
             leaf.verdict = {};
+            if (params_.mate_in_one) leaf.mate = find_mate_in_one(pos);
             leaf.edges = root.moves;
             leaf.is_complete = true;
         } else {
@@ -283,6 +286,9 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
             mistake = "a logit is not finite";
         else if (!(values[row] >= 0.0F && values[row] <= 1.0F))
             mistake = "a value is not between 0 and 1";
+        if (leaf.mate)
+            for (std::size_t i = 0; i < leaf.edges.size(); ++i)
+                if (leaf.edges[i] == leaf.mate) leaf.packed[i] = make_edge(1.0F, leaf.mate);
     }
     const std::lock_guard lock(mutex_);
     if (mistake != nullptr) {

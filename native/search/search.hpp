@@ -56,6 +56,7 @@ private:
         std::vector<Move> moves;
         MoveList edges;
         Verdict verdict;
+        Move mate;  // of the root alone: it is tried first
         bool is_complete = true;
         std::array<Edge, MAX_MOVES> packed;
     };

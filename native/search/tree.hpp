@@ -51,7 +51,6 @@ public:
     Child& entry(const Path& path, std::size_t depth) {
         return depth == 0 ? root_ : children(path[depth - 1].node).begin()[path[depth].slot];
     }
-    const Child& root_entry() const { return root_; }
 
     // Makes a child of the best edge that has none; `q` is what it counts as until a visit is finished. False if memory
     // is full. Pointers to edges and children die.

@@ -1,0 +1,63 @@
+"""The parameters: dlshogi's defaults, and no bad value."""
+
+import math
+
+import pytest
+from search_runner import Runner
+
+from fukayomi._native import DeclarationRule, Position, SearchParams
+
+
+def test_defaults_are_dlshogis() -> None:
+    params = SearchParams()
+    assert (params.c_init, params.c_base, params.fpu_reduction) == pytest.approx((1.44, 28288, 0.27))
+    assert (params.c_init_root, params.c_base_root, params.fpu_reduction_root) == pytest.approx((1.16, 25617, 0.0))
+    assert params.softmax_temperature == pytest.approx(1.74)
+    assert (params.draw_value_black, params.draw_value_white, params.draw_ply) == (0.5, 0.5, 0)
+    assert params.declaration_rule == DeclarationRule.POINTS_27
+    assert params.mate_in_one
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("c_init", -1.0),
+        ("c_base", 0.0),
+        ("c_base_root", math.inf),
+        ("fpu_reduction", math.nan),
+        ("softmax_temperature", 0.0),
+        ("draw_value_black", 1.5),
+        ("draw_value_white", -0.1),
+        ("draw_ply", -1),
+    ],
+)
+def test_bad_values_are_refused(name: str, value: float) -> None:
+    params = SearchParams()
+    before = getattr(params, name)
+    with pytest.raises(ValueError, match=f"{name} is "):
+        setattr(params, name, value)
+    assert getattr(params, name) == before
+
+
+def test_temperature_flattens_the_policy() -> None:
+    priors = []
+    for temperature in (0.5, 1.74, 5.0):
+        params = SearchParams()
+        params.softmax_temperature = temperature
+        runner = Runner(Position(), params=params)
+        runner.run(1)
+        lines = runner.search.lines(600)
+        assert sum(line.prior for line in lines) == pytest.approx(1.0, rel=0.01)
+        priors.append(lines[0].prior)
+    assert priors[0] > priors[1] > priors[2]
+
+
+def test_exploration_widens_the_root() -> None:
+    shares = []
+    for c_init in (0.3, 3.0):
+        params = SearchParams()
+        params.c_init_root = c_init
+        runner = Runner(Position(), params=params)
+        runner.run(2000)
+        shares.append(runner.search.lines(1)[0].visits)
+    assert shares[0] > shares[1]
