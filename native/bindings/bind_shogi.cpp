@@ -33,8 +33,8 @@ struct BoardPiece {
     Piece piece;
 };
 
-// A Python string may hold lone surrogates (bytes that a terminal or a pipe sent and that are no UTF-8): they come out as
-// \udcXX in the message instead of a TypeError.
+// A Python string may hold lone surrogates (bytes that a terminal or a pipe sent and that are no UTF-8): they come out
+// as \udcXX in the message instead of a TypeError.
 std::string utf8(const nb::str& text) {
     const nb::object bytes =
         nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
@@ -52,7 +52,8 @@ Move checked_move(std::uint16_t raw) {
     const Move m(raw);
     const bool possible = m.is_drop() ? m.dropped() <= GOLD && !m.is_promotion() : m.from() != m.to();
     if (!possible || m.to() >= SQUARES || raw >= 1U << 15)
-        throw ParseError(ParseError::Kind::MOVE, "invalid raw move " + std::to_string(raw) + ": it is no move of the hcpe format");
+        throw ParseError(ParseError::Kind::MOVE,
+                         "invalid raw move " + std::to_string(raw) + ": it is no move of the hcpe format");
     return m;
 }
 
@@ -121,7 +122,8 @@ void bind_errors(nb::module_& m) {
         return error;
     };
     const nb::object base =
-        add("ShogiError", "A text or a record from outside is not what it should be; the message quotes it.", PyExc_ValueError);
+        add("ShogiError", "A text or a record from outside is not what it should be; the message quotes it.",
+            PyExc_ValueError);
     add("InvalidSfenError", "A text is no SFEN, or its position cannot come from a game.", base);
     add("InvalidMoveError", "A text or a number is no move.", base);
     add("IllegalMoveError", "The rules forbid the move in this position.", base);
@@ -144,7 +146,8 @@ void bind_enums(nb::module_& m) {
         .value("BLACK", BLACK)
         .value("WHITE", WHITE)
         .def_prop_ro("opponent", [](Color c) { return ~c; }, "The other side.");
-    nb::enum_<PieceType>(m, "PieceType", nb::is_arithmetic(), "A kind of piece; the numbers are those of the hcpe format.")
+    nb::enum_<PieceType>(m, "PieceType", nb::is_arithmetic(),
+                         "A kind of piece; the numbers are those of the hcpe format.")
         .value("PAWN", PAWN)
         .value("LANCE", LANCE)
         .value("KNIGHT", KNIGHT)
@@ -159,9 +162,11 @@ void bind_enums(nb::module_& m) {
         .value("PRO_SILVER", PRO_SILVER)
         .value("HORSE", HORSE)
         .value("DRAGON", DRAGON)
-        .def_prop_ro("is_promoted", [](PieceType t) { return is_promoted(t); }, "Whether it stands on its promoted side.")
+        .def_prop_ro("is_promoted", [](PieceType t) { return is_promoted(t); },
+                     "Whether it stands on its promoted side.")
         .def_prop_ro("unpromoted", [](PieceType t) { return unpromote(t); }, "The same piece, as it is in a hand.");
-    nb::enum_<DeclarationRule>(m, "DeclarationRule", "Who may declare a win by entering kings (入玉宣言), and with how many points.")
+    nb::enum_<DeclarationRule>(m, "DeclarationRule",
+                               "Who may declare a win by entering kings (入玉宣言), and with how many points.")
         .value("NONE", DeclarationRule::NONE, "No declaration.")
         .value("POINTS_24", DeclarationRule::POINTS_24, "31 points.")
         .value("POINTS_27", DeclarationRule::POINTS_27, "Black 28, White 27 points.");
@@ -183,7 +188,8 @@ void bind_move(nb::module_& m) {
                     "A move from the 16 bits of the hcpe format.\n\nRaises:\n    InvalidMoveError: They are no move.")
         .def("usi", [](Move move) { return usi(move); }, "The move as USI writes it.")
         .def_prop_ro("raw", &Move::raw, "The 16 bits of the hcpe format: to | from << 7 | promotion << 14.")
-        .def_prop_ro("from_square", [](Move move) { return move.is_drop() ? std::nullopt : std::optional<int>(move.from()); },
+        .def_prop_ro("from_square",
+                     [](Move move) { return move.is_drop() ? std::nullopt : std::optional<int>(move.from()); },
                      "Where the piece comes from, 0 to 80; None for a drop.")
         .def_prop_ro("to_square", &Move::to, "Where the piece goes, 0 to 80.")
         .def_prop_ro("is_drop", &Move::is_drop, "Whether a piece from the hand is put on the board.")
@@ -195,7 +201,9 @@ void bind_move(nb::module_& m) {
         .def("__str__", [](Move move) { return usi(move); })
         .def("__repr__", [](Move move) { return "Move.from_usi('" + usi(move) + "')"; })
         .def("__getstate__", [](Move move) { return State(move.raw()); })
-        .def("__setstate__", [](Move& move, const State& state) { new (&move) Move(checked_move(std::get<0>(state))); });
+        .def("__setstate__", [](Move& move, const State& state) {
+            new (&move) Move(checked_move(std::get<0>(state)));
+        });
 }
 
 void bind_piece(nb::module_& m) {
@@ -254,21 +262,25 @@ void bind_position_moves(nb::class_<Game>& position) {
 void bind_position_questions(nb::class_<Game>& position) {
     position
         .def_prop_ro("turn", [](const Game& game) { return game.position().turn(); }, "The side to move.")
-        .def_prop_ro("ply", [](const Game& game) { return game.position().ply(); }, "The number of the next move; a game begins at 1.")
+        .def_prop_ro("ply", [](const Game& game) { return game.position().ply(); },
+                     "The number of the next move; a game begins at 1.")
         .def_prop_ro("key", [](const Game& game) { return game.position().key(); },
                      "A 64-bit hash of board, hands and side to move, the same in every run.")
-        .def("is_check", [](const Game& game) { return game.position().is_check(); }, "Whether the side to move is in check.")
+        .def("is_check", [](const Game& game) { return game.position().is_check(); },
+             "Whether the side to move is in check.")
         .def("is_mated", [](const Game& game) { return !has_legal_move(game.position()); },
              "Whether the side to move has no legal move and so has lost.")
         .def("repetition", [](const Game& game) { return game.history().fourfold(); },
              "Whether the position has now occurred four times, and what that means for the side to move.")
         .def("first_recurrence", [](const Game& game, int window) { return game.history().first_recurrence(window); },
              "window"_a = 16,
-             "What the search makes of the position if it, or the same board with other hands, occurred in the last plies.\n\n"
+             "What the search makes of the position if it, or the same board with other hands, occurred in the last\n"
+             "plies.\n\n"
              "Args:\n    window: How many plies to look back.")
         .def("occurrences", [](const Game& game) { return game.history().occurrences(); },
              "How often the position has occurred in this game, now included.")
-        .def("can_declare_win", [](const Game& game, DeclarationRule rule) { return game.position().can_declare_win(rule); },
+        .def("can_declare_win",
+             [](const Game& game, DeclarationRule rule) { return game.position().can_declare_win(rule); },
              "rule"_a, "Whether the side to move may declare a win (入玉宣言).")
         .def("piece_on", [](const Game& game, int square) {
             const Piece piece = game.position().piece_on(checked_square(square));
@@ -290,8 +302,8 @@ void bind_position(nb::module_& m) {
         "    Move.from_usi('7g7f')\n"
         "    >>> pos.legal_move_count\n"
         "    30\n\n"
-        "Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It changes\n"
-        "as moves are played, so it is not hashable: use `key`.");
+        "Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It\n"
+        "changes as moves are played, so it is not hashable: use `key`.");
     position.def(nb::init<>(), "The start position of an even game.")
         .def_static("from_sfen", [](const nb::str& sfen, bool allow_missing_king) {
             return Game(Position::from_sfen(utf8(sfen), allow_missing_king));
@@ -305,12 +317,13 @@ void bind_position(nb::module_& m) {
              "    IllegalMoveError: The rules forbid a move.")
         .def("sfen", [](const Game& game) { return game.position().sfen(); }, "The position as SFEN.")
         .def("usi", &Game::usi, "The start and the moves, as they follow `position` in USI.")
-        .def("start_sfen", [](const Game& game) { return game.start().sfen(); }, "The position before the first move as SFEN.")
+        .def("start_sfen", [](const Game& game) { return game.start().sfen(); },
+             "The position before the first move as SFEN.")
         .def("copy", [](const Game& game) { return Game(game); }, "An independent copy, the past included.")
         .def("__copy__", [](const Game& game) { return Game(game); })
         .def("__deepcopy__", [](const Game& game, const nb::dict&) { return Game(game); }, "memo"_a)
-        .def("__eq__", [](const Game& a, const Game& b) { return same_position(a.position(), b.position()); }, "other"_a,
-             nb::is_operator())
+        .def("__eq__", [](const Game& a, const Game& b) { return same_position(a.position(), b.position()); },
+             "other"_a, nb::is_operator())
         .def("__str__", [](const Game& game) { return board_text(game.position()); })
         .def("__repr__", [](const Game& game) { return "Position.from_sfen('" + game.position().sfen() + "')"; })
         .def("__getstate__", &state_of)
@@ -330,7 +343,8 @@ void bind_shogi(nb::module_& m) {
     bind_position(m);
     m.attr("START_SFEN") = std::string(START_SFEN);
     m.def("square_from_usi", [](const nb::str& text) { return square_from_usi(utf8(text)); }, "text"_a,
-          "The number of a square like 7g: (file - 1) * 9 + (rank - 1).\n\nRaises:\n    InvalidMoveError: There is no such square.");
+          "The number of a square like 7g: (file - 1) * 9 + (rank - 1).\n\n"
+          "Raises:\n    InvalidMoveError: There is no such square.");
     m.def("square_name", [](int square) { return usi(checked_square(square)); }, "square"_a,
           "The name of a square, 0 to 80.\n\nRaises:\n    ValueError: There is no such square.");
 }

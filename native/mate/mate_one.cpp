@@ -26,9 +26,9 @@ Reach::Reach() {
         for (std::size_t i = 0; i < STEPPERS.size(); ++i)
             for (Square from = 0; from < SQUARES; ++from)
                 attacks(us, STEPPERS[i], from, nothing).for_each([&](Square to) {
-                    const bool promotes = STEPPERS[i] != GOLD && (far_ranks(us, 3).has(from) || far_ranks(us, 3).has(to));
+                    const Bitboard camp = far_ranks(us, 3);
                     Bitboard kings = attacks(us, STEPPERS[i], to, nothing);
-                    if (promotes) kings |= gold_attacks(us, to);
+                    if (STEPPERS[i] != GOLD && (camp.has(from) || camp.has(to))) kings |= gold_attacks(us, to);
                     kings.for_each([&](Square king) { check[us][i][at(king)].set(from); });
                     king_attacks(to).for_each([&](Square king) { ring[us][i][at(king)].set(from); });
                 });
@@ -121,7 +121,8 @@ private:
             while (squares.any()) {
                 const Square to = squares.pop();
                 if (t != KNIGHT && !king_attacks(king_).has(to) && and_not(open_, line(king_, to)).any()) continue;
-                if (and_not(open_, attacks(us_, t, to, without_king_)).none() && is_mate(Move::drop(t, to))) return true;
+                const Bitboard flights = and_not(open_, attacks(us_, t, to, without_king_));
+                if (flights.none() && is_mate(Move::drop(t, to))) return true;
             }
         }
         return false;

@@ -137,10 +137,18 @@ private:
         (pos_.golds() & pos_.pieces(us_)).for_each([&](Square from) {
             sink_.moves(from, reach(from, gold_attacks(us_, from)), false);
         });
-        pos_.pieces(us_, BISHOP).for_each([&](Square from) { bishop_or_rook(from, reach(from, bishop_attacks(from, occupied_))); });
-        pos_.pieces(us_, ROOK).for_each([&](Square from) { bishop_or_rook(from, reach(from, rook_attacks(from, occupied_))); });
-        pos_.pieces(us_, HORSE).for_each([&](Square from) { sink_.moves(from, reach(from, horse_attacks(from, occupied_)), false); });
-        pos_.pieces(us_, DRAGON).for_each([&](Square from) { sink_.moves(from, reach(from, dragon_attacks(from, occupied_)), false); });
+        pos_.pieces(us_, BISHOP).for_each([&](Square from) {
+            bishop_or_rook(from, reach(from, bishop_attacks(from, occupied_)));
+        });
+        pos_.pieces(us_, ROOK).for_each([&](Square from) {
+            bishop_or_rook(from, reach(from, rook_attacks(from, occupied_)));
+        });
+        pos_.pieces(us_, HORSE).for_each([&](Square from) {
+            sink_.moves(from, reach(from, horse_attacks(from, occupied_)), false);
+        });
+        pos_.pieces(us_, DRAGON).for_each([&](Square from) {
+            sink_.moves(from, reach(from, dragon_attacks(from, occupied_)), false);
+        });
     }
 
     void pawn_moves(Square king, Bitboard targets) {

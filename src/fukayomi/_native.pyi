@@ -198,8 +198,8 @@ class Position:
         >>> pos.legal_move_count
         30
 
-    Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It changes
-    as moves are played, so it is not hashable: use `key`.
+    Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It
+    changes as moves are played, so it is not hashable: use `key`.
     """
 
     def __init__(self) -> None:
@@ -348,7 +348,8 @@ class Position:
 
     def first_recurrence(self, window: int = 16) -> Repetition:
         """
-        What the search makes of the position if it, or the same board with other hands, occurred in the last plies.
+        What the search makes of the position if it, or the same board with other hands, occurred in the last
+        plies.
 
         Args:
             window: How many plies to look back.

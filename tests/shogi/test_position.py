@@ -1,11 +1,13 @@
 """Position: the door to the rules."""
 
 import copy
+import doctest
 import pickle
 import threading
 
 import pytest
 
+import fukayomi.shogi
 from fukayomi.shogi import (
     BLACK,
     START_SFEN,
@@ -209,3 +211,10 @@ def test_perft_lets_other_threads_run() -> None:
     pos.push_usi("7g7f")  # does not disturb the count, which has a copy
     worker.join()
     assert counts == [719731]
+
+
+@pytest.mark.parametrize("documented", [fukayomi.shogi, Position])
+def test_examples_in_the_docstrings(documented: object) -> None:
+    (test,) = (t for t in doctest.DocTestFinder(recurse=False).find(documented, globs=vars(fukayomi.shogi).copy()))
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
