@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,17 @@ def test_a_broken_record_stops_the_run_by_name(tmp_path: Path, broken_file: Path
 def test_senseless_settings_are_refused(field: str, value: float):
     with pytest.raises(TrainingRunError, match=field):
         TrainingSettings(**{"steps": 1, field: value})
+
+
+def test_changed_settings_are_told_on_resumption(tmp_path: Path, train_file: Path, test_file: Path):
+    run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=1, batch=8, lr=0.01))
+    console = Console(record=True, width=200, quiet=False, file=StringIO())
+    settings = TrainingSettings(steps=2, batch=8, lr=0.005)
+    run_training(tmp_path / "run", (train_file, test_file), settings, resume=True, console=console)
+    text = console.export_text()
+    assert "from step 1 on: steps 2, was 1" in text
+    assert "from step 1 on: lr 0.005, was 0.01" in text
+    assert "batch" not in text
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 not a zip"])

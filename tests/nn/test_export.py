@@ -1,5 +1,6 @@
 """Export: folded, self-contained, in agreement with torch, readable by anything that plays dlshogi's networks."""
 
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -75,9 +76,22 @@ def test_the_file_is_self_contained_and_folded(exported):
     assert not any(tensor.external_data for tensor in model.graph.initializer)
     operators = [node.op_type for node in model.graph.node]
     assert "BatchNormalization" not in operators
+    assert operators.count("Pad") == 2
     assert operators.count("Conv") == 2 + 2 * 2 + 2  # stem, two blocks, two heads
     assert {entry.key: entry.value for entry in model.metadata_props}["blocks"] == "2"
     assert not any(node.metadata_props or node.doc_string for node in model.graph.node)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="elsewhere ONNX Runtime has no such layout")
+def test_onnx_runtime_fuses_the_additions(exported, tmp_path: Path):
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    options.log_severity_level = 3  # below it, a warning that such a file fits one kind of CPU
+    onnxruntime.InferenceSession(str(exported["relu", True]), options, providers=["CPUExecutionProvider"])
+    operators = [node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node]
+    assert "Cast" not in operators
+    assert operators.count("Add") == 1  # the policy's bias
+    assert "Relu" not in operators
 
 
 def test_weights_that_cannot_be_stored_are_refused(tmp_path: Path):

@@ -135,7 +135,7 @@ def train(
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(network_config).to(run.device)
     optimizer = make_optimizer(network, settings)
-    step = restore(save_path, network, optimizer, settings) if resume else 0
+    step = restore(save_path, network, optimizer, settings, console) if resume else 0
 
     metrics: Metrics | None = None
     batches = training_batches(train_files, settings.batch, settings.seed, step, settings.steps)
@@ -212,11 +212,15 @@ def make_checkpoint(
 
 
 def restore(
-    path: Path, network: PolicyValueNetwork, optimizer: torch.optim.Optimizer, settings: TrainingSettings
+    path: Path,
+    network: PolicyValueNetwork,
+    optimizer: torch.optim.Optimizer,
+    settings: TrainingSettings,
+    console: Console,
 ) -> int:
     """Load a checkpoint into a network and its optimiser; returns the step to go on from.
 
-    Settings may be changed for the rest of the run, except those that the state itself depends on.
+    Settings may be changed for the rest of the run, except those that the state itself depends on; changes are shown.
     """
     checkpoint = load_checkpoint(path)
     if checkpoint.network != network.config:
@@ -225,6 +229,9 @@ def restore(
         raise CheckpointError(f"{path}: the run uses {checkpoint.settings['optimizer']}, not {settings.optimizer}")
     if checkpoint.step >= settings.steps:
         raise CheckpointError(f"{path}: the run is at step {checkpoint.step} of {settings.steps} already")
+    for name, value in asdict(settings).items():
+        if (before := checkpoint.settings.get(name)) != value:
+            console.print(f"from step {checkpoint.step:,} on: {name} {value}, was {before}", highlight=False)
     network.load_state_dict(checkpoint.model)
     optimizer.load_state_dict(checkpoint.optimizer)
     torch.set_rng_state(checkpoint.rng)

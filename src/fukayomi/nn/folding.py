@@ -1,13 +1,22 @@
 """The network as it plays: BatchNorm folded into the convolutions, the stem's two convolutions of one input merged.
 
 Folding is done in float64 and rounded once; it changes logits by some 1e-6.
+
+The input planes are padded with empty ones to a multiple of 16. ONNX Runtime's fast CPU layout works in blocks of up to
+16 channels; a stem of 62 and 57 stays outside it, and then every residual addition and activation does so too. With 64
+and 64, they are fused into the convolutions (5x64: 1.1 times the positions a second).
 """
 
 import torch
+import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor, nn
 
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.config import FEATURES1, FEATURES2, NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork, activation_layer
+
+CHANNEL_BLOCK = 16
+PADDING1 = -FEATURES1 % CHANNEL_BLOCK
+PADDING2 = -FEATURES2 % CHANNEL_BLOCK
 
 
 class FoldedBlock(nn.Module):
@@ -34,8 +43,8 @@ class FoldedNetwork(nn.Module):
         kernel = stem.conv1_3x3.weight.detach().double().clone()
         kernel[:, :, 1, 1] += stem.conv1_1x1.weight.detach().double()[:, :, 0, 0]
         scale, shift = _scale_and_shift(stem.norm)
-        self.input1 = _convolution(kernel, scale, shift)
-        self.input2 = _convolution(stem.conv2_1x1.weight.detach().double(), scale, None)
+        self.input1 = _convolution(_pad_channels(kernel, PADDING1), scale, shift)
+        self.input2 = _convolution(_pad_channels(stem.conv2_1x1.weight.detach().double(), PADDING2), scale, None)
         self.act = activation_layer(config.activation)
         self.blocks = nn.Sequential(
             *(FoldedBlock(_fold(b.conv1, b.norm1), _fold(b.conv2, b.norm2), config) for b in network.residual_blocks())
@@ -48,10 +57,17 @@ class FoldedNetwork(nn.Module):
         self.eval()
 
     def forward(self, input1: Tensor, input2: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.blocks(self.act(self.input1(input1) + self.input2(input2)))
+        x1 = self.input1(_pad_channels(input1, PADDING1))
+        x2 = self.input2(_pad_channels(input2, PADDING2))
+        x = self.blocks(self.act(x1 + x2))
         policy = torch.flatten(self.policy_conv(x), 1) + self.policy_bias
         y = torch.flatten(self.value_act1(self.value_conv(x)), 1)
         return policy, torch.sigmoid(self.value_fc2(self.value_act2(self.value_fc1(y))))
+
+
+def _pad_channels(x: Tensor, count: int) -> Tensor:
+    """Append `count` zero planes: [N, C, H, W] to [N, C + count, H, W]."""
+    return F.pad(x, (0, 0, 0, 0, 0, count))
 
 
 def _scale_and_shift(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
