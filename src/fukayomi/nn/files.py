@@ -11,9 +11,10 @@ from pathlib import Path
 def replacing(path: Path) -> Generator[Path]:
     """A temporary file beside `path`, to be written in the block; it takes the place of `path` once the block is done.
 
-    Example:
-        >>> with replacing(Path("network.onnx")) as temporary:
-        ...     temporary.write_bytes(b"...")
+    Example::
+
+        with replacing(Path("network.onnx")) as temporary:
+            temporary.write_bytes(content)
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
