@@ -4,6 +4,7 @@ import typer
 
 from fukayomi.cli import data
 from fukayomi.cli.analyse import analyse
+from fukayomi.cli.bench import bench
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.perft import perft
@@ -25,6 +26,7 @@ def fukayomi() -> None:
 
 app.command()(analyse)
 app.command()(perft)
+app.command()(bench)
 app.command("usi")(usi)
 app.add_typer(data.app)
 app.command()(train)
