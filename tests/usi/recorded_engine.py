@@ -12,10 +12,11 @@ from typing import BinaryIO
 def copy(source: BinaryIO, target: BinaryIO, mark: str, log: BinaryIO) -> None:
     for line in source:
         stamp = time.monotonic()
-        target.write(line)
-        target.flush()
+        # First the log: what the line brings about must not stand above it.
         log.write(f"{stamp:.6f} {mark} {line.decode().strip()}\n".encode())
         log.flush()
+        target.write(line)
+        target.flush()
 
 
 def main() -> None:

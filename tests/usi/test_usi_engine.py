@@ -111,9 +111,11 @@ def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path
     from toy_network import write_network
 
     network = write_network(tmp_path / "toy.onnx")
-    network.with_name("toy.onnx.ini").write_text("MultiPV=2\nResign_Threshold=0\nNonsense=1\n")
-    client = start(ready=False, DNN_Model=str(network), Resign_Threshold="5")
-    assert any("Nonsense" in line for line in client.is_ready())
+    network.with_name("toy.onnx.ini").write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=1\nNonsense=1\n")
+    client = start(ready=False, DNN_Model=str(network), Threads="2")
+    lines = client.is_ready()
+    assert any("Nonsense" in line for line in lines)
+    assert any("2 threads, batch 5" in line for line in lines)
     answer = client.go(Go(nodes=50), 10)
     assert {info.multipv for info in answer.infos if info.score} == {1, 2}
 
@@ -200,6 +202,13 @@ def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
     answer = client.go(Go(byoyomi_ms=1000), 5)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "win"
+    assert answer.seconds < 0.5  # there is nothing to think about
+    client.start_go(Go(ponder=True))
+    client.ponderhit(Go(byoyomi_ms=1000))
+    answer = client.wait_answer(5)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "win"
+    assert answer.seconds < 0.5
     client.set_option("EnteringKingRule", "NoEnteringKing")
     answer = client.go(Go(byoyomi_ms=500), 5)
     assert answer.bestmove is not None

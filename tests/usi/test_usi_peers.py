@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fukayomi.shogi import BLACK, Position
-from fukayomi.usi.text import BestMove, Go, PonderHit, SetPosition, parse_answer, parse_command
+from fukayomi.usi.text import BestMove, GameOver, Go, PonderHit, SetPosition, parse_answer, parse_command
 
 cshogi = pytest.importorskip("cshogi")
 
@@ -47,7 +47,7 @@ def moves_of(log: Path) -> list[Move]:
             elif isinstance(command, Go):
                 assert asked is None, f"two questions at once: {line}"
                 asked, asked_s, start_s = (position, command), float(stamp), float(stamp)
-            elif isinstance(command, PonderHit) or line == "stop":
+            elif isinstance(command, PonderHit | GameOver) or line == "stop":
                 start_s = float(stamp)
         elif mark == "<" and isinstance(answer := parse_answer(line), BestMove):
             assert asked is not None, f"an answer that nobody asked for: {line}"
@@ -111,14 +111,22 @@ Games = Callable[..., None]
 
 
 def test_two_games_against_fairy_stockfish(tmp_path: Path, fairy_stockfish: str) -> None:
-    output, moves = play(
-        tmp_path, fairy_stockfish, "UCI_Variant:shogi,Skill Level:0", 2, "--draw", "80", peer_byoyomi_ms=50
-    )
+    options = "UCI_Variant:shogi,Skill Level:0"
+    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "60", peer_byoyomi_ms=50)
     check(output, moves, 10)
 
 
+def test_two_games_that_both_sides_ponder_in(tmp_path: Path, fairy_stockfish: str) -> None:
+    options = "UCI_Variant:shogi,Skill Level:0"
+    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "40", "--ponder", peer_byoyomi_ms=50)
+    check(output, moves, 10)
+    assert any(move.go.ponder for move in moves)
+
+
 def test_two_games_against_gpsshogi(tmp_path: Path, gpsusi: str) -> None:
-    output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 2, "--draw", "40", peer_byoyomi_ms=1000)
+    # It takes long to start, so it plays both games in one process, and so do we.
+    arguments = ("--draw", "40", "--keep-process")
+    output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 2, *arguments, peer_byoyomi_ms=1000)
     check(output, moves, 10)
 
 

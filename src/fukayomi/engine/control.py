@@ -69,3 +69,9 @@ class Control:
         with self._condition:
             if not self._stopped:
                 self._condition.wait(max(0.0, seconds))
+
+    def hold(self) -> None:
+        """Wait while nothing but a stop, or other limits, may end the search."""
+        with self._condition:
+            while self._limits.until_stopped and not self._stopped:
+                self._condition.wait()

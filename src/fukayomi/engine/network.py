@@ -16,12 +16,13 @@ def embedded_network() -> Path:
     """The network that comes with the package.
 
     Raises:
-        EvaluatorError: there is none.
+        EvaluatorError: there is none, or more than one.
     """
     networks = sorted(NETWORKS.glob("*.onnx"))
-    if not networks:
-        raise EvaluatorError(f"no embedded network in {NETWORKS}: set DNN_Model to an ONNX file")
-    return networks[-1]
+    if len(networks) != 1:
+        found = ", ".join(path.name for path in networks) or "none"
+        raise EvaluatorError(f"{NETWORKS} should hold one network, it has {found}: set DNN_Model to an ONNX file")
+    return networks[0]
 
 
 def find_network(model: str) -> Path:

@@ -232,7 +232,8 @@ class Searcher:
             The best move and how it came about. An evaluator that raises ends the search (``error``).
         """
         if position.is_mated():
-            return self._without_moves(control)
+            control.hold()
+            return SearchResult(None, None, Progress((), 0, 0, 0.0, 0, 0), Reason.DECIDED)
         if not self._reuse:
             self.clear()
         tree = self._tree
@@ -255,18 +256,13 @@ class Searcher:
         pv = progress.lines[0].pv if progress.lines else ()
         return SearchResult(best, pv[1] if len(pv) > 1 else None, progress, reason)
 
-    @staticmethod
-    def _without_moves(control: Control) -> SearchResult:
-        """The result of a position that is lost already; it waits where a search would have to."""
-        while control.limits.until_stopped and not control.stopped:
-            control.wait(60.0)
-        return SearchResult(None, None, Progress((), 0, 0, 0.0, 0, 0), Reason.DECIDED)
-
 
 def _work(lane: _Lane, run: _Run) -> None:
     """The thread of a lane: round and round until the search is over or has nothing left to do."""
     try:
         with lane.lock:  # the batch of the search before may still be on its way
+            if run.is_over:
+                return
             batch = run.tree.new_batch(lane.slot.capacity)
             while not run.is_over and _round(lane, run, batch):
                 pass

@@ -23,6 +23,7 @@ from fukayomi import __version__
 from fukayomi.engine import network
 from fukayomi.engine.clock import Budget, Clock, budget
 from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.settings import Settings, read_suggestions
 from fukayomi.engine.usi_output import Output, Reporter, info_lines
 from fukayomi.shogi import BLACK, Move, Position, ShogiError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.search import Searcher, SearchResult
 
 SIGN_OF_LIFE_S = 5.0
+HELD = Limits(until_stopped=True)
 LoadEvaluator = Callable[[Settings], "Evaluator"]
 
 
@@ -247,19 +249,32 @@ class UsiEngine:
 
     def _load_if_needed(self) -> None:
         """Load the network unless the one that is wanted is there; goes on in `_on_loaded`."""
+        self._take_suggestions()
         settings = self._options.settings
         loaded = self._searcher_settings
         if loaded is not None and loaded.evaluator_key() == settings.evaluator_key():
             self._ready()
             return
-        if self._searcher is not None:
-            self._searcher.close()
-            self._searcher, self._searcher_settings = None, None
+        old, self._searcher, self._searcher_settings = self._searcher, None, None
         self._state = State.LOADING
-        threading.Thread(target=self._load, args=(settings,), name="fukayomi-loader", daemon=True).start()
+        threading.Thread(target=self._load, args=(settings, old), name="fukayomi-loader", daemon=True).start()
 
-    def _load(self, settings: Settings) -> None:
+    def _take_suggestions(self) -> None:
+        """Take the options that the file beside the network suggests."""
         try:
+            path = network.suggestions_file(self._options.settings.model)
+        except EvaluatorError:
+            path = None  # loading will say what is wrong
+        text = path.read_text("utf-8", "replace") if path is not None else ""
+        pairs, complaints = read_suggestions(text, str(path))
+        for complaint in complaints + self._options.suggest(pairs):
+            self._output.say(complaint)
+
+    def _load(self, settings: Settings, old: "Searcher | None") -> None:
+        """The thread that loads a network."""
+        try:
+            if old is not None:
+                old.close()
             evaluator = self._load_evaluator(settings)
         except Exception as error:  # whatever it is, the GUI must hear of it
             self._events.put(_Loaded(None, settings, error))
@@ -276,8 +291,7 @@ class UsiEngine:
             return
         from fukayomi.engine.search import Searcher
 
-        self._read_suggestions(event.settings)
-        settings = self._options.settings
+        settings = event.settings
         self._searcher = Searcher(
             [event.evaluator],
             settings.search_params(),
@@ -290,15 +304,6 @@ class UsiEngine:
             self._output.say(describe())
         self._state = State.IDLE
         self._ready()
-
-    def _read_suggestions(self, settings: Settings) -> None:
-        """Take the options that the file beside the network suggests."""
-        path = network.suggestions_file(settings.model)
-        text = path.read_text("utf-8", "replace") if path is not None else ""
-        pairs, complaints = read_suggestions(text, str(path))
-        complaints += self._options.suggest(pairs)
-        for complaint in complaints:
-            self._output.say(complaint)
 
     def _ready(self) -> None:
         if self._is_readyok_due:
@@ -343,16 +348,16 @@ class UsiEngine:
         settings = self._options.settings
         can_declare = not go.searchmoves and position.can_declare_win(settings.declaration_rule())
         self._state = state
-        limits = self._limits(go, position, until_stopped=state is not State.THINKING)
+        limits = self._limits(go, position) if state is State.THINKING else HELD
         job = _Job(go, position, Control(limits, started_s), can_declare)
+        if can_declare and state is State.THINKING:
+            job.control.stop()
         job.thread = threading.Thread(target=self._search, args=(job, settings), name="fukayomi-search", daemon=True)
         self._job = job
         job.thread.start()
 
-    def _limits(self, go: Go, position: Position, *, until_stopped: bool) -> Limits:
+    def _limits(self, go: Go, position: Position) -> Limits:
         settings = self._options.settings
-        if until_stopped:
-            return Limits(until_stopped=True)
         if settings.const_playout:
             return Limits(nodes=settings.const_playout)
         time_budget = budget(_clock(go, position), position.ply, settings.margins())
@@ -375,6 +380,7 @@ class UsiEngine:
             )
         except Exception as error:  # a fault of ours must not leave the GUI without an answer
             job.error = error
+            job.control.hold()
         self._events.put(_Searched(job))
 
     def _search_moves(self, job: _Job) -> list[Move]:
@@ -394,10 +400,10 @@ class UsiEngine:
         job = self._job
         go = command.go if command.go.has_limits() else job.go
         self._state = State.THINKING
-        if not go.has_limits() and not self._options.settings.const_playout:
-            self._finish_search()  # no time was ever given: what is known must do
-            return
-        job.control.change(self._limits(go, job.position, until_stopped=False), line.time_s)
+        if job.can_declare or not (go.has_limits() or self._options.settings.const_playout):
+            self._finish_search()  # nothing to think about, or no time was ever given: what is known must do
+        else:
+            job.control.change(self._limits(go, job.position), line.time_s)
 
     def _finish_search(self) -> None:
         """Stop the search if there is one, wait for its result (which comes at once), and say it."""
