@@ -122,6 +122,20 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, train_file: Path, test_file:
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=8), resume=True)
 
 
+def test_a_run_that_came_to_nothing_can_be_started_again(tmp_path: Path, train_file, test_file, broken_file):
+    settings = TrainingSettings(steps=1, batch=12)
+    with pytest.raises(TrainingDataError):
+        run_training(tmp_path / "run", (broken_file, test_file), settings)
+    assert run_training(tmp_path / "run", (train_file, test_file), settings).finished
+
+
+def test_divergence_is_an_error_and_no_checkpoint(tmp_path: Path, train_file: Path, test_file: Path):
+    settings = TrainingSettings(steps=60, batch=8, lr=1e30, warmup=0, clip=1e30)
+    with pytest.raises(TrainingRunError, match="after step 50: training diverged"):
+        run_training(tmp_path / "run", (train_file, test_file), settings)
+    assert not (tmp_path / "run" / "checkpoint.pt").exists()
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, train_file: Path, test_file: Path):
     files = (train_file, test_file)
     run_training(tmp_path / "run", files, TrainingSettings(steps=1, batch=8))

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
 from fukayomi.learning.batches import PositionFiles, training_batches
@@ -123,12 +123,12 @@ def train(
 
     Raises:
         TrainingDataError: files that are missing, empty or damaged.
-        TrainingRunError: settings that make no sense, or a folder that is in use.
+        TrainingRunError: a folder that is in use, or a loss that is not a number.
         CheckpointError: a checkpoint that cannot be read or is of another run.
     """
     save_path = run.out / CHECKPOINT_NAME
     if not resume:
-        require_empty(run.out)
+        require_unused(run.out)
     train_files = PositionFiles(run.train)
     test_files = PositionFiles(run.test) if run.test else None
 
@@ -142,8 +142,7 @@ def train(
     curves = SummaryWriter(str(run.out), purge_step=step)
     with curves, StopRequest() as stop, training_progress(console, step, settings) as progress:
         for batch in batches:
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate(step, settings)
+            set_learning_rate(optimizer, learning_rate(step, settings))
             batch = batch.to(run.device)
             network.train()
             with autocast(run.device, settings.amp):
@@ -156,26 +155,35 @@ def train(
             step += 1
 
             progress.advance(step, losses)
-            if step % LOG_INTERVAL == 0:
-                write_curves(curves, step, losses, learning_rate(step - 1, settings), norm.item())
             finished = step == settings.steps
+            if step % LOG_INTERVAL == 0 or finished:
+                require_finite(losses, step)
+                write_curves(curves, step, losses, optimizer, norm)
             if test_files and (step % run.eval_interval == 0 or finished):
-                sample = None if finished else run.test_positions
-                with autocast(run.device, settings.amp):
-                    metrics = evaluate_network(network, test_files, run.device, settings.val_lambda, sample=sample)
+                metrics = look_at_test_set(network, test_files, settings, run, all_of_it=finished)
                 write_metrics(curves, step, metrics)
                 progress.report(step, metrics)
             if step % run.checkpoint_interval == 0 or finished or stop.requested:
                 save_checkpoint(make_checkpoint(step, network, optimizer, settings), save_path)
-            if stop.requested:
-                break
+                if stop.requested:
+                    break
     return TrainingResult(step, step == settings.steps, metrics, save_path)
 
 
-def require_empty(folder: Path) -> None:
-    """Raise TrainingRunError when a run's folder is in use already."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+def require_unused(folder: Path) -> None:
+    """Raise TrainingRunError when a run's folder holds anything but the curves of a run that came to nothing."""
+    if not folder.exists():
+        return
+    if not folder.is_dir() or not all(path.name.startswith("events.out.tfevents") for path in folder.iterdir()):
         raise TrainingRunError(f"{folder} exists and is not empty: use --resume to go on, or another folder")
+
+
+def require_finite(losses: Losses, step: int) -> None:
+    """Raise TrainingRunError when training has diverged."""
+    if not torch.isfinite(losses.total):
+        raise TrainingRunError(
+            f"the loss is {losses.total.item()} after step {step}: training diverged, try a lower learning rate"
+        )
 
 
 def steps_of_epochs(files: PositionFiles, epochs: float, batch: int) -> int:
@@ -191,6 +199,12 @@ def learning_rate(step: int, settings: TrainingSettings) -> float:
     return settings.lr * warm * 0.5 * (1.0 + math.cos(math.pi * min(1.0, step / settings.steps)))
 
 
+def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Set the rate of the next step."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
 def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
     """SGD or AdamW; weight decay for matrices and kernels only."""
     parameters = [p for p in network.parameters() if p.requires_grad]
@@ -201,6 +215,15 @@ def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.opti
     if settings.optimizer == "adamw":
         return torch.optim.AdamW(groups, lr=settings.lr)
     return torch.optim.SGD(groups, lr=settings.lr, momentum=0.9, nesterov=True)
+
+
+def look_at_test_set(
+    network: nn.Module, files: PositionFiles, settings: TrainingSettings, run: TrainingRun, all_of_it: bool
+) -> Metrics:
+    """Metrics on the whole test set or the run's sample of it, in the run's precision."""
+    sample = None if all_of_it else run.test_positions
+    with autocast(run.device, settings.amp):
+        return evaluate_network(network, files, run.device, settings.val_lambda, sample=sample)
 
 
 def make_checkpoint(
@@ -243,12 +266,14 @@ def autocast(device: torch.device, amp: bool) -> AbstractContextManager[Any]:
     return torch.autocast(device.type, torch.bfloat16) if amp else nullcontext()
 
 
-def write_curves(curves: SummaryWriter, step: int, losses: Losses, rate: float, norm: float) -> None:
+def write_curves(
+    curves: SummaryWriter, step: int, losses: Losses, optimizer: torch.optim.Optimizer, norm: Tensor
+) -> None:
     """One point of the training curves."""
     for name, loss in vars(losses).items():
         curves.add_scalar(f"train/{name}_loss", loss.item(), step)
-    curves.add_scalar("train/learning_rate", rate, step)
-    curves.add_scalar("train/gradient_norm", norm, step)
+    curves.add_scalar("train/learning_rate", optimizer.param_groups[0]["lr"], step)
+    curves.add_scalar("train/gradient_norm", norm.item(), step)
 
 
 def write_metrics(curves: SummaryWriter, step: int, metrics: Metrics) -> None:
