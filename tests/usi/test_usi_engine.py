@@ -360,6 +360,10 @@ def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
         (Go(btime_ms=10_000, wtime_ms=0), 0.0, 1.0),
         (Go(btime_ms=2000, wtime_ms=0, binc_ms=100, winc_ms=0), 0.0, 0.5),
         (Go(btime_ms=300, wtime_ms=300, binc_ms=300, winc_ms=300), 0.0, 0.3),
+        (Go(wtime_ms=60_000), 0.0, 0.3),  # a clock that is not ours
+        (Go(byoyomi_ms=0), 0.0, 0.3),
+        (Go(btime_ms=-50, wtime_ms=0, byoyomi_ms=200), 0.0, 0.2),
+        (Go(movetime_ms=0), 0.0, 0.2),
     ],
 )
 def test_keeps_time(start: Start, go: Go, least: float, most: float) -> None:

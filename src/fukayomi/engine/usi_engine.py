@@ -363,7 +363,8 @@ class UsiEngine:
         time_budget = budget(_clock(go, position), position.ply, settings.margins())
         if settings.debug and time_budget is not None:
             self._output.say(_describe_budget(time_budget))
-        return Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
+        limits = Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
+        return limits if limits != Limits() else Limits(nodes=1)  # times that mean nothing: byoyomi 0
 
     def _search(self, job: _Job, settings: Settings) -> None:
         """The thread of a search."""
@@ -464,13 +465,15 @@ class UsiEngine:
 
 
 def _clock(go: Go, position: Position) -> Clock:
-    """The clock of the side to move."""
+    """The clock of the side to move. If only the other side's was given, ours has run down."""
     is_black = position.turn == BLACK
-    increment = go.binc_ms if is_black else go.winc_ms
+    remaining = go.btime_ms if is_black else go.wtime_ms
+    if remaining is None and (go.btime_ms is not None or go.wtime_ms is not None):
+        remaining = 0
     return Clock(
-        remaining_ms=go.btime_ms if is_black else go.wtime_ms,
+        remaining_ms=remaining,
         byoyomi_ms=go.byoyomi_ms or 0,
-        increment_ms=increment or 0,
+        increment_ms=(go.binc_ms if is_black else go.winc_ms) or 0,
         movetime_ms=go.movetime_ms,
     )
 
