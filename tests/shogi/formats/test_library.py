@@ -1,4 +1,4 @@
-"""KIF, KI2, JKF and USI lines, read and written through rsshogi."""
+"""KIF, JKF and USI lines, read and written through rsshogi."""
 
 import json
 
@@ -61,13 +61,6 @@ def test_moves_inside_comments_are_no_moves() -> None:
     assert record.usi_moves() == ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
 
 
-def test_ki2() -> None:
-    record = read(
-        "手合割：平手\n先手：a\n後手：b\n\n▲７六歩    △３四歩    ▲２二角成  △同　銀\nまで4手で先手の投了\n", "g.ki2"
-    )
-    assert record.usi_moves() == ["7g7f", "3c3d", "8h2b+", "3a2b"]
-
-
 def test_jkf_with_nulls() -> None:
     record = read(
         json.dumps(
@@ -117,6 +110,7 @@ def test_a_bad_usi_line_does_not_hide_the_others() -> None:
         (KIF.replace("平手", "左七枚落ち"), "unknown handicap '左七枚落ち'"),
         ('{"moves": 3}', "JKF"),
         ('{"moves": ', "Expecting value"),
+        ('{"moves": ' + "[" * 100_000, "nested too deeply"),
         ("startpos moves 7g7f 7g7f\n", "line 1: .*illegal move"),
     ],
 )
@@ -154,6 +148,13 @@ def test_many_pawns_in_hand_come_through_kif() -> None:
     record = read(f"sfen {sfen} moves P*5b\n")
     for write in (write_kif, write_ki2):
         assert read(write(record)).initial_sfen == sfen
+
+
+def test_a_winner_that_kif_cannot_express() -> None:
+    record = read(KIF)
+    record.result = Result.WHITE_WIN  # though White is to move and resigned
+    with pytest.raises(RecordError, match="cannot be written in this format"):
+        write_kif(record)
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,13 +1,14 @@
-"""KIF, KI2, JKF and USI lines through rsshogi, the one place that knows it; and writing KIF, KI2 and JKF.
+"""KIF, JKF and USI lines through rsshogi, the one place that knows it; and writing KIF, KI2 and JKF.
 
-rsshogi reads these formats well. What it does not take, or takes for something else, is put right before and after:
-bookmarks (``&`` lines) of KIF and nulls of JKF are removed, scores in comments are read by us, a handicap that it does
-not know would silently become an even game and is an error here, and every move is played again by our own rules. Only
-the main line is kept of a tree.
+rsshogi reads these formats well (its KI2 reader does not: see ki2.py). What it does not take, or takes for something
+else, is put right before and after: bookmarks (``&`` lines) and the number of moves in the head of KIF and nulls of JKF
+are removed, scores in comments are read by us, a handicap that it does not know would silently become an even game and
+is an error here, and every move is played again by our own rules. Only the main line is kept of a tree.
 """
 
 import json
 import re
+from collections.abc import Callable
 
 from rsshogi.record import MoveEntry, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import Record as LibraryRecord
@@ -63,6 +64,8 @@ def read_library_record(text: str, text_format: Format, name: str) -> Record:
     """
     try:
         found = _parse(text, text_format)
+    except RecursionError as error:
+        raise RecordError(name, None, "nested too deeply") from error
     except ValueError as error:
         kind = IllegalMoveInRecordError if "illegal move" in str(error) else RecordError
         raise kind(name, _line_of(text, str(error)), str(error)) from error
@@ -79,9 +82,7 @@ def _parse(text: str, text_format: Format) -> LibraryRecord:
     if text_format is Format.USI:
         return LibraryRecord.from_usi_position(text.strip(), allow_special_tokens=True)
     _check_handicap(text)
-    if text_format is Format.KI2:
-        return LibraryRecord.from_ki2_str(text)
-    lines = [line for line in text.split("\n") if not line.startswith("&")]
+    lines = [line for line in text.split("\n") if not line.startswith(("&", "手数：", "手数:"))]
     # rsshogi takes this kind of score out of the comments, turns it to the mover's side and cuts it to 16 bits
     lines = [line[1:] if line.startswith("**評価値") else line for line in lines]
     return LibraryRecord.from_kif_str("\n".join(lines))
@@ -167,17 +168,17 @@ def write_kif(record: Record) -> str:
     Raises:
         RecordError: KIF has no word for its end.
     """
-    return _with_kanji_counts(_to_library(record).to_kif())
+    return _with_kanji_counts(_write(record, LibraryRecord.to_kif))
 
 
 def write_ki2(record: Record) -> str:
     """A record as KI2; as write_kif, without times."""
-    return _with_kanji_counts(_to_library(record).to_ki2())
+    return _with_kanji_counts(_write(record, LibraryRecord.to_ki2))
 
 
 def write_jkf(record: Record) -> str:
     """A record as JKF (JSON); as write_kif."""
-    return _to_library(record).to_jkf()
+    return _write(record, LibraryRecord.to_jkf)
 
 
 def _with_kanji_counts(text: str) -> str:
@@ -202,6 +203,13 @@ _ENDS = {
 }  # fmt: skip
 
 
+def _write(record: Record, write: Callable[[LibraryRecord], str]) -> str:
+    try:
+        return write(_to_library(record))
+    except ValueError as error:
+        raise RecordError(record.name, None, f"cannot be written in this format: {error}") from error
+
+
 def _to_library(record: Record) -> LibraryRecord:
     entries = [
         MoveEntry(played.move.usi(), time_ms=played.time_ms, comment=_comment_with_score(played) or None)
@@ -215,11 +223,8 @@ def _to_library(record: Record) -> LibraryRecord:
         start_date=record.start_time or None,
         end_date=record.end_time or None,
     )
-    try:
-        end = _to_library_end(record)
-        return LibraryRecord.from_main_line(record.initial_sfen, entries, end, metadata, record.comment or None)
-    except ValueError as error:
-        raise RecordError(record.name, None, f"cannot be written in this format: {error}") from error
+    end = _to_library_end(record)
+    return LibraryRecord.from_main_line(record.initial_sfen, entries, end, metadata, record.comment or None)
 
 
 def _comment_with_score(played: RecordedMove) -> str:

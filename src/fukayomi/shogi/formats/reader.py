@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fukayomi.shogi.formats.csa import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
+from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.library import read_library_record
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.record import Record, RecordError
@@ -75,6 +76,6 @@ def _scan_usi_lines(text: str, name: str) -> Iterator[Record | RecordError]:
 
 def _read_one(text: str, text_format: Format, name: str) -> Record | RecordError:
     try:
-        return read_library_record(text, text_format, name)
+        return read_ki2(text, name) if text_format is Format.KI2 else read_library_record(text, text_format, name)
     except RecordError as error:
         return error
