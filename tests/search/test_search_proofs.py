@@ -37,8 +37,9 @@ def line_of(runner: Runner, usi: str) -> SearchLine:
     return next(line for line in runner.search.lines(600) if line.move.usi() == usi)
 
 
-def test_mates_in_one(shared_data: Path) -> None:
-    for position in read_sfens(shared_data / "mate" / "mate-1-ply.txt", 10):
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.soak)])
+def test_mates_in_one(shared_data: Path, step: int) -> None:
+    for position in read_sfens(shared_data / "mate" / "mate-1-ply.txt", step):
         runner = Runner(position)
         runner.run(3000)
         best = runner.search.lines(1)[0]
@@ -52,9 +53,10 @@ def test_mates_in_one(shared_data: Path) -> None:
         runner.search.check_invariants()
 
 
-def test_mates_in_three(shared_data: Path) -> None:
+@pytest.mark.parametrize("step", [40, pytest.param(2, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
+def test_mates_in_three(shared_data: Path, step: int) -> None:
     found = 0
-    positions = read_sfens(shared_data / "mate" / "mate-3-ply.txt", 40)
+    positions = read_sfens(shared_data / "mate" / "mate-3-ply.txt", step)
     for position in positions:
         runner = Runner(position)
         runner.run(20_000)
@@ -95,6 +97,13 @@ def test_every_move_loses() -> None:
     assert all(mate is not None and mate < 0 and mate % 2 == 0 for mate in mates)
     assert mates == sorted(mates, key=lambda mate: mate or 0), "the longest resistance comes first"
     assert all(line.winrate == 0.0 for line in lines)
+
+
+def test_a_mate_problem_without_our_king() -> None:
+    problem = Position.from_sfen("4k4/9/4G4/9/9/9/9/9/9 b G2r2b2g4s4n4l18p 1", allow_missing_king=True)
+    runner = Runner(problem)
+    runner.run(500)
+    assert runner.search.lines(1)[0].mate == 1
 
 
 def test_no_legal_move_at_the_root() -> None:

@@ -99,6 +99,7 @@ def test_threads() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_threads_for_long() -> None:
     stress(games=60, moves=60)
 
