@@ -32,16 +32,18 @@ struct Choice {
 };
 
 // `visits` are those that the children have shared so far, those in flight included; `q` is the node's value for the side
-// to move. All untried moves have the same value, so only the one with the greatest prior can be the best of them.
-inline Choice choose(const Children& children, std::size_t child_count, bool has_untried, float visits, float q,
-                     const Puct& puct) {
+// to move. All untried moves have the same value, so only the one with the greatest prior can be the best of them. Children
+// of which `skips` says so are left out.
+template <class Skips>
+Choice choose(const Children& children, std::size_t child_count, bool has_untried, float visits, float q, const Puct& puct,
+              Skips&& skips) {
     const float scale = puct.c(visits) * std::sqrt(std::max(visits, 1.0F));
     Choice choice{child_count, std::max(0.0F, q - puct.fpu_reduction * std::sqrt(children.visited_mass))};
     float best = has_untried ? choice.fpu + scale * edge_prior(children.next) : -INFINITY;
     const Child* child = children.begin();
     for (std::size_t slot = 0; slot < child_count; ++slot) {
         const float score = child[slot].q + scale * child[slot].prior / (1.0F + static_cast<float>(child[slot].visits));
-        if (score > best) {
+        if (score > best && !skips(child[slot])) {
             best = score;
             choice.slot = slot;
         }

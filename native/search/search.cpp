@@ -15,8 +15,9 @@ namespace fukayomi {
 
 namespace {
 
-// Terminal positions that one batch visits again and again before it turns to what is not yet proven.
-constexpr std::size_t TERMINAL_VISITS_PER_LEAF = 8;
+// Ends of the game are visited again where they are the best there is, mostly a drawn repetition: it costs no evaluation and
+// teaches nothing. After so many such visits for every leaf that it may take, a batch turns to what is not yet proven.
+constexpr std::size_t TERMINAL_VISITS_PER_LEAF = 3;
 
 // Marks a batch as in use; two threads with one batch are a mistake of the caller.
 class BatchUse {
@@ -215,15 +216,14 @@ std::size_t Search::choose_child(Index i, const Child& entry, bool is_root, bool
     }
     const Children& children = tree_.children(i);
     const bool has_untried = node.child_count < node.edge_count;
-    if (avoid_proven) {
-        const auto is_open = [&](const Child& child) { return tree_[child.node].proof == Proof::NONE; };
-        const Child* end = children.begin() + node.child_count;
-        const Child* child = std::find_if(children.begin(), end, is_open);
-        if (child != end || has_untried) return static_cast<std::size_t>(child - children.begin());
-    }
     // All visits went to the children, except the first, which evaluated the node, and the one under way.
     const float visits = static_cast<float>(entry.visits - 2);
-    const Choice choice = choose(children, node.child_count, has_untried, visits, q, is_root ? root_puct_ : puct_);
+    const Puct& puct = is_root ? root_puct_ : puct_;
+    const auto skips_none = [](const Child&) { return false; };
+    const auto skips_proven = [this](const Child& child) { return tree_[child.node].proof != Proof::NONE; };
+    // While the root is not proven, no node on a way that avoids what is has only proven children.
+    const Choice choice = avoid_proven ? choose(children, node.child_count, has_untried, visits, q, puct, skips_proven)
+                                       : choose(children, node.child_count, has_untried, visits, q, puct, skips_none);
     fpu = choice.fpu;
     return choice.slot;
 }
