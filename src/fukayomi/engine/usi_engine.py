@@ -413,20 +413,22 @@ class UsiEngine:
             job.control.stop()
             assert job.thread is not None
             job.thread.join()
-            self._on_searched(job)
+            self._answer_job(job)
 
     def _on_searched(self, job: _Job) -> None:
-        """Answer a search that is done, if it has not been answered."""
-        if job is not self._job:
-            return
+        """A search ended by itself: answer it if that has not been done, and go on musing if that is wished."""
+        if job is self._job and (answer := self._answer_job(job)) is not None and answer.move not in (RESIGN, WIN):
+            self._muse(job, answer)
+
+    def _answer_job(self, job: _Job) -> BestMove | None:
+        """Say the result of the current search. Returns the answer if there is a reason to muse on it."""
         state, self._job, self._state = self._state, None, State.IDLE
         if state is State.MUSING:
-            return
+            return None
         settings = self._options.settings
         answer = self._answer(job, settings, state)
         self._output.write(*self._last_words(job, settings), answer.text())
-        if settings.stochastic_ponder and state is State.THINKING and answer.move not in (RESIGN, WIN):
-            self._muse(job, answer)
+        return answer if settings.stochastic_ponder and state is State.THINKING else None
 
     def _last_words(self, job: _Job, settings: Settings) -> list[str]:
         """The info lines before the answer."""
