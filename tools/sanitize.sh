@@ -31,7 +31,7 @@ cp -R src/fukayomi "$site/"
 rm -f "$site"/fukayomi/_native*.so
 "${cmake[@]}" --install "$build/address" --prefix "$site" >"$build/install.log"
 
-export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0
+export ASAN_OPTIONS=detect_leaks=0
 export UBSAN_OPTIONS=print_stacktrace=1
 "${cmake[@]}" -E chdir "$build/address" "$(realpath "$(dirname "$python")")/ctest" --output-on-failure --no-tests=ignore
 
@@ -45,7 +45,8 @@ sanitized() {
   LD_PRELOAD=$preload PYTHONPATH=$(realpath "$site") PYTHONMALLOC=malloc "$python" "$@"
 }
 sanitized -c "import fukayomi._native as n; assert n.__file__.startswith('$(realpath "$site")'), n.__file__"
-sanitized -m pytest -p no:cacheprovider --timeout 600 "${tests[@]}" "$@"
+# Not captured by pytest, the report of a sanitizer outlives the process that it ends.
+sanitized -m pytest -p no:cacheprovider --capture=sys -n 2 --max-worker-restart 0 --timeout 600 "${tests[@]}" "$@"
 
 if [ -d native/tests ]; then
   configure "$build/thread" thread
