@@ -1,7 +1,10 @@
 """Conversations at random: whatever a GUI sends, and however fast, each go gets one answer, and never too early."""
 
 import random
+import re
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -76,10 +79,22 @@ def conversation(client: UsiClient, seed: int, length: int) -> int:
     return answers
 
 
+def check_idle(client: UsiClient) -> None:
+    """Nothing of what was asked goes on in secret: not more threads than lanes of the last search, and no work."""
+    status = Path(f"/proc/{client.pid}/status")
+    if not status.exists():
+        return  # only Linux shows it
+    time.sleep(0.2)
+    threads = re.search(r"Threads:\s*(\d+)", status.read_text())
+    assert threads is not None
+    assert int(threads[1]) < 10
+
+
 @pytest.mark.parametrize("odd", [(), ("slow", "0.02")])
 def test_each_go_has_one_answer(start: Start, odd: tuple[str, ...]) -> None:
     client = start(*odd, fresh=True)
     assert sum(conversation(client, seed, 25) for seed in range(12)) > 50
+    check_idle(client)
     assert client.close() == 0
 
 
@@ -100,5 +115,6 @@ def test_each_go_has_one_answer_for_long(
 ) -> None:
     client = start(*odd, fresh=True)
     answers = sum(conversation(client, seed, 40) for seed in range(300))
+    check_idle(client)
     record_property("go and its one answer", answers)
     assert client.close() == 0

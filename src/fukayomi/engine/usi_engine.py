@@ -66,8 +66,6 @@ class State(Enum):
     ENDED = auto()
 
 
-_SEARCHING = frozenset({State.THINKING, State.WAITING, State.PONDERING, State.MUSING})
-
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -344,6 +342,7 @@ class UsiEngine:
         self._searcher_settings = settings
 
     def _start_search(self, go: Go, state: State, started_s: float) -> None:
+        assert self._job is None  # one search at a time
         position = self._position.copy()
         settings = self._options.settings
         can_declare = not go.searchmoves and position.can_declare_win(settings.declaration_rule())

@@ -125,6 +125,11 @@ class UsiClient:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The number of the engine's process."""
+        return self._process.pid
+
     # ------------------------------------------------------------------------------------------ conversation
 
     def handshake(self) -> None:
