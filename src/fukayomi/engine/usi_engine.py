@@ -66,7 +66,6 @@ class State(Enum):
     ENDED = auto()
 
 
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A line of the GUI, and when it came."""

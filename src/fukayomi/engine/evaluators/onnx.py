@@ -35,7 +35,7 @@ PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider", "te
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
 MEASURE_S = 0.08  # for each thing that is compared
-GOOD_ENOUGH = 0.9  # of the best speed: then the smaller batch, or fewer slots, is taken
+GOOD_ENOUGH = 0.9  # of the best speed: then the smaller batch, or the fewer threads a batch, is taken
 
 
 class _Node(Protocol):
@@ -189,12 +189,16 @@ class OnnxEvaluator:
     # ------------------------------------------------------------------------------------------ measuring
 
     def _choose_threads(self, cpus: int, batch: int) -> None:
-        """One batch on all CPUs at a time, or two on half of them each, which wait less for one another."""
+        """Two batches at once on half of the CPUs each, or one on all of them where that is clearly faster.
+
+        Two need not wait for one another, and one is gathered while the other is evaluated. Where other programs want
+        the CPUs too, threads that share a batch wait for the slowest of them, several times as long as they work.
+        """
         half = self._open(cpus // 2, strict=False)
         batch = self._fixed_batch or batch
         together = self._speed([self._session], batch)
         apart = self._speed([half, half], batch)
-        if apart * GOOD_ENOUGH > together:
+        if apart > GOOD_ENOUGH * together:
             self._session, self.threads, self.slots = half, cpus // 2, 2
 
     def _choose_batches(self, batch_size: int, candidates: Sequence[int]) -> tuple[int, ...]:
