@@ -1,6 +1,10 @@
 #include "bindings.hpp"
 
 NB_MODULE(_native, m) {
+#ifdef NDEBUG
+    // What the program still holds when it ends (a cache, an exception that a test tool keeps) is no user's concern.
+    nanobind::set_leak_warnings(false);
+#endif
     m.doc() = "The native core of fukayomi: rules, encoding, search.";
     bind_shogi(m);
     bind_encode(m);
