@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fukayomi.cli.errors import INTERRUPTED, fail
+
 if TYPE_CHECKING:
     from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis
     from fukayomi.engine.analyst import Analyst
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 # game of 120 plies takes less than a minute anywhere.
 DEFAULT_NODES = 800
 DEFAULT_TIME_MS = 350
-INTERRUPTED = 130  # what a shell reports after Ctrl-C
 
 
 def analyse(
@@ -64,17 +65,12 @@ def analyse(
         analysis = assemble(record, positions, engine=engine, limits=analyst.limits())
         _report(analysis, record, folder, png=png, as_json=as_json)
     except OSError as error:
-        raise _fail(f"cannot write the report: {error}") from error
+        fail(f"cannot write the report: {error}")
     if is_interrupted:
         next_ply = first + len(analysis.moves)
         done = f"plies {first} to {next_ply - 1} are" if analysis.moves else "no ply is"
         typer.echo(f"Stopped: {done} judged. The rest: --range {next_ply}:{last}", err=True)
         raise typer.Exit(INTERRUPTED)
-
-
-def _fail(message: str) -> typer.Exit:
-    typer.echo(f"fukayomi analyse: {message}", err=True)
-    return typer.Exit(1)
 
 
 def _read(path: Path, number: int) -> "Record":
@@ -90,12 +86,12 @@ def _read(path: Path, number: int) -> "Record":
                 Position.from_sfen(record.initial_sfen)  # a mate problem may lack a king, and then has no evaluation
                 return record
     except RecordError as error:
-        raise _fail(str(error)) from error
+        fail(str(error))
     except InvalidSfenError as error:
-        raise _fail(f"{path}: only games can be analysed: {error}") from error
+        fail(f"{path}: only games can be analysed: {error}")
     except OSError as error:
-        raise _fail(f"cannot read {path}: {error.strerror}") from error
-    raise _fail(f"there is no game {number} in {path}, only {count}")
+        fail(f"cannot read {path}: {error.strerror}")
+    fail(f"there is no game {number} in {path}, only {count}")
 
 
 def _parse_range(text: str, plies: int) -> tuple[int, int]:
@@ -119,12 +115,12 @@ def _open(
     from fukayomi.engine.settings import INTERNAL_NETWORK
 
     if model is not None and not model.is_file():
-        raise _fail(f"there is no network at {model}")
+        fail(f"there is no network at {model}")
     try:
         settings, complaints = settings_for(f"<{evaluator}>" if evaluator else str(model or INTERNAL_NETWORK))
         loaded = load_evaluator(settings)
     except EvaluatorError as error:
-        raise _fail(str(error)) from error
+        fail(str(error))
     for complaint in complaints:
         typer.echo(complaint, err=True)
     name = evaluator or (model.name if model else "embedded network")
@@ -160,7 +156,7 @@ def _search(record: "Record", analyst: "Analyst", first: int, last: int) -> "tup
         except KeyboardInterrupt:
             return positions, True
         except EvaluatorError as error:
-            raise _fail(str(error)) from error
+            fail(str(error))
     return positions, False
 
 

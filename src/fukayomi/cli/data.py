@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fukayomi.cli.errors import INTERRUPTED, fail
+
 if TYPE_CHECKING:
     from fukayomi.data.convert import Count, HoldOut, Summary
 
@@ -59,7 +61,7 @@ def csa_to_hcpe(
     summary, failure = _convert(inputs, out, filters, apart)
     _print_summary(summary, out, apart, time.monotonic() - start, as_json=as_json)
     if failure:
-        _fail(failure)
+        fail(failure)
 
 
 def _check_target(path: Path) -> None:
@@ -81,16 +83,9 @@ def _convert(paths: list[Path], out: Path, filters: Any, apart: "HoldOut | None"
     except NoPositionsError as error:
         return error.summary, str(error)
     except (SourceError, OSError) as error:
-        _fail(str(error))
-        raise
+        fail(str(error))
     except KeyboardInterrupt:
-        _fail("stopped; nothing was written, start again for all of it", code=130)
-        raise
-
-
-def _fail(message: str, code: int = 1) -> None:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(code)
+        fail("stopped; nothing was written, start again for all of it", INTERRUPTED)
 
 
 class _ProgressBar:
@@ -235,8 +230,7 @@ def info(
     try:
         statistics: HcpeStatistics = measure_hcpe(file)
     except (ValueError, OSError) as error:
-        _fail(str(error))
-        raise
+        fail(str(error))
     if as_json:
         typer.echo(json.dumps(statistics.as_json()))
         return

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.extras import user_errors
+from fukayomi.cli.errors import user_errors
 
 COMPARED_POSITIONS = 256
 

@@ -15,6 +15,7 @@ app = typer.Typer(
     name="fukayomi",
     help="fukayomi (深読み): a deep-learning shogi engine and the workshop that makes it stronger.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_show_locals=False,
 )
 

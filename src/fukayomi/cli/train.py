@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.extras import user_errors
+from fukayomi.cli.errors import INTERRUPTED, user_errors
 
 NETWORK = "Network"
 OPTIMISATION = "Optimisation"
@@ -159,4 +159,4 @@ def train(
         typer.echo(f"done: {result.checkpoint}\nnext: fukayomi export {result.checkpoint} network.onnx")
     if not result.finished:
         typer.echo(f"stopped after step {result.step}; the same command with --resume goes on from there", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)

@@ -64,7 +64,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, pickle.UnpicklingError, EOFError, BadZipFile, OSError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path}: not a checkpoint, or a damaged one ({_first_line(error)})") from error
+        raise CheckpointError(f"{path}: not a checkpoint, or a damaged one ({type(error).__name__})") from error
     fields = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
     if fields.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint of the format {FORMAT!r} but {fields.get('format')!r}")
@@ -76,6 +76,3 @@ def load_checkpoint(path: Path) -> Checkpoint:
     except KeyError as error:
         raise CheckpointError(f"{path}: the checkpoint lacks {error}") from error
 
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,32 @@
+"""How commands fail: one line on stderr that says what is wrong, no traceback, and an exit code that is not 0."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
+EXTRA_MODULES = frozenset({"torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard"})
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    """End the program with a message."""
+    typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def user_errors() -> Generator[None]:
+    """Fails with one line when an extra is missing or an input is bad (ValueError, OSError)."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRA_MODULES:
+            raise
+        fail(f"this command needs {module}: pip install 'fukayomi[train]'")
+    except (ValueError, OSError) as error:
+        fail(str(error))
