@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fukayomi.engine.network import NETWORKS
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import EngineDiedError, EngineTimeoutError, UsiClient
 from fukayomi.usi.text import Go
@@ -271,7 +270,6 @@ def test_an_evaluator_that_fails_ends_the_search_with_a_reason_and_a_move(start:
         assert client.wait_answer(5).bestmove is not None
 
 
-@pytest.mark.skipif(not list(NETWORKS.glob("*.onnx")), reason="there is no embedded network yet")
 def test_plays_with_the_embedded_network(start: Start) -> None:
     client = start(DNN_Model="<internal>")
     client.position()
