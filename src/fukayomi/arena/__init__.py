@@ -1,0 +1,1 @@
+"""Comparing engines: matches, ratings, and what the games were about."""

@@ -1,0 +1,132 @@
+"""What a match is: its engines, clocks, openings and rules. The same fields are the keys of the TOML file.
+
+    games = 200
+    openings = "balanced.sfen"
+    clock = "byoyomi=100ms"
+
+    [[engine]]
+    name = "new"
+    command = ["fukayomi-usi"]
+    options = { DNN_Model = "new.onnx" }
+
+    [[engine]]
+    name = "old"
+    command = ["fukayomi-usi"]
+    clock = "nodes=500000/600000/700000/800000"
+"""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from fukayomi.arena.time_control import TimeControl
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+
+
+class _Model(BaseModel):
+    """Unknown keys are errors: a misspelt option must not be passed over."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class EngineSettings(_Model):
+    """A USI engine that takes part."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    directory: Path | None = None
+    options: dict[str, str] = {}
+    """USI options, sent before ``isready``."""
+    clock: TimeControl | None = None
+    """None: the match's."""
+
+
+class Tournament(StrEnum):
+    """Who meets whom."""
+
+    ROUND_ROBIN = "round-robin"
+    """Everybody meets everybody."""
+    GAUNTLET = "gauntlet"
+    """The first engine meets each of the others."""
+
+
+class OpeningOrder(StrEnum):
+    """In which order openings are taken."""
+
+    SEQUENTIAL = "sequential"
+    RANDOM = "random"
+    """Shuffled by the seed; each opening once before any comes again."""
+
+
+class Declaration(StrEnum):
+    """By which rule a declaration (入玉宣言) is accepted."""
+
+    POINTS_27 = "27"
+    POINTS_24 = "24"
+    NONE = "none"
+
+
+class Resignation(_Model):
+    """Ends a game that is decided: for `moves` moves of its own in a row the loser saw `score_cp` or worse for itself
+    and, with `both_sides`, the winner as much for itself."""
+
+    score_cp: Positive
+    moves: Positive = 3
+    both_sides: bool = True
+
+
+class DrawAdjudication(_Model):
+    """Ends a game that is level: from `ply` on, both sides saw at most `score_cp` for `moves` moves each in a row."""
+
+    score_cp: Count
+    moves: Positive = 8
+    ply: Count = 160
+
+
+class Rules(_Model):
+    """When a game ends. Fourfold repetition and perpetual check always count."""
+
+    max_plies: Positive = 320
+    """A draw when so many plies were played from the start position (the opening's plies count)."""
+    declaration: Declaration = Declaration.POINTS_27
+    resign: Resignation | None = None
+    draw: DrawAdjudication | None = None
+    margin_ms: Count = 100
+    """How much later than its time an answer may come."""
+    start_timeout_ms: Positive = 10_000
+    """For ``usiok``."""
+    ready_timeout_ms: Positive = 120_000
+    """For ``readyok``."""
+
+
+class MatchSettings(_Model):
+    """A match. Two runs of the same settings play the same schedule."""
+
+    engines: Annotated[tuple[EngineSettings, ...], Field(min_length=2, alias="engine")]
+    games: Positive
+    """Games in all. A round robin spreads them evenly over the pairs of engines."""
+    clock: TimeControl
+    tournament: Tournament = Tournament.ROUND_ROBIN
+    openings: Path | None = None
+    """``.sfen`` or USI lines; None: the start position."""
+    opening_plies: Count | None = None
+    """Cut openings at this ply; None: as they are."""
+    opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
+    seed: Count = 0
+    rules: Rules = Rules()
+    concurrency: Positive = 1
+    cores_per_game: Count = 0
+    """Processor cores pinned to each game in play; 0: none are pinned."""
+    restart: bool = False
+    """Start an engine again that died or hung; otherwise the rest of its games is left out."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [engine.name for engine in self.engines]
+        if len(set(names)) < len(names):
+            raise ValueError(f"engines need different names, not {', '.join(names)}")
+        return self
