@@ -101,6 +101,8 @@ class Rules(_Model):
     """For ``usiok``."""
     ready_timeout_ms: Positive = 120_000
     """For ``readyok``."""
+    stall_ms: Positive = 600_000
+    """For a move without a clock (nodes, depth); an engine that takes longer hangs."""
 
 
 class MatchSettings(_Model):

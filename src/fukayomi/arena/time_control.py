@@ -3,6 +3,7 @@
     byoyomi=1s                  a second a move
     main=300s,byoyomi=10s       five minutes, then ten seconds a move
     main=300s,increment=10s     five minutes and ten seconds more a move (Fischer)
+    300+10                      the same, in seconds, as other match runners write it
     main=60s                    sudden death
     movetime=100ms              exactly so long a move, by ``go movetime``
     nodes=50000                 by ``go nodes``, no clock
@@ -12,20 +13,43 @@
 Times have a unit (ms, s, m); a bare number is milliseconds.
 """
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+EXAMPLES = "byoyomi=1s, main=300s,byoyomi=10s, main=300s,increment=10s, 300+10, movetime=100ms, nodes=50000 or depth=4"
+LARGEST = 2**31 - 1  # what engines that keep times and nodes in an int can take: almost 25 days
+
+_UNITS = {"ms": 1, "": 1, "s": 1000, "m": 60_000}
+_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
+_TIME = re.compile(rf"{_NUMBER} ?(ms|s|m|)")
+_FISCHER = re.compile(rf"{_NUMBER}\+{_NUMBER}")
+_TIME_FIELDS = {
+    "main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms", "inc": "increment_ms",
+    "movetime": "movetime_ms",
+}  # fmt: skip
+_WORDS = ("main", "byoyomi", "increment", "movetime", "nodes", "depth")
+
 
 class TimeControlError(ValueError):
     """A time control that cannot be read. The message quotes it and says how one is written."""
 
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f"time control {text!r}: {reason}; write for example {EXAMPLES}")
+
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """Clock times in milliseconds, or a limit of nodes, depth or time a move."""
+    """Clock times in milliseconds, or a limit of nodes, depth or time a move.
+
+    Raises:
+        TimeControlError: The fields contradict each other, or leave no time at all.
+    """
 
     main_ms: int = 0
     byoyomi_ms: int = 0
@@ -35,6 +59,15 @@ class TimeControl:
     """The opening's number chooses one of them, in turn."""
     depth: int | None = None
 
+    def __post_init__(self) -> None:
+        if reason := _contradiction(self):
+            raise TimeControlError(self.text(), reason)
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether there is time to use up, as against a limit of each move alone."""
+        return self.movetime_ms is None and not self.nodes and self.depth is None
+
     @classmethod
     def from_text(cls, text: str) -> "TimeControl":
         """Read ``main=300s,increment=10s`` and the like.
@@ -42,11 +75,26 @@ class TimeControl:
         Raises:
             TimeControlError: The text is none.
         """
-        raise NotImplementedError
+        values: dict[str, Any] = {}
+        for name, value in _parse(text):
+            if name in values:
+                raise TimeControlError(text, f"{name.removesuffix('_ms')} is there twice")
+            values[name] = value
+        try:
+            return cls(**values)
+        except TimeControlError as error:
+            raise TimeControlError(text, _contradiction_of(values)) from error
 
     def text(self) -> str:
         """The time control as `from_text` reads it, in its shortest form."""
-        raise NotImplementedError
+        if self.nodes:
+            return "nodes=" + "/".join(map(str, self.nodes))
+        if self.depth is not None:
+            return f"depth={self.depth}"
+        if self.movetime_ms is not None:
+            return f"movetime={_time_text(self.movetime_ms)}"
+        times = (("main", self.main_ms), ("byoyomi", self.byoyomi_ms), ("increment", self.increment_ms))
+        return ",".join(f"{name}={_time_text(time_ms)}" for name, time_ms in times if time_ms)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -58,3 +106,60 @@ class TimeControl:
         return core_schema.no_info_plain_validator_function(
             read, serialization=core_schema.plain_serializer_function_ser_schema(lambda control: control.text())
         )
+
+
+def _contradiction(control: TimeControl) -> str:
+    return _contradiction_of({field.name: getattr(control, field.name) for field in fields(TimeControl)})
+
+
+def _contradiction_of(values: dict[str, Any]) -> str:
+    """What is wrong with fields of a time control, or nothing."""
+    clock_ms: list[int] = [values.get(name) or 0 for name in ("main_ms", "byoyomi_ms", "increment_ms")]
+    nodes: tuple[int, ...] = values.get("nodes") or ()
+    limits: list[int] = [values[name] for name in ("movetime_ms", "depth") if values.get(name) is not None]
+    kinds = any(clock_ms) + bool(nodes) + len(limits)
+    if any(number < 0 for number in clock_ms) or any(number < 1 for number in (*limits, *nodes)):
+        return "a time may not be negative, and movetime, nodes and depth must be at least 1"
+    if any(number > LARGEST for number in (*clock_ms, *limits, *nodes)):
+        return f"more than {LARGEST} is more than engines can count"
+    if kinds > 1:
+        return "a clock, movetime, nodes and depth exclude each other"
+    if kinds == 0:
+        return "it gives no time at all"
+    return "a clock has byoyomi or an increment, not both" if clock_ms[1] and clock_ms[2] else ""
+
+
+def _parse(text: str) -> Iterator[tuple[str, int | tuple[int, ...]]]:
+    """Name and value of each field that the text gives."""
+    if found := _FISCHER.fullmatch(text.strip()):
+        yield "main_ms", _milliseconds(text, found[1], "s")
+        yield "increment_ms", _milliseconds(text, found[2], "s")
+        return
+    if not text.strip():
+        raise TimeControlError(text, "there is nothing in it")
+    for part in text.split(","):
+        name, separator, value = (word.strip() for word in re.sub(":", "=", part, count=1).partition("="))
+        if not separator or (name not in _TIME_FIELDS and name not in _WORDS):
+            raise TimeControlError(text, f"{part.strip()!r} is none of {', '.join(f'{word}=' for word in _WORDS)}")
+        if name in _TIME_FIELDS:
+            found = _TIME.fullmatch(value)
+            if found is None:
+                raise TimeControlError(text, f"{value!r} is no time (a number, and ms, s or m)")
+            yield _TIME_FIELDS[name], _milliseconds(text, found[1], found[2])
+        else:
+            numbers = value.split("/") if name == "nodes" else [value]
+            if not all(re.fullmatch("[0-9]{1,15}", number) for number in numbers):
+                raise TimeControlError(text, f"{value!r} is no number of {name}")
+            yield name, tuple(map(int, numbers)) if name == "nodes" else int(value)
+
+
+def _milliseconds(text: str, number: str, unit: str) -> int:
+    exact = Decimal(number) * _UNITS[unit]
+    if exact != int(exact):
+        raise TimeControlError(text, f"{number}{unit} is no whole number of milliseconds")
+    return int(exact)
+
+
+def _time_text(time_ms: int) -> str:
+    unit = next(unit for unit in ("m", "s", "ms") if time_ms % _UNITS[unit] == 0)
+    return f"{time_ms // _UNITS[unit]}{unit}"
