@@ -59,6 +59,7 @@ USEFUL_ENDINGS = frozenset(
         Termination.DRAW,
         Termination.MAX_PLIES,
         Termination.MATE,
+        Termination.ADJUDICATION,
     }
 )
 

@@ -347,6 +347,10 @@ _ENDINGS = {
     Termination.MATE: ("詰み", "mate"),
     Termination.TIME_UP: ("時間切れ", "time"),
     Termination.ILLEGAL_MOVE: ("反則", "illegal move"),
+    Termination.CRASH: ("エンジン停止", "crash"),
+    Termination.STALL: ("応答なし", "no answer"),
+    Termination.PROTOCOL: ("通信異常", "protocol"),
+    Termination.ADJUDICATION: ("裁定", "adjudication"),
     Termination.INTERRUPTED: ("中断", "interrupted"),
 }
 _WINNERS = {

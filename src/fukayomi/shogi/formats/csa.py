@@ -43,6 +43,14 @@ ENDINGS = {
     "FUZUMI": Termination.NO_MATE,
     "ERROR": Termination.ERROR,
 }
+# What CSA's statements cannot say, the summary says: one word is floodgate's, the others are ours.
+SUMMARY_WORDS = {
+    Termination.PERPETUAL_CHECK: "oute_sennichite",
+    Termination.CRASH: "crash",
+    Termination.STALL: "stall",
+    Termination.PROTOCOL: "protocol",
+    Termination.ADJUDICATION: "adjudication",
+}
 # floodgate's words for an end that its files may show in the summary alone
 _SUMMARY_ENDINGS = {
     "toryo": Termination.RESIGN,
@@ -55,12 +63,12 @@ _SUMMARY_ENDINGS = {
     "uchifuzume": Termination.ILLEGAL_MOVE,
     "oute_kaihimore": Termination.ILLEGAL_MOVE,
     "sennichite": Termination.REPETITION,
-    "oute_sennichite": Termination.PERPETUAL_CHECK,
     "jishogi": Termination.IMPASSE,
     "try": Termination.OTHER,
     "max_moves": Termination.MAX_PLIES,
     "chudan": Termination.INTERRUPTED,
     "abnormal": Termination.INTERRUPTED,
+    **{word: termination for termination, word in SUMMARY_WORDS.items()},
 }
 _SCORE = re.compile(r"\s*([+-]?\d{1,9})(?:\s+(.*))?$")
 _RATE = re.compile(r"'(black|white)_rate:.*:\s*([+-]?\d+(?:\.\d+)?)\s*$")
@@ -383,6 +391,8 @@ def _apply_summary(record: Record, turn: Color) -> None:
         record.result = result_of(termination, turn)
     elif record.termination is Termination.REPETITION and "win" in results:
         record.termination = Termination.PERPETUAL_CHECK
+    elif termination in SUMMARY_WORDS and termination is not Termination.PERPETUAL_CHECK:
+        record.termination = termination
     else:
         return
     if len(results) == 2 and record.termination is not Termination.INTERRUPTED:

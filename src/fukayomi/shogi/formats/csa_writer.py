@@ -1,7 +1,9 @@
 """Writing CSA records."""
 
-from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move
-from fukayomi.shogi.formats.csa import ENDINGS
+import re
+
+from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, ShogiError
+from fukayomi.shogi.formats.csa import ENDINGS, SUMMARY_WORDS
 from fukayomi.shogi.formats.csa_board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
 
@@ -29,7 +31,7 @@ def write_csa(record: Record) -> str:
     for played in record.moves:
         lines += _move_lines(played, board, sign)
         sign = "-" if sign == "+" else "+"
-    lines += _end_lines(record, BLACK if sign == "+" else WHITE)
+    lines += _end_lines(record, board, BLACK if sign == "+" else WHITE)
     return "\n".join(lines) + "\n"
 
 
@@ -59,23 +61,54 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
         origin_text = usi[0] + str("abcdefghi".index(usi[1]) + 1)
         origin = square_index(origin_text)
         piece = board.squares[origin][1:]
+        if not piece:
+            raise ValueError(f"no piece stands on {usi[:2]}")
         piece = PROMOTED[piece] if usi.endswith("+") else piece
         board.squares[origin] = ""
     board.squares[target] = sign + piece
     return f"{origin_text}{target // 9 + 1}{target % 9 + 1}{piece}"
 
 
-def _end_lines(record: Record, turn: Color) -> list[str]:
-    lines = [record.illegal_move] if record.illegal_move else []
-    words = {ending: word for word, ending in reversed(ENDINGS.items())}
-    word = words.get(record.termination)
-    if record.termination is Termination.ILLEGAL_MOVE and not record.illegal_move and record.result == winner_is(turn):
-        word = f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side that is not to move
-    elif record.termination is Termination.PERPETUAL_CHECK:
-        word = "SENNICHITE"
+def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
+    lines = [_illegal_move_line(record.illegal_move, board, turn)] if record.illegal_move else []
+    is_shown = bool(lines) and not lines[0].startswith("'")
+    word = _end_word(record, turn, is_shown)
     lines += [f"%{word}"] if word else []
     summary = record.summary
-    if record.termination is Termination.PERPETUAL_CHECK and not summary:
-        ends = ("win", "lose") if record.result is Result.BLACK_WIN else ("lose", "win")
-        summary = f"oute_sennichite:{record.black_name} {ends[0]}:{record.white_name} {ends[1]}"
+    if not summary and record.termination in SUMMARY_WORDS:
+        outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
+        names = (name.replace(":", "_") for name in (record.black_name, record.white_name))
+        ends = outcomes.get(record.result, ("", ""))
+        sides = (f"{name} {end}".rstrip() for name, end in zip(names, ends, strict=True))
+        summary = ":".join((SUMMARY_WORDS[record.termination], *sides))
     return lines + ([f"'summary:{summary}"] if summary else [])
+
+
+def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
+    """CSA's word for the end; where it has none, one that has the right winner."""
+    loser_is_to_move = record.result == winner_is(turn.opponent)
+    match record.termination:
+        case Termination.CRASH | Termination.STALL | Termination.PROTOCOL:
+            if record.result not in (Result.BLACK_WIN, Result.WHITE_WIN):
+                return "ERROR"
+            return f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
+        case Termination.ILLEGAL_MOVE if not is_illegal_move_shown and record.result == winner_is(turn):
+            return f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side that is not to move
+        case Termination.PERPETUAL_CHECK:
+            return "SENNICHITE"
+        case Termination.ADJUDICATION:
+            return "HIKIWAKE" if record.result is Result.DRAW else "TORYO" if loser_is_to_move else "CHUDAN"
+        case termination:
+            return {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "")
+
+
+def _illegal_move_line(text: str, board: CsaBoard, turn: Color) -> str:
+    """A move, where CSA can write it; otherwise a comment. Engines write USI, or anything."""
+    if re.fullmatch(r"[+-][0-9]{4}[A-Z]{2}", text):
+        return text
+    sign = "+" if turn == BLACK else "-"
+    try:
+        return sign + _move_text(Move.from_usi(text), board, sign)
+    except (ShogiError, KeyError, ValueError):  # no USI move, or one of a piece that is not there or cannot promote
+        printable = "".join(character if character.isprintable() else "?" for character in text[:120])
+        return f"'* illegal move: {printable}"

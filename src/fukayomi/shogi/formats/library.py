@@ -186,15 +186,18 @@ def _with_kanji_counts(text: str) -> str:
     return re.sub(r"歩1([0-9])", lambda found: "歩十" + "〇一二三四五六七八九"[int(found[1])].replace("〇", ""), text)
 
 
+_FOUL = ("LOSE_BY_ILLEGAL_MOVE", "BLACK_WIN_BY_ILLEGAL_MOVE", "WHITE_WIN_BY_ILLEGAL_MOVE", "PAUSED")
 # Termination: rsshogi's word if Black won, if White won, if nobody did
 _ENDS = {
     Termination.RESIGN: ("RESIGN", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
     Termination.MATE: ("MATE", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
     Termination.TIME_UP: ("TIMEOUT", "BLACK_WIN_BY_TIMEOUT", "WHITE_WIN_BY_TIMEOUT", "PAUSED"),
     Termination.DECLARATION: ("WIN_BY_DECLARATION", "BLACK_WIN_BY_DECLARATION", "WHITE_WIN_BY_DECLARATION", "PAUSED"),
-    Termination.ILLEGAL_MOVE: (
-        "LOSE_BY_ILLEGAL_MOVE", "BLACK_WIN_BY_ILLEGAL_MOVE", "WHITE_WIN_BY_ILLEGAL_MOVE", "PAUSED"
-    ),
+    Termination.ILLEGAL_MOVE: _FOUL,
+    Termination.PERPETUAL_CHECK: _FOUL,
+    Termination.CRASH: _FOUL,
+    Termination.STALL: _FOUL,
+    Termination.PROTOCOL: _FOUL,
     Termination.REPETITION: ("REPETITION_DRAW", "", "", "DRAW_BY_REPETITION"),
     Termination.IMPASSE: ("IMPASSE", "", "", "DRAW_BY_IMPASSE"),
     Termination.MAX_PLIES: ("MAX_MOVES", "", "", "DRAW_BY_MAX_PLIES"),
@@ -240,13 +243,21 @@ def _comment_with_score(played: RecordedMove) -> str:
 
 
 def _to_library_end(record: Record) -> SpecialMoveEntry | None:
+    """The end in words that these formats have: what has none of its own is a foul, a resignation or a draw."""
     if record.termination is Termination.NONE:
         return None
-    kind, black_win, white_win, nobody = _ENDS.get(record.termination, ("INTERRUPT", "", "", "PAUSED"))
+    black_starts = record.initial_sfen.split()[1] == "b"
+    black_to_move = black_starts == (len(record) % 2 == 0)
+    mover_wins = (record.result is Result.BLACK_WIN) == black_to_move
+    termination = record.termination
+    if termination is Termination.ADJUDICATION and record.result is Result.DRAW:
+        termination = Termination.DRAW
+    elif termination is Termination.ADJUDICATION and not mover_wins:
+        termination = Termination.RESIGN
+    kind, black_win, white_win, nobody = _ENDS.get(termination, ("INTERRUPT", "", "", "PAUSED"))
     outcome = {Result.BLACK_WIN: black_win, Result.WHITE_WIN: white_win}.get(record.result, "") or nobody
-    if kind == "LOSE_BY_ILLEGAL_MOVE":
-        black_starts = record.initial_sfen.split()[1] == "b"
-        black_to_move = black_starts == (len(record) % 2 == 0)
-        if (record.result is Result.BLACK_WIN) == black_to_move:
-            kind = "WIN_BY_ILLEGAL_MOVE"
+    if kind == "LOSE_BY_ILLEGAL_MOVE" and outcome == nobody:
+        kind = "INTERRUPT"
+    elif kind == "LOSE_BY_ILLEGAL_MOVE" and mover_wins:
+        kind = "WIN_BY_ILLEGAL_MOVE"
     return SpecialMoveEntry(kind, outcome)
