@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from fukayomi.arena.intervals import CountsError
-from fukayomi.arena.sprt import SprtDecision, SprtError, SprtModel, SprtSettings, log_likelihood_ratios
+from fukayomi.arena.sprt import SprtDecision, SprtError, SprtModel, SprtSettings
+from fukayomi.arena.sprt_likelihood import log_likelihood_ratios
 
 COUNTS = st.one_of(*(st.lists(st.integers(0, 10**5), min_size=size, max_size=size) for size in (3, 5)))
 MODELS = st.sampled_from(list(SprtModel))
@@ -111,13 +112,14 @@ def test_another_win_speaks_for_h1(losses: int, draws: int, wins: int, model: Sp
     assert settings.evaluate([losses, draws, wins + 1]).llr >= settings.evaluate([losses + 1, draws, wins]).llr
 
 
-def test_many_matches_at_once_are_each_their_own() -> None:
+@pytest.mark.parametrize("model", list(SprtModel))
+@pytest.mark.parametrize("size", [3, 5])
+def test_many_matches_at_once_are_each_their_own(model: SprtModel, size: int) -> None:
     rng = np.random.default_rng(5)
-    for size in (3, 5):
-        counts = rng.integers(0, 50, (60, size)) * rng.integers(0, 2, (60, size))
-        settings = SprtSettings(-5, 15)
-        together = log_likelihood_ratios(counts.astype(np.float64), settings)
-        assert together.tolist() == pytest.approx([settings.evaluate(row).llr for row in counts.tolist()], abs=1e-9)
+    counts = rng.integers(0, 50, (30, size)) * rng.integers(0, 2, (30, size))
+    together = log_likelihood_ratios(counts, -5, 15, normalized=model is SprtModel.NORMALIZED)
+    settings = SprtSettings(-5, 15, model=model)
+    assert together.tolist() == pytest.approx([settings.evaluate(row).llr for row in counts.tolist()], abs=1e-9)
 
 
 @pytest.mark.parametrize(

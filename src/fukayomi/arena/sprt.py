@@ -14,28 +14,19 @@ a little before it stops. No correction is made for this: it makes the true erro
 tenth or so, and never larger (``benchmarks/sprt.py`` measures it), while a correction would have to know the order
 of the results. For the same reason the first crossing decides: who runs a test stops there.
 
-Sources: M. Van den Bergh, "A practical introduction to the GSPRT", "The generalized maximum likelihood ratio for the
-expectation value of a distribution" (the exact likelihood, proposition 1.1), "Normalized Elo" and "Comments on
-normalized Elo" (section 4.1); A. Wald, "Sequential tests of statistical hypotheses" (1945).
+Sources: M. Van den Bergh, "A practical introduction to the GSPRT"; A. Wald, "Sequential tests of statistical
+hypotheses" (1945).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite, log, sqrt
+from math import isfinite, log
 
-import numpy as np
-import numpy.typing as npt
-
-from fukayomi.arena.intervals import ABSENT, NELO_PER_UNIT, check_counts, elo_to_score
-
-Floats = npt.NDArray[np.float64]
+from fukayomi.arena.intervals import check_counts
 
 LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
-"""Hypotheses beyond these are no test of engines, and the solution by steps need not settle."""
-
-ROUNDS = 100  # of tangents: a few are enough, save for results that hardly ever differ
-ROOT_STEPS = 100  # likewise: mostly four or five
+"""Hypotheses beyond these are no test of engines, and the solution by steps might not settle."""
 
 
 class SprtError(ValueError):
@@ -46,7 +37,7 @@ class SprtModel(StrEnum):
     """On which scale the hypotheses are given."""
 
     LOGISTIC = "logistic"
-    """Elo, by the mean score alone. The same bounds take more games the more games are drawn."""
+    """Elo, by the mean score alone. How many games the same bounds take depends on the share of draws."""
     NORMALIZED = "normalized"
     """Normalised Elo, the mean over the standard deviation: the same bounds always take about the same games."""
 
@@ -124,85 +115,13 @@ class SprtSettings:
         Raises:
             CountsError: There are not three or five counts, or one is negative.
         """
-        checked = check_counts(counts)
-        llr = float(log_likelihood_ratios(np.array([checked], np.float64), self)[0])
+        from fukayomi.arena.sprt_likelihood import log_likelihood_ratios  # NumPy: not for settings alone
+
+        normalized = self.model is SprtModel.NORMALIZED
+        llr = float(log_likelihood_ratios([check_counts(counts)], self.elo0, self.elo1, normalized=normalized)[0])
         decision = SprtDecision.CONTINUE
         if llr >= self.upper:
             decision = SprtDecision.H1
         elif llr <= self.lower:
             decision = SprtDecision.H0
         return SprtResult(llr, self.lower, self.upper, decision)
-
-
-def log_likelihood_ratios(counts: Floats, settings: SprtSettings) -> Floats:
-    """The LLR of each of many matches.
-
-    Args:
-        counts: [matches, 3 or 5], from 0. An outcome that never came counts as 1/1000.
-        settings: The hypotheses.
-
-    Returns:
-        [matches]; 0 for a match without results.
-    """
-    weights = np.where(counts > 0, counts, ABSENT)
-    total = weights.sum(1)
-    shares = weights / total[:, None]
-    likely0, likely1 = (_most_likely(shares, elo, settings.model) for elo in (settings.elo0, settings.elo1))
-    ratios = total * (shares * np.log(likely1 / likely0)).sum(1)
-    return np.where(counts.any(1), ratios, 0.0)
-
-
-def _most_likely(shares: Floats, elo: float, model: SprtModel) -> Floats:
-    """The distributions of results with this strength that make the observed shares most likely; [matches, 3 or 5]."""
-    outcomes = shares.shape[1]
-    scores = np.linspace(0.0, 1.0, outcomes)
-    if model is SprtModel.LOGISTIC:
-        return _tilted(shares, np.broadcast_to(scores - elo_to_score(elo), shares.shape))
-    # The normalised mean of a pair is that of a game times the root of two.
-    unit = elo / NELO_PER_UNIT * (sqrt(2) if outcomes == 5 else 1)
-    return _most_likely_normalized(shares, scores, unit)
-
-
-def _most_likely_normalized(shares: Floats, scores: Floats, unit: float) -> Floats:
-    """The most likely distributions whose mean is 1/2 and `unit` standard deviations.
-
-    The condition is not linear in the probabilities. Its tangent at the last solution is, and gives the next one.
-    """
-    found = np.full_like(shares, 1 / shares.shape[1])
-    for _ in range(ROUNDS):
-        mean = (found * scores).sum(1, keepdims=True)
-        deviations = scores - mean
-        sigma = np.sqrt((found * deviations**2).sum(1, keepdims=True))
-        tangent = scores - 0.5 - unit * (sigma + deviations**2 / sigma) / 2
-        last, found = found, _tilted(shares, tangent)
-        if np.abs(found - last).max() < 1e-9:
-            break
-    return found
-
-
-def _tilted(shares: Floats, values: Floats) -> Floats:
-    """The distributions p that make the shares most likely under the condition that sum(p * values) is 0.
-
-    They are shares / (1 + theta * values), for the one theta that keeps the condition and all of p positive. It lies
-    between two poles, and the sum falls from one to the other: Newton's steps, halving where they leave the bracket.
-
-    Args:
-        shares: Positive, [matches, outcomes]; each row's sum is 1.
-        values: [matches, outcomes]; each row has both signs.
-    """
-    theta = np.zeros(len(shares))
-    low, high = -1 / values.max(1), -1 / values.min(1)
-    rows = np.arange(len(shares))  # that have not settled yet
-    for _ in range(ROOT_STEPS):
-        p, v, t = shares[rows], values[rows], theta[rows]
-        terms = v / (1 + t[:, None] * v)
-        sums = (p * terms).sum(1)
-        low[rows] = np.where(sums > 0, t, low[rows])
-        high[rows] = np.where(sums > 0, high[rows], t)
-        step = t + sums / (p * terms**2).sum(1)
-        inside = (step > low[rows]) & (step < high[rows])
-        theta[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
-        rows = rows[np.abs(theta[rows] - t) > 1e-14 * np.abs(t)]
-        if not len(rows):
-            break
-    return shares / (1 + theta[:, None] * values)

@@ -8,6 +8,7 @@ from fukayomi.cli.bench import bench
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.perft import perft
+from fukayomi.cli.sprt import sprt
 from fukayomi.cli.train import train
 from fukayomi.cli.usi import main as usi
 
@@ -33,6 +34,7 @@ app.add_typer(data.app)
 app.command()(train)
 app.command()(eval_model)
 app.command()(export)
+app.command()(sprt)
 
 
 def main() -> None:
