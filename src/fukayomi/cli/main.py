@@ -7,6 +7,7 @@ from fukayomi.cli.analyse import analyse
 from fukayomi.cli.bench import bench
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
+from fukayomi.cli.first_move import first_move
 from fukayomi.cli.perft import perft
 from fukayomi.cli.sprt import sprt
 from fukayomi.cli.train import train
@@ -35,6 +36,7 @@ app.command()(train)
 app.command()(eval_model)
 app.command()(export)
 app.command()(sprt)
+app.command("first-move")(first_move)
 
 
 def main() -> None:

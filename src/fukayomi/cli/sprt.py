@@ -9,6 +9,7 @@ import typer
 from fukayomi.arena.intervals import Strength, WinRate, estimate_strength, win_rate
 from fukayomi.arena.sprt import SprtDecision, SprtModel, SprtResult, SprtSettings
 from fukayomi.cli.errors import fail, user_errors
+from fukayomi.cli.text import printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.pairs import Duel
@@ -76,9 +77,9 @@ def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
     from fukayomi.arena.pairs import count_duel
     from fukayomi.arena.sources import read_games
 
-    found = list(read_games([path], lambda problem: typer.echo(f"skipped {_printable(problem)}", err=True)))
+    found = list(read_games([path], lambda problem: typer.echo(f"skipped {printable(problem)}", err=True)))
     names = list(dict.fromkeys(name for game in found for name in (game.black, game.white)))
-    listed = _printable(", ".join(names))
+    listed = printable(", ".join(names))
     if players is None:
         if len(names) != 2:
             raise ValueError(f"--players must name two of {listed}")
@@ -91,11 +92,6 @@ def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
     return count_duel(found, *players)
 
 
-def _printable(text: str) -> str:
-    """Names come out of files: nothing in them may steer a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
 def _report(
     settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength, rate: WinRate | None,
     duel: "Duel | None",
@@ -103,7 +99,7 @@ def _report(
     """The lines for people, in the manner of fastchess."""
     lines: list[str] = []
     if duel is not None:
-        lines.append(f"{_printable(duel.first)} vs {_printable(duel.second)}")
+        lines.append(f"{printable(duel.first)} vs {printable(duel.second)}")
         if duel.failed or (duel.has_pairs and duel.single):
             lines.append(f"Left out: {duel.failed} games that failed, {duel.single} without the other of their pair")
     if strength.score is None:
