@@ -508,7 +508,5 @@ def test_no_line_kills_it(common_engine: UsiClient, lines: list[str]) -> None:
 
 def test_bytes_that_are_no_text(start: Start) -> None:
     client = start()
-    assert client._process.stdin is not None
-    client._process.stdin.write(b"\xff\xfe\x80 go\n\x00\n" + b"x" * 100_000 + b"\nposition startpos moves \xe6\x9c\n")
-    client._process.stdin.flush()
+    client.send_bytes(b"\xff\xfe\x80 go\n\x00\n" + b"x" * 100_000 + b"\nposition startpos moves \xe6\x9c\n")
     assert len(strings(client)) == 4

@@ -72,7 +72,7 @@ class Declaration(StrEnum):
 
 class Resignation(_Model):
     """Ends a game that is decided: for `moves` moves of its own in a row the loser saw `score_cp` or worse for itself
-    and, with `both_sides`, the winner as much for itself."""
+    and, with `both_sides`, the winner as much for itself. The referee resigns for the loser, at its turn."""
 
     score_cp: Positive
     moves: Positive = 3
@@ -80,7 +80,8 @@ class Resignation(_Model):
 
 
 class DrawAdjudication(_Model):
-    """Ends a game that is level: from `ply` on, both sides saw at most `score_cp` for `moves` moves each in a row."""
+    """Ends a game that is level: after `ply` plies or more, if both sides saw at most `score_cp`, for either side, for
+    their last `moves` moves each."""
 
     score_cp: Count
     moves: Positive = 8
@@ -91,7 +92,7 @@ class Rules(_Model):
     """When a game ends. Fourfold repetition and perpetual check always count."""
 
     max_plies: Positive = 320
-    """A draw when so many plies were played from the start position (the opening's plies count)."""
+    """A draw when so many plies were played (the opening's moves count), unless the last of them mates."""
     declaration: Declaration = Declaration.POINTS_27
     resign: Resignation | None = None
     draw: DrawAdjudication | None = None

@@ -1,11 +1,6 @@
-"""A client that drives a USI engine in a process of its own: asks, waits with a limit, notices when the engine dies.
-
-One thread drains the engine's output and one its errors, so that no pipe fills up; times are taken when a line arrives.
-"""
+"""A client that drives a USI engine in a process of its own: asks, waits with a limit, notices when the engine dies."""
 
 import contextlib
-import queue
-import subprocess
 import threading
 import time
 from collections import deque
@@ -16,6 +11,15 @@ from pathlib import Path
 from types import TracebackType
 
 from fukayomi.usi.options import Option
+from fukayomi.usi.process import (
+    EngineDiedError,
+    EngineError,
+    EngineFloodError,
+    EngineInterruptedError,
+    EngineProcess,
+    EngineTimeoutError,
+    Line,
+)
 from fukayomi.usi.text import (
     BestMove,
     Checkmate,
@@ -30,17 +34,34 @@ from fukayomi.usi.text import (
     parse_answer,
 )
 
+__all__ = [
+    "BadAnswerError",
+    "EngineDiedError",
+    "EngineError",
+    "EngineFloodError",
+    "EngineInterruptedError",
+    "EngineTimeoutError",
+    "Line",
+    "SearchAnswer",
+    "State",
+    "UsiClient",
+]
 
-class EngineError(RuntimeError):
-    """An engine that does not do what the protocol asks of it."""
+INFOS_KEPT = 1000
 
 
-class EngineTimeoutError(EngineError):
-    """An engine that did not answer in time."""
+class BadAnswerError(EngineError):
+    """An answer to ``go`` that names no move.
 
+    Attributes:
+        answer: What stood in the move's place.
+        seconds: From sending ``go`` to its arrival.
+    """
 
-class EngineDiedError(EngineError):
-    """An engine whose process ended. The message has its exit code and its last words."""
+    def __init__(self, message: str, answer: str, seconds: float) -> None:
+        super().__init__(message)
+        self.answer = answer
+        self.seconds = seconds
 
 
 class State(Enum):
@@ -54,27 +75,20 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the engine and when it came (`time.monotonic`)."""
-
-    time_s: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """What an engine answered to ``go``."""
 
     bestmove: BestMove | None  # None for ``go mate``
     checkmate: Checkmate | None
-    infos: tuple[Info, ...]
+    infos: tuple[Info, ...]  # the last INFOS_KEPT
     seconds: float  # from sending ``go`` (or ``ponderhit``) to the answer's arrival
 
     @property
     def best_info(self) -> Info | None:
-        """The last info line with a score that is about the first choice."""
+        """The last info line with a score that is about the first choice; an exact score goes before a bound."""
         scored = [info for info in self.infos if info.score is not None and info.multipv in (None, 1)]
-        return scored[-1] if scored else None
+        exact = [info for info in scored if info.score is not None and not info.score.bound]
+        return (exact or scored or [None])[-1]
 
 
 @dataclass
@@ -85,6 +99,9 @@ class UsiClient:
         command: the program and its arguments.
         timeout_s: how long to wait for usiok, and for a process to end.
         listener: called with "> line" and "< line" for all that passes, from several threads.
+        interrupt: when set, whoever waits for the engine gets an EngineInterruptedError.
+        max_lines: how many lines it may write for each question (usi, isready, go).
+        max_bytes: how many bytes.
     """
 
     command: Sequence[str]
@@ -92,30 +109,23 @@ class UsiClient:
     env: dict[str, str] | None = None
     timeout_s: float = 10.0
     listener: Callable[[str], None] | None = None
+    interrupt: threading.Event | None = None
+    max_lines: int = 100_000
+    max_bytes: int = 10_000_000
 
     name: str = field(default="", init=False)
     author: str = field(default="", init=False)
     options: dict[str, Option] = field(default_factory=dict[str, Option], init=False)
     state: State = field(default=State.STARTED, init=False)
+    asked_at: float = field(default=0.0, init=False)
+    """When the last ``go`` or ``ponderhit`` was sent (`time.monotonic`)."""
+    unasked: list[str] = field(default_factory=list[str], init=False)
+    """Answers to no question: a second ``bestmove``, or one that came too late. None of them is taken for another's."""
 
     def __post_init__(self) -> None:
-        self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
-        self._last_words: deque[str] = deque(maxlen=20)
-        self._asked_at = 0.0
-        try:
-            self._process = subprocess.Popen(
-                list(self.command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self.cwd,
-                env=self.env,
-            )
-        except OSError as error:
-            raise EngineError(f"cannot start {self.command[0]}: {error}") from error
-        self._threads = [threading.Thread(target=f, daemon=True) for f in (self._read_output, self._read_errors)]
-        for thread in self._threads:
-            thread.start()
+        self._infos: deque[str] = deque(maxlen=INFOS_KEPT)
+        self._exit_code = 0
+        self._process = EngineProcess(self.command, self.cwd, self.env, self._hear, self.max_lines, self.max_bytes)
 
     def __enter__(self) -> "UsiClient":
         return self
@@ -130,20 +140,32 @@ class UsiClient:
         """The number of the engine's process."""
         return self._process.pid
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether more may come from the engine."""
+        return self._process.is_open()
+
+    def death(self) -> EngineError:
+        """What there is to say about an engine that is not alive."""
+        return self._process.death()
+
     # ------------------------------------------------------------------------------------------ conversation
 
     def handshake(self) -> None:
         """Send ``usi`` and collect name, author and options until ``usiok``."""
+        self._process.allow_more()
         self.send(SimpleCommand("usi").text())
-        deadline = time.monotonic() + self.timeout_s
-        while (line := self.read_line(deadline - time.monotonic(), "usiok").text) != "usiok":
+        deadline_s = time.monotonic() + self.timeout_s
+        while (line := self._process.read(deadline_s, "usiok", self.interrupt).text.rstrip()) != "usiok":
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
+                self._process.label = self.name or self._process.label
             elif line.startswith("id author "):
                 self.author = line.removeprefix("id author ").strip()
             elif line.startswith("option "):
-                option = Option.from_text(line)
-                self.options[option.name] = option
+                with contextlib.suppress(UsiTextError):  # an option that cannot be read is one that is not there
+                    option = Option.from_text(line)
+                    self.options[option.name] = option
         self.state = State.KNOWN
 
     def set_option(self, name: str, value: str | None = None) -> None:
@@ -152,8 +174,10 @@ class UsiClient:
 
     def is_ready(self, timeout_s: float = 60.0) -> list[str]:
         """Send ``isready`` and wait for ``readyok``; return the lines in between."""
+        self._process.allow_more()
         self.send(SimpleCommand("isready").text())
-        lines = self.read_until(lambda line: line == "readyok", timeout_s, "readyok")
+        lines = self.read_until(lambda line: line.rstrip() == "readyok", timeout_s, "readyok")
+        self.unasked += [line.text for line in lines if _is_answer(line.text)]
         self.state = State.READY
         return [line.text for line in lines[:-1]]
 
@@ -171,16 +195,19 @@ class UsiClient:
         return self.wait_answer(timeout_s)
 
     def start_go(self, go: Go) -> None:
-        """Send ``go`` and return at once; `wait_answer` takes the answer."""
+        """Send ``go`` and return at once; `wait_answer` takes the answer. What came before is none."""
         if self.state is State.THINKING:
-            raise EngineError(f"{self._label()} is still thinking")
+            raise EngineError(f"{self._process.label} is still thinking")
+        self.unasked += [line.text for line in self._process.drain() if _is_answer(line.text)]
+        self._process.allow_more()
+        self._infos.clear()
         self.state = State.THINKING
-        self._asked_at = time.monotonic()
+        self.asked_at = time.monotonic()
         self.send(go.text())
 
     def ponderhit(self, go: Go | None = None) -> None:
         """Send ``ponderhit``; the time of the answer counts from here."""
-        self._asked_at = time.monotonic()
+        self.asked_at = time.monotonic()
         self.send(PonderHit(go or Go()).text())
 
     def stop(self) -> None:
@@ -188,45 +215,52 @@ class UsiClient:
         self.send(SimpleCommand("stop").text())
 
     def wait_answer(self, timeout_s: float) -> SearchAnswer:
-        """Wait for ``bestmove`` or ``checkmate``."""
-        infos: list[Info] = []
-        deadline = time.monotonic() + timeout_s
+        """Wait for ``bestmove`` or ``checkmate``. After an EngineTimeoutError one may wait again.
+
+        Raises:
+            BadAnswerError: the answer names no move.
+        """
+        return self.wait_answer_until(time.monotonic() + timeout_s)
+
+    def wait_answer_until(self, deadline_s: float) -> SearchAnswer:
+        """As `wait_answer`, up to a moment of `time.monotonic`: an answer that arrived before it is taken."""
         while True:
-            line = self.read_line(deadline - time.monotonic(), "bestmove")
+            line = self._process.read(deadline_s, "bestmove", self.interrupt)
+            if line.text.lstrip().startswith("info"):
+                self._infos.append(line.text)  # read when the answer is there: an engine that chatters costs no time
+                continue
+            seconds = line.time_s - self.asked_at
             try:
                 answer = parse_answer(line.text)
             except UsiTextError as error:
-                raise EngineError(f"{self._label()}: {error}") from error
-            if isinstance(answer, Info):
-                infos.append(answer)
-            elif isinstance(answer, BestMove | Checkmate):
+                self.state = State.READY
+                text = line.text.strip().partition(" ")[2].strip()
+                raise BadAnswerError(f"{self._process.label}: {error}", text, seconds) from error
+            if isinstance(answer, BestMove | Checkmate):
                 self.state = State.READY
                 best = answer if isinstance(answer, BestMove) else None
                 mate = answer if isinstance(answer, Checkmate) else None
-                return SearchAnswer(best, mate, tuple(infos), line.time_s - self._asked_at)
+                infos = tuple(info for text in self._infos if isinstance(info := parse_answer(text), Info))
+                return SearchAnswer(best, mate, infos, seconds)
 
     def game_over(self, result: str) -> None:
         """Send ``gameover``; ``result`` is win, lose or draw."""
         self.send(GameOver(result).text())
 
-    def close(self) -> int:
-        """Send ``quit``, wait, kill if need be; return the exit code. Safe to call twice."""
-        if self.state is not State.CLOSED:
-            self.state = State.CLOSED
-            with contextlib.suppress(OSError):  # it may be dead already, which is what was wanted
-                self._write(SimpleCommand("quit").text())
-            try:
-                self._process.wait(self.timeout_s)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            for thread in self._threads:
-                thread.join(self.timeout_s)
-            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):  # unsent bytes for a dead engine
-                        pipe.close()
-        return self._process.returncode
+    def close(self, timeout_s: float | None = None) -> int:
+        """Send ``quit``, wait, kill if need be; return the exit code. Safe to call twice.
+
+        Args:
+            timeout_s: how long to wait; None: `self.timeout_s`; 0: kill it at once.
+        """
+        if self.state is State.CLOSED:
+            return self._exit_code
+        self.state = State.CLOSED
+        if timeout_s != 0:
+            with contextlib.suppress(EngineError):  # it may be dead already, which is what was wanted
+                self.send(SimpleCommand("quit").text())
+        self._exit_code = self._process.close(self.timeout_s if timeout_s is None else timeout_s)
+        return self._exit_code
 
     # ------------------------------------------------------------------------------------------ lines
 
@@ -235,11 +269,15 @@ class UsiClient:
 
         Raises:
             EngineDiedError: nobody is there to read it.
+            EngineTimeoutError: the engine does not read.
         """
-        try:
-            self._write(line)
-        except OSError as error:
-            raise self._death() from error
+        if self.listener is not None:
+            self.listener(f"> {line}")
+        self.send_bytes(line.encode("utf-8", "replace") + b"\n")
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send anything, as `send` does."""
+        self._process.write(data)
 
     def read_line(self, timeout_s: float, awaited: str = "a line") -> Line:
         """Take the next line of the engine.
@@ -248,52 +286,20 @@ class UsiClient:
             EngineTimeoutError: none came in time.
             EngineDiedError: none will come.
         """
-        try:
-            line = self._lines.get(timeout=max(0.0, timeout_s))
-        except queue.Empty:
-            raise EngineTimeoutError(f"{self._label()} did not send {awaited} in time") from None
-        if line is None:
-            self._lines.put(None)  # whoever asks again learns it again
-            raise self._death()
-        return line
+        return self._process.read(time.monotonic() + timeout_s, awaited, self.interrupt)
 
     def read_until(self, is_last: Callable[[str], bool], timeout_s: float, awaited: str = "a line") -> list[Line]:
         """Take lines up to and with the one that ``is_last`` accepts."""
-        deadline = time.monotonic() + timeout_s
+        deadline_s = time.monotonic() + timeout_s
         lines: list[Line] = []
         while not lines or not is_last(lines[-1].text):
-            lines.append(self.read_line(deadline - time.monotonic(), awaited))
+            lines.append(self._process.read(deadline_s, awaited, self.interrupt))
         return lines
 
-    def _write(self, line: str) -> None:
+    def _hear(self, line: str) -> None:
         if self.listener is not None:
-            self.listener(f"> {line}")
-        assert self._process.stdin is not None
-        self._process.stdin.write(line.encode() + b"\n")
-        self._process.stdin.flush()
+            self.listener(f"< {line}")
 
-    def _read_output(self) -> None:
-        assert self._process.stdout is not None
-        for raw in self._process.stdout:
-            line = Line(time.monotonic(), raw.decode("utf-8", "replace").rstrip("\r\n"))
-            if self.listener is not None:
-                self.listener(f"< {line.text}")
-            self._lines.put(line)
-        self._lines.put(None)
 
-    def _read_errors(self) -> None:
-        assert self._process.stderr is not None
-        for raw in self._process.stderr:
-            self._last_words.append(raw.decode("utf-8", "replace").rstrip())
-
-    def _label(self) -> str:
-        return self.name or Path(self.command[0]).name
-
-    def _death(self) -> EngineDiedError:
-        try:
-            self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            return EngineDiedError(f"{self._label()} closed its output")
-        self._threads[1].join(1.0)
-        words = "\n".join(self._last_words)
-        return EngineDiedError(f"{self._label()} ended with exit code {self._process.returncode}\n{words}".rstrip())
+def _is_answer(line: str) -> bool:
+    return line.split(maxsplit=1)[:1] in (["bestmove"], ["checkmate"])

@@ -1,0 +1,289 @@
+"""An engine's process: its pipes, drained by threads within limits, and its end, which takes along all that it started.
+
+One thread drains the engine's output and one its errors, so that no pipe fills up; times are taken when a line arrives.
+Nothing here waits for ever, whatever the process does: floods, deafness, children that outlive it.
+"""
+
+import contextlib
+import os
+import queue
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+CHUNK = 1 << 16
+ERRORS_KEPT = 1 << 14  # bytes of the error output
+LAST_WORDS = 20  # lines of it, in messages
+DEAF_AFTER_S = 10.0  # how long a full pipe may stay full
+INTERRUPT_POLL_S = 0.1
+
+_HAS_SESSIONS = hasattr(os, "setsid") and hasattr(os, "killpg")
+
+
+class EngineError(RuntimeError):
+    """An engine that does not do what the protocol asks of it."""
+
+
+class EngineTimeoutError(EngineError):
+    """An engine that did not answer in time."""
+
+
+class EngineDiedError(EngineError):
+    """An engine whose process ended. The message has its exit code and its last words."""
+
+
+class EngineFloodError(EngineError):
+    """An engine that writes more than anybody could want to read."""
+
+
+class EngineInterruptedError(EngineError):
+    """Nothing is wrong with the engine: the one who waited for it was told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the engine and when it came (`time.monotonic`)."""
+
+    time_s: float
+    text: str
+
+
+class EngineProcess:
+    """A child process that is talked to in lines. It leads a process group of its own, where the system has those.
+
+    Attributes:
+        label: what to call it in messages.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        cwd: Path | None,
+        env: dict[str, str] | None,
+        on_line: Callable[[str], None],
+        max_lines: int,
+        max_bytes: int,
+    ) -> None:
+        """Start it.
+
+        Args:
+            command: the program and its arguments.
+            cwd: where it runs; None: here.
+            env: its environment; None: ours.
+            on_line: called with each of its lines, from a thread.
+            max_lines: how many lines it may write until `allow_more` is called.
+            max_bytes: how many bytes.
+
+        Raises:
+            EngineError: it cannot be started.
+        """
+        self.label = Path(command[0]).name
+        self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
+        self._early: Line | None = None  # taken from the queue by one who did not wait so long
+        self._on_line = on_line
+        self._fault: Exception | None = None
+        self._limits = (max_lines, max_bytes)
+        self._written = (0, 0)  # lines and bytes; the output's thread counts up
+        self._allowed = self._limits
+        self._is_flood = False
+        self._errors = b""
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,  # a buffered pipe cannot be closed while a thread reads it
+                cwd=cwd,
+                env=env,
+                start_new_session=_HAS_SESSIONS,
+            )
+        except (OSError, ValueError) as error:
+            raise EngineError(f"cannot start {command[0]}: {error}") from error
+        assert self._process.stdin is not None
+        if os.name == "posix":
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self._threads = [threading.Thread(target=f, daemon=True) for f in (self._read_output, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process, and of its group."""
+        return self._process.pid
+
+    def is_open(self) -> bool:
+        """Whether more may come: from the process, or from one that it left in its place, as scripts do."""
+        return self._threads[0].is_alive()
+
+    # ------------------------------------------------------------------------------------------ lines
+
+    def write(self, data: bytes) -> None:
+        """Send bytes, all of them.
+
+        Raises:
+            EngineDiedError: nobody is there to read it.
+            EngineTimeoutError: the pipe is full, and stays full.
+        """
+        assert self._process.stdin is not None
+        left = memoryview(data)
+        deadline_s = time.monotonic() + DEAF_AFTER_S
+        try:
+            number = self._process.stdin.fileno()
+            while left:
+                try:
+                    left = left[os.write(number, left) :]
+                except BlockingIOError:
+                    self._wait_until_writable(number, deadline_s)
+        except (OSError, ValueError) as error:  # ValueError: the pipe was closed here
+            raise self.death() from error
+
+    def _wait_until_writable(self, number: int, deadline_s: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(number, selectors.EVENT_WRITE)
+            if not selector.select(max(0.0, deadline_s - time.monotonic())):
+                raise EngineTimeoutError(f"{self.label} does not read what it is sent")
+
+    def read(self, deadline_s: float, awaited: str, interrupt: threading.Event | None = None) -> Line:
+        """Take the next line of those that came before the deadline (`time.monotonic`).
+
+        A line that came later stays for the next one who asks.
+
+        Raises:
+            EngineTimeoutError: none came in time.
+            EngineDiedError: none will come.
+            EngineFloodError: too many came.
+            EngineInterruptedError: the event was set.
+        """
+        line, self._early = self._early, None
+        while line is None:
+            if self._fault is not None:
+                raise self._fault
+            if self._is_flood:
+                raise self.death()
+            if interrupt is not None and interrupt.is_set():
+                raise EngineInterruptedError(f"stopped waiting for {self.label}")
+            left_s = max(0.0, deadline_s - time.monotonic())
+            try:
+                item = self._lines.get(timeout=left_s if interrupt is None else min(left_s, INTERRUPT_POLL_S))
+            except queue.Empty:
+                if left_s == 0.0:
+                    raise EngineTimeoutError(f"{self.label} did not send {awaited} in time") from None
+                continue
+            if item is None:
+                self._lines.put(None)  # whoever asks again learns it again
+                raise self.death()
+            line = item
+        if line.time_s > deadline_s:
+            self._early = line
+            raise EngineTimeoutError(f"{self.label} did not send {awaited} in time")
+        return line
+
+    def drain(self) -> list[Line]:
+        """Take all lines that are there already."""
+        lines = [] if self._early is None else [self._early]
+        self._early = None
+        while not self._lines.empty():
+            item = self._lines.get()
+            if item is None:
+                self._lines.put(None)
+                break
+            lines.append(item)
+        return lines
+
+    def allow_more(self) -> None:
+        """Count lines and bytes from 0 again."""
+        (lines, size), (max_lines, max_bytes) = self._written, self._limits
+        self._allowed = (lines + max_lines, size + max_bytes)
+
+    def _read_output(self) -> None:
+        assert self._process.stdout is not None
+        rest = b""
+        while chunk := _read_chunk(self._process.stdout):
+            now_s = time.monotonic()
+            count = chunk.count(b"\n")
+            self._written = (self._written[0] + count, self._written[1] + len(chunk))
+            if self._written[0] > self._allowed[0] or self._written[1] > self._allowed[1]:
+                self._is_flood = True  # and let it block: whoever asks next will kill it
+                break
+            if count:
+                *lines, rest = (rest + chunk).split(b"\n")
+                for raw in lines:
+                    self._pass_on(now_s, raw)
+            else:
+                rest += chunk
+        if rest and not self._is_flood:
+            self._pass_on(time.monotonic(), rest)
+        self._lines.put(None)
+
+    def _pass_on(self, now_s: float, raw: bytes) -> None:
+        line = Line(now_s, raw.decode("utf-8", "replace").rstrip("\r"))
+        if self._fault is None:
+            try:
+                self._on_line(line.text)
+            except Exception as error:  # not the engine's fault: it is told to the one who waits for the engine
+                self._fault = error
+        self._lines.put(line)
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        while chunk := _read_chunk(self._process.stderr):
+            self._errors = (self._errors + chunk)[-ERRORS_KEPT:]
+
+    # ------------------------------------------------------------------------------------------ its end
+
+    def death(self) -> EngineError:
+        """What there is to say about an engine that will not say more."""
+        if self._is_flood:
+            lines, size = self._limits
+            return EngineFloodError(f"{self.label} flooded us: more than {lines} lines or {size} bytes")
+        try:
+            code = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return EngineDiedError(f"{self.label} closed its output")
+        self._threads[1].join(1.0)
+        words = "\n".join(self._errors.decode("utf-8", "replace").splitlines()[-LAST_WORDS:])
+        return EngineDiedError(f"{self.label} ended with {_exit_text(code)}\n{words}".rstrip())
+
+    def close(self, timeout_s: float) -> int:
+        """Wait for its end, then kill what is left of it and of all that it started; return the exit code."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        if _HAS_SESSIONS:
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS: only zombies are
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
+        self._process.wait()
+        for thread in self._threads:
+            thread.join(1.0)  # longer only if a child of it escaped into another session, and holds the pipe
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+        return self._process.returncode
+
+
+def _read_chunk(pipe: IO[bytes]) -> bytes:
+    """What has come; nothing at the end, or when the pipe was closed here."""
+    try:
+        return pipe.read(CHUNK)
+    except (OSError, ValueError):
+        return b""
+
+
+def _exit_text(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {-code} ({signal.Signals(-code).name})"
+    except ValueError:
+        return f"signal {-code}"
