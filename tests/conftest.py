@@ -8,6 +8,7 @@ recorded with ``record_property(name, value)``.
 import os
 import re
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -20,6 +21,10 @@ NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
 # No deadlines: an example that takes long says something of the machine's other work, not of the code.
 hypothesis.settings.register_profile("fukayomi", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 hypothesis.settings.load_profile("fukayomi")
+
+# A shell starts what it puts in the background with SIGINT ignored, and children inherit that: Ctrl-C is tested for real.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
