@@ -22,7 +22,7 @@ NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
 hypothesis.settings.register_profile("fukayomi", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 hypothesis.settings.load_profile("fukayomi")
 
-# A shell starts what it puts in the background with SIGINT ignored, and children inherit that: Ctrl-C is tested for real.
+# What a shell puts in the background has SIGINT ignored, and so have its children; but Ctrl-C is tested for real.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
