@@ -1,8 +1,13 @@
 """The sequential test: fishtest's likelihood ratios to 1e-6, the condition each solution must keep, decisions."""
 
+import importlib.util
 import json
 import math
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,7 @@ from fukayomi.arena.intervals import CountsError
 from fukayomi.arena.sprt import SprtDecision, SprtError, SprtModel, SprtSettings
 from fukayomi.arena.sprt_likelihood import log_likelihood_ratios
 
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "sprt.py"
 COUNTS = st.one_of(*(st.lists(st.integers(0, 10**5), min_size=size, max_size=size) for size in (3, 5)))
 MODELS = st.sampled_from(list(SprtModel))
 
@@ -141,3 +147,44 @@ def test_what_is_no_test_is_refused(settings: dict[str, float], said: str) -> No
 def test_odd_counts_are_refused() -> None:
     with pytest.raises(CountsError, match=r"not \[1, 2\]"):
         SprtSettings().evaluate([1, 2])
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Iterator[ModuleType]:
+    """The program benchmarks/sprt.py as a module."""
+    spec = importlib.util.spec_from_file_location("sprt_benchmark", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclass asks for it
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.mark.parametrize("model", list(SprtModel))
+@pytest.mark.parametrize("by_pairs", [False, True], ids=["games", "pairs"])
+@pytest.mark.parametrize("condition", [0, 1, 2], ids=["level", "first move", "openings"])
+def test_simulated_matches_keep_the_error_rates(
+    benchmark: ModuleType, condition: int, by_pairs: bool, model: SprtModel
+) -> None:
+    matches = 600
+    error = math.sqrt(0.05 * 0.95 / matches)
+    for seed, truth in enumerate(("H0", "H1")):
+        line = benchmark.measure(benchmark.CONDITIONS[condition], model, by_pairs, truth, matches, seed)
+        assert line["bound"] == 0.05
+        assert line["wrong"] <= 0.05 + 3 * error
+        assert 1000 < line["mean_games"] < 2000
+        if condition == 2 and not by_pairs:
+            assert line["wrong"] < 0.04, "what an opening gives and takes makes the test safer than it need be"
+        else:
+            assert line["wrong"] >= 0.05 - 3 * error, "an error rate far below what is allowed wastes games"
+
+
+def test_the_benchmark_prints_its_lines() -> None:
+    command = [sys.executable, BENCHMARK, "--json", "--matches", "10"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert run.returncode == 0, run.stderr
+    report = json.loads(run.stdout)
+    assert (report["elo0"], report["elo1"], len(report["lines"])) == (0, 20, 3 * 2 * 2 * 2)
+    assert all(0 <= line["wrong_low"] <= line["wrong"] <= line["wrong_high"] for line in report["lines"])

@@ -32,21 +32,22 @@ def log_likelihood_ratios(counts: npt.ArrayLike, elo0: float, elo1: float, *, no
     Returns:
         [matches]; 0 for a match without results.
     """
-    counts = np.asarray(counts, np.float64)
-    weights = np.where(counts > 0, counts, ABSENT)
-    total = weights.sum(1)
-    shares = weights / total[:, None]
+    columns = np.ascontiguousarray(np.asarray(counts, np.float64).T)  # [outcomes, matches]: sums over it are fast
+    weights = np.where(columns > 0, columns, ABSENT)
+    total = weights.sum(0)
+    shares = weights / total
     likely0, likely1 = (_most_likely(shares, elo, normalized) for elo in (elo0, elo1))
-    ratios = total * (shares * np.log(likely1 / likely0)).sum(1)
-    return np.where(counts.any(1), ratios, 0.0)
+    ratios = total * (shares * np.log(likely1 / likely0)).sum(0)
+    return np.where(columns.any(0), ratios, 0.0)
 
 
 def _most_likely(shares: Floats, elo: float, normalized: bool) -> Floats:
-    """The distributions of results with this strength that make the observed shares most likely; [matches, 3 or 5]."""
-    outcomes = shares.shape[1]
-    scores = np.linspace(0.0, 1.0, outcomes)
+    """The distributions of results with this strength that make the observed shares most likely; [3 or 5, matches]."""
+    outcomes = shares.shape[0]
+    scores = np.linspace(0.0, 1.0, outcomes)[:, None]
     if not normalized:
-        return _tilted(shares, np.broadcast_to(scores - elo_to_score(elo), shares.shape))
+        values: Floats = np.broadcast_to(scores - elo_to_score(elo), shares.shape)
+        return shares / (1 + _multiplier(shares, values, np.zeros_like(shares[0])) * values)
     # The normalised mean of a pair is that of a game times the root of two.
     unit = elo / NELO_PER_UNIT * (sqrt(2) if outcomes == 5 else 1)
     return _most_likely_normalized(shares, scores, unit)
@@ -57,41 +58,47 @@ def _most_likely_normalized(shares: Floats, scores: Floats, unit: float) -> Floa
 
     The condition is not linear in the probabilities. Its tangent at the last solution is, and gives the next one.
     """
-    found = np.full_like(shares, 1 / shares.shape[1])
+    found = np.full_like(shares, 1 / shares.shape[0])
+    theta = np.zeros_like(shares[0])
     for _ in range(ROUNDS):
-        mean = (found * scores).sum(1, keepdims=True)
+        mean = (found * scores).sum(0)
         deviations = scores - mean
-        sigma = np.sqrt((found * deviations**2).sum(1, keepdims=True))
+        sigma = np.sqrt((found * deviations**2).sum(0))
         tangent = scores - 0.5 - unit * (sigma + deviations**2 / sigma) / 2
-        last, found = found, _tilted(shares, tangent)
-        if np.abs(found - last).max() < 1e-9:
+        theta = _multiplier(shares, tangent, theta)
+        last, found = found, shares / (1 + theta * tangent)
+        if np.abs(found - last).max(initial=0.0) < 1e-9:
             break
     return found
 
 
-def _tilted(shares: Floats, values: Floats) -> Floats:
-    """The distributions p that make the shares most likely under the condition that sum(p * values) is 0.
+def _multiplier(shares: Floats, values: Floats, start: Floats) -> Floats:
+    """The theta for which p = shares / (1 + theta * values) is positive and keeps the condition sum(p * values) = 0.
 
-    They are shares / (1 + theta * values), for the one theta that keeps the condition and all of p positive. It lies
-    between two poles, and the sum falls from one to the other: Newton's steps, halving where they leave the bracket.
+    Of all p that keep the condition, this one makes the shares most likely. The sum falls from one pole, next to which
+    some p is infinite, to another: Newton's steps find the zero, and halving where they leave the bracket.
 
     Args:
-        shares: Positive, [matches, outcomes]; each row's sum is 1.
-        values: [matches, outcomes]; each row has both signs.
+        shares: Positive, [outcomes, matches]; each column's sum is 1.
+        values: [outcomes, matches]; each column has both signs.
+        start: A first guess, [matches]; 0 always serves.
     """
-    theta = np.zeros(len(shares))
-    low, high = -1 / values.max(1), -1 / values.min(1)
-    rows = np.arange(len(shares))  # that have not settled yet
+    pole_low, pole_high = -1 / values.max(0), -1 / values.min(0)
+    theta = np.where((start > pole_low) & (start < pole_high), start, 0.0)
+    columns = np.arange(len(theta))  # that have not settled yet
+    p, v, t, low, high = shares, values, theta.copy(), pole_low, pole_high
     for _ in range(ROOT_STEPS):
-        p, v, t = shares[rows], values[rows], theta[rows]
-        terms = v / (1 + t[:, None] * v)
-        sums = (p * terms).sum(1)
-        low[rows] = np.where(sums > 0, t, low[rows])
-        high[rows] = np.where(sums > 0, high[rows], t)
-        step = t + sums / (p * terms**2).sum(1)
-        inside = (step > low[rows]) & (step < high[rows])
-        theta[rows] = np.where(inside, step, (low[rows] + high[rows]) / 2)
-        rows = rows[np.abs(theta[rows] - t) > 1e-14 * np.abs(t)]
-        if not len(rows):
+        terms = v / (1 + t * v)
+        weighted = p * terms
+        sums = weighted.sum(0)
+        low, high = np.where(sums > 0, t, low), np.where(sums > 0, high, t)
+        step = t + sums / (weighted * terms).sum(0)
+        step = np.where((step > low) & (step < high), step, (low + high) / 2)
+        theta[columns] = step
+        # So near to the zero a step of Newton's squares the error, measured by the distance to the poles.
+        far = np.abs(step - t) > 1e-9 * np.minimum(step - pole_low[columns], pole_high[columns] - step)
+        if not far.any():
             break
-    return shares / (1 + theta[:, None] * values)
+        columns, t, low, high = columns[far], step[far], low[far], high[far]
+        p, v = p[:, far], v[:, far]
+    return theta
