@@ -78,9 +78,9 @@ def test_who_fails_loses(seat: Seats, mode: str, kind: Termination, detail: str,
     ("mode", "rules"),
     [
         ("mute-usi", {"start_timeout_ms": 500}),
-        ("mute-isready", {"ready_timeout_ms": 1000}),
-        ("mute-go", {"stall_ms": 1000}),
-        ("mute-go:2", {"stall_ms": 1000}),
+        ("mute-isready", {"ready_timeout_ms": 2000}),
+        ("mute-go", {"stall_ms": 2000}),
+        ("mute-go:2", {"stall_ms": 2000}),
     ],
 )
 def test_who_does_not_answer_loses(seat: Seats, mode: str, rules: dict[str, int], color: str) -> None:
@@ -152,7 +152,7 @@ def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(seat: Seats) -
 @pytest.mark.parametrize("mode", ["twice", "twice-later:50"])
 @pytest.mark.parametrize("color", ["black", "white"])
 def test_a_second_answer_is_never_the_next_ones(seat: Seats, mode: str, color: str) -> None:
-    bad, good = seat("bad", mode), seat("good", "slow:150")
+    bad, good = seat("bad", mode), seat("good", "slow:300")
     played = play(bad, good, color, max_plies=len(QUIET))
     assert played.record.usi_moves() == QUIET
     assert played.failure is None

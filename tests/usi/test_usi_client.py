@@ -1,11 +1,20 @@
 """The client against engines that stall, die and chatter."""
 
 import sys
+import threading
 import time
 
 import pytest
 
-from fukayomi.usi.client import EngineDiedError, EngineError, EngineTimeoutError, State, UsiClient
+from fukayomi.usi.client import (
+    EngineDiedError,
+    EngineError,
+    EngineFloodError,
+    EngineInterruptedError,
+    EngineTimeoutError,
+    State,
+    UsiClient,
+)
 from fukayomi.usi.text import Go
 
 PRELUDE = """
@@ -17,11 +26,12 @@ def say_hello():
 """
 
 
-def mock(body: str) -> UsiClient:
+def mock(body: str, max_lines: int = 100_000) -> UsiClient:
     """An engine whose loop over lines is given."""
     lines = "\n".join("    " + line for line in body.strip().splitlines())
     program = f"{PRELUDE}\nfor line in sys.stdin:\n    line = line.strip()\n    if line == 'usi': say_hello()\n"
-    return UsiClient((sys.executable, "-c", f"{program}    if line == 'quit': break\n{lines}\n"), timeout_s=3)
+    code = f"{program}    if line == 'quit': break\n{lines}\n"
+    return UsiClient((sys.executable, "-S", "-E", "-c", code), timeout_s=10, max_lines=max_lines)
 
 
 def test_talks_a_game() -> None:
@@ -80,6 +90,80 @@ def test_a_bestmove_that_is_none_is_an_error() -> None:
         client.handshake()
         with pytest.raises(EngineError, match="names no move"):
             client.go(Go(), 3)
+
+
+def test_chatter_does_not_put_off_the_end_of_the_waiting() -> None:
+    with mock("if line.startswith('go'):\n    for _ in range(20000): say('info string tick')") as client:
+        client.handshake()
+        begin = time.monotonic()
+        with pytest.raises(EngineTimeoutError, match="bestmove"):
+            client.go(Go(nodes=1), 0.2)
+        assert time.monotonic() - begin < 5
+
+
+def test_a_line_that_came_too_late_is_there_for_the_next_one_who_asks() -> None:
+    with mock("if line.startswith('go'): time.sleep(0.3); say('info depth 1', 'bestmove 7g7f')") as client:
+        client.handshake()
+        with pytest.raises(EngineTimeoutError):
+            client.go(Go(nodes=1), 0.05)
+        assert client.state is State.THINKING
+        answer = client.wait_answer(10)
+        assert answer.bestmove is not None
+        assert answer.seconds >= 0.3
+        assert len(answer.infos) == 1
+
+
+def test_what_nobody_asked_for_is_no_answer() -> None:
+    body = """
+if line == 'usi': say('bestmove 1g1f')
+if line == 'isready': say('bestmove 2g2f', 'readyok', 'bestmove 3g3f')
+if line == 'again': say('bestmove 4g4f', 'done')
+if line.startswith('go'): say('bestmove 7g7f')
+"""
+    with mock(body) as client:
+        client.handshake()
+        client.is_ready(10)
+        client.send("again")
+        client.read_until(lambda line: line == "done", 10)
+        client.send("again")
+        time.sleep(0.3)
+        answer = client.go(Go(nodes=1), 10)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move == "7g7f"
+        assert client.unasked == ["bestmove 1g1f", "bestmove 2g2f", "bestmove 4g4f"]
+
+
+def test_an_exact_score_goes_before_a_bound() -> None:
+    lines = "'info score cp 7 pv 7g7f', 'info multipv 2 score cp 9', 'info score cp 50 lowerbound', 'bestmove 7g7f'"
+    with mock(f"if line.startswith('go'): say({lines})") as client:
+        client.handshake()
+        best = client.go(Go(nodes=1), 10).best_info
+        assert best is not None
+        assert best.score is not None
+        assert best.score.cp == 7
+
+
+def test_a_flood_is_an_error_and_each_question_counts_anew() -> None:
+    talk = "if line.startswith('go'): say(*['info string x'] * int(line.split()[-1]), 'bestmove 7g7f')"
+    with mock(talk, max_lines=100) as client:
+        client.handshake()
+        for _ in range(5):
+            client.go(Go(nodes=90), 10)
+        with pytest.raises(EngineFloodError, match="more than 100 lines"):
+            client.go(Go(nodes=200), 10)
+        client.close(0)
+
+
+def test_waiting_can_be_interrupted() -> None:
+    with mock("if line.startswith('go'): time.sleep(60)") as client:
+        client.handshake()
+        client.interrupt = threading.Event()
+        threading.Timer(0.2, client.interrupt.set).start()
+        begin = time.monotonic()
+        with pytest.raises(EngineInterruptedError):
+            client.go(Go(nodes=1), 30)
+        assert time.monotonic() - begin < 10
+        client.close(0)
 
 
 def test_a_program_that_is_not_there() -> None:

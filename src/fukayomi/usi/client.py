@@ -202,13 +202,11 @@ class UsiClient:
         self._process.allow_more()
         self._infos.clear()
         self.state = State.THINKING
-        self.asked_at = time.monotonic()
-        self.send(go.text())
+        self._ask(go.text())
 
     def ponderhit(self, go: Go | None = None) -> None:
         """Send ``ponderhit``; the time of the answer counts from here."""
-        self.asked_at = time.monotonic()
-        self.send(PonderHit(go or Go()).text())
+        self._ask(PonderHit(go or Go()).text())
 
     def stop(self) -> None:
         """Send ``stop``."""
@@ -271,9 +269,18 @@ class UsiClient:
             EngineDiedError: nobody is there to read it.
             EngineTimeoutError: the engine does not read.
         """
+        self._tell(line)
+        self.send_bytes(_encoded(line))
+
+    def _ask(self, line: str) -> None:
+        """Send a line that the time of an answer counts from; the listener's time is not the engine's."""
+        self._tell(line)
+        self.asked_at = time.monotonic()
+        self.send_bytes(_encoded(line))
+
+    def _tell(self, line: str) -> None:
         if self.listener is not None:
             self.listener(f"> {line}")
-        self.send_bytes(line.encode("utf-8", "replace") + b"\n")
 
     def send_bytes(self, data: bytes) -> None:
         """Send anything, as `send` does."""
@@ -299,6 +306,10 @@ class UsiClient:
     def _hear(self, line: str) -> None:
         if self.listener is not None:
             self.listener(f"< {line}")
+
+
+def _encoded(line: str) -> bytes:
+    return line.encode("utf-8", "replace") + b"\n"
 
 
 def _is_answer(line: str) -> bool:
