@@ -9,6 +9,7 @@ from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.first_move import first_move
 from fukayomi.cli.perft import perft
+from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
 from fukayomi.cli.train import train
 from fukayomi.cli.usi import main as usi
@@ -35,6 +36,7 @@ app.add_typer(data.app)
 app.command()(train)
 app.command()(eval_model)
 app.command()(export)
+app.command()(rate)
 app.command()(sprt)
 app.command("first-move")(first_move)
 

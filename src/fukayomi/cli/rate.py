@@ -1,0 +1,196 @@
+"""``fukayomi rate``: how strong the players of a match, a league or a heap of records are."""
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.text import printable
+
+if TYPE_CHECKING:
+    from fukayomi.arena.league import League
+    from fukayomi.arena.ratings import Options, Ratings
+
+FARTHEST_ANCHOR = 100_000  # points from 0
+NAMED_PROBLEMS = 20  # of what cannot be read; the rest is counted, and named in --json
+
+
+def rate(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
+    ],
+    average: Annotated[float | None, typer.Option(help="The players' average.", show_default="0")] = None,
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=R", help="Hold this player at R instead of an average. May be given several times."),
+    ] = None,
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Count this player's games, but do not list it. May be given several times."),
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Rate each two players by their own games alone too.")] = False,
+    first_mover: Annotated[
+        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate what the first move is worth, or take 0.")
+    ] = True,
+    bayes: Annotated[
+        bool, typer.Option("--bayes", help="Show ratings by BayesElo's model, with its prior, beside the others.")
+    ] = False,
+    scale: Annotated[float, typer.Option(help="How many points ahead promise a score of 76 %.")] = 202.0,
+    confidence: Annotated[float, typer.Option(help="Of the errors, in percent.")] = 95.0,
+    simulations: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Replays that give the errors and CFS; 0 for neither.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulations: equal seeds give equal errors.")] = 0,
+    matrix: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write how certain it is that each player beats each other.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Rate players by their games, as Ordo does.
+
+    fukayomi rate match/ · fukayomi rate games.pgn --anchor suisho5=4200 · fukayomi rate 2026.zip --pairs --hide book
+
+    Ratings are those of maximum likelihood: with them, and with what the first move is worth, everybody is expected to
+    score what he scored. A draw is half a point. ERROR and CFS (how certain a player is stronger than the next) come
+    from playing the same schedule again, by chance; errors are relative to the average or, with anchors, to these.
+
+    Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A player who won
+    (>) or lost (<) everything has no likeliest rating and is placed where that had an even chance. White is who moves
+    first (先手), as in PGN. In --json all figures are those of the table, rates in percent.
+    """
+    from fukayomi.arena.ratings import Options
+
+    if average is not None and anchor:
+        raise typer.BadParameter("players that are anchored leave no average to choose", param_hint="--average")
+    if not 0 < scale < math.inf:
+        raise typer.BadParameter(f"{scale} is no number above 0", param_hint="--scale")
+    if not 0 < confidence < 100:
+        raise typer.BadParameter(f"{confidence} is not between 0 and 100", param_hint="--confidence")
+    options = Options(
+        average=average or 0.0,
+        anchors=_parse_anchors(anchor or []),
+        hidden=frozenset(hide or []),
+        first_mover_advantage=None if first_mover else 0.0,
+        scale=scale,
+        confidence=confidence,
+        bayes=bayes,
+        simulations=simulations,
+        seed=seed,
+    )
+    problems: list[str] = []
+    try:
+        with user_errors():
+            _rate(sources, options, problems, pairs=pairs, matrix=matrix, as_json=as_json)
+    except KeyboardInterrupt:
+        fail("stopped", INTERRUPTED)
+
+
+def _rate(
+    sources: Sequence[Path], options: "Options", problems: list[str], *, pairs: bool, matrix: Path | None, as_json: bool
+) -> None:
+    from fukayomi.arena.league import count_league
+    from fukayomi.arena.ratings import rate as rate_players
+    from fukayomi.arena.ratings import rate_pairs, write_table
+    from fukayomi.arena.sources import read_games
+
+    league = count_league(read_games(sources, problems.append))
+    ratings = rate_players(league.tally, options)
+    pair_ratings = rate_pairs(league.tally, options) if pairs else []
+    if matrix is not None:
+        _write_file(matrix, _matrix(ratings))
+    if as_json:
+        typer.echo(json.dumps(_as_json(ratings, pair_ratings, league, problems, with_pairs=pairs), ensure_ascii=False))
+        return
+    for problem in problems[:NAMED_PROBLEMS]:
+        typer.echo(f"skipped {printable(problem)}", err=True)
+    if len(problems) > NAMED_PROBLEMS:
+        typer.echo(f"skipped {len(problems) - NAMED_PROBLEMS:,} more; --json names them all", err=True)
+    typer.echo(write_table(ratings), nl=False)
+    typer.echo(_account(league))
+    if pair_ratings:
+        typer.echo("\nEach two players alone:")
+    for pair in pair_ratings:
+        typer.echo("\n" + write_table(pair, explain=False), nl=False)
+
+
+def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
+    anchors: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            anchors[name] = float(value)
+        except ValueError:
+            anchors[name] = math.nan  # as whoever writes NAME=nan
+        if not name or not abs(anchors[name]) <= FARTHEST_ANCHOR:
+            raise typer.BadParameter(
+                f"{text!r} is not NAME=RATING, or beyond {FARTHEST_ANCHOR:,}", param_hint="--anchor"
+            )
+    if len(anchors) < len(texts):
+        raise typer.BadParameter("a player is anchored twice", param_hint="--anchor")
+    return anchors
+
+
+def _account(league: "League") -> str:
+    left_out = "".join(f"; {count:,} {reason} left out" for reason, count in league.left_out.items())
+    return f"{league.games:,} games{left_out}."
+
+
+def _as_json(
+    ratings: "Ratings", pairs: "list[Ratings]", league: "League", problems: list[str], *, with_pairs: bool
+) -> dict[str, Any]:
+    found = _ratings_as_json(ratings) | {
+        "games": league.games,
+        "without_result": league.without_result,
+        "without_names": league.without_names,
+        "against_itself": league.against_itself,
+        "problems": problems,
+    }
+    if with_pairs:
+        found["pairs"] = [_ratings_as_json(pair) for pair in pairs]
+    return found
+
+
+def _ratings_as_json(ratings: "Ratings") -> dict[str, Any]:
+    return {
+        "players": [asdict(player) for player in ratings.players],
+        "first_mover_advantage": ratings.first_mover_advantage,
+        "first_mover_deviation": ratings.first_mover_deviation,
+        "draw_rate": ratings.draw_rate,
+        "draw_rate_deviation": ratings.draw_rate_deviation,
+        "confidence": ratings.confidence,
+        "simulations": ratings.simulations,
+        "notes": ratings.notes,
+    }
+
+
+def _matrix(ratings: "Ratings") -> str:
+    """CSV: how certain it is, in percent, that the player of the row is stronger than that of the column."""
+    names = [player.name for player in ratings.players]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["", *names])
+    for name, row in zip(names, ratings.certainty.tolist(), strict=True):
+        writer.writerow([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
+    return text.getvalue()
+
+
+def _write_file(path: Path, text: str) -> None:
+    """Replace a file in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

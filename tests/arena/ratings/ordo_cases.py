@@ -1,0 +1,124 @@
+"""What Ordo 1.2.6 printed for given games: its commands as our options, and its tables as numbers."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from fukayomi.arena.league import count_league
+from fukayomi.arena.ratings import Options, Tally
+from fukayomi.arena.sources import read_games
+from fukayomi.shogi.record import Result
+
+NOT_COMPARED = {
+    "01_two_players/ML": "-M is another estimate: it has draws in the likelihood",
+    "02_three_players_draws/ML": "-M is another estimate: it has draws in the likelihood",
+    "03_unbalanced_colours/ML": "-M is another estimate: it has draws in the likelihood",
+    "04_all_wins/ML_G": "-M is another estimate: it has draws in the likelihood",
+    "06_league6/ML": "-M is another estimate: it has draws in the likelihood",
+    "07_no_draws/table": "-T prints a table of expectations, and no ratings",
+    "08_disconnected/groups": "-g prints the pools, and no ratings",
+}
+"""By case; the likelihood's ratings are still held to be near ours."""
+
+_ROW = re.compile(r"\s*\d+ (?P<name>.+?)\s*(?P<bound>[<>])? : (?P<cells>.*)")
+_FIRST_MOVER = re.compile(r"White advantage = (-?[\d.]+)(?: \+/- ([\d.]+))?")
+_DRAW_RATE = re.compile(r"Draw rate \(equal opponents\) = ([\d.]+) %(?: \+/- ([\d.]+))?")
+
+
+@dataclass(frozen=True)
+class OrdoRow:
+    """A player in Ordo's table."""
+
+    rating: float
+    bound: str
+    points: float
+    played: int
+    error: float | None
+    cfs: float | None
+
+
+@dataclass(frozen=True)
+class OrdoCase:
+    """A command of Ordo and what it printed."""
+
+    name: str
+    arguments: tuple[str, ...]
+    games: Path
+    players: dict[str, OrdoRow]
+    first_mover_advantage: float
+    first_mover_deviation: float | None
+    draw_rate: float
+    draw_rate_deviation: float | None
+
+    @property
+    def balanced(self) -> bool:
+        """Whether Ordo solves it to the last digit: not where colours are uneven and the first move is estimated."""
+        return not ("-W" in self.arguments and self.name.startswith(("03_", "10_")))
+
+    def value(self, option: str, default: float) -> float:
+        """The number after an option."""
+        return float(self.arguments[self.arguments.index(option) + 1]) if option in self.arguments else default
+
+    def options(self, simulations: int = 0) -> Options:
+        """Ours, for the same thing. -V (errors from the average) has no counterpart: it is an average with a shift."""
+        average = self.value("-a", 2300)
+        anchors: dict[str, float] = {}
+        if "-A" in self.arguments and "-V" not in self.arguments:
+            anchors[self.arguments[self.arguments.index("-A") + 1]] = average
+        return Options(
+            average=average,
+            anchors=anchors,
+            first_mover_advantage=None if "-W" in self.arguments else self.value("-w", 0),
+            draw_rate=None if "-D" in self.arguments else self.value("-d", 50),
+            scale=self.value("-z", 202),
+            confidence=self.value("-F", 95),
+            simulations=simulations,
+            seed=1,
+        )
+
+    def tally(self) -> Tally:
+        """The games; without the draws for -X."""
+        games = read_games([self.games])
+        return count_league(game for game in games if "-X" not in self.arguments or game.result != Result.DRAW).tally
+
+
+def read_case(command: Path) -> OrdoCase:
+    """A case of the folder of Ordo's outputs."""
+    text = command.with_suffix(".out").read_text(encoding="utf-8")
+    players: dict[str, OrdoRow] = {}
+    columns: list[str] = []
+    for line in text.splitlines():
+        if line.lstrip().startswith("# PLAYER"):
+            columns = line.partition(":")[2].split()
+        elif match := _ROW.fullmatch(line):
+            cells = dict(zip(columns, match["cells"].split(), strict=True))
+            players[match["name"]] = OrdoRow(
+                rating=float(cells["RATING"]),
+                bound=match["bound"] or "",
+                points=float(cells["POINTS"]),
+                played=int(cells["PLAYED"]),
+                error=_number(cells.get("ERROR")),
+                cfs=_number(cells.get("CFS(%)")),
+            )
+    first_mover, draws = _FIRST_MOVER.search(text), _DRAW_RATE.search(text)
+    return OrdoCase(
+        name=f"{command.parent.name}/{command.stem}",
+        arguments=tuple(shlex.split(command.read_text(encoding="utf-8"))),
+        games=command.parent / "games.pgn",
+        players=players,
+        first_mover_advantage=float(first_mover[1]) if first_mover else 0.0,
+        first_mover_deviation=_number(first_mover[2]) if first_mover else None,
+        draw_rate=float(draws[1]) if draws else 0.0,
+        draw_rate_deviation=_number(draws[2]) if draws else None,
+    )
+
+
+def read_cases(folder: Path) -> list[OrdoCase]:
+    """All cases whose command finished, by name."""
+    commands = sorted(folder.glob("*/*.cmd"))
+    return [read_case(command) for command in commands if not command.with_suffix(".err").exists()]
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text and text.strip("-") else None
