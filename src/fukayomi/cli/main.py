@@ -11,6 +11,7 @@ from fukayomi.cli.first_move import first_move
 from fukayomi.cli.perft import perft
 from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
+from fukayomi.cli.strategy import strategy
 from fukayomi.cli.train import train
 from fukayomi.cli.usi import main as usi
 
@@ -39,6 +40,7 @@ app.command()(export)
 app.command()(rate)
 app.command()(sprt)
 app.command("first-move")(first_move)
+app.command()(strategy)
 
 
 def main() -> None:

@@ -1,0 +1,335 @@
+"""Finding strategies in games: the board goes forward move by move, and each move wakes the definitions it touches.
+
+Every definition is compiled for both sides. An index says which of them a move can complete: by the piece that arrives
+on a square, by the square that it leaves, by what it captures, by the move itself. So a move costs a few look-ups, and
+nearly all of them find nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fukayomi.arena.strategy.definitions import EMPTY, WHITE_PIECE, Definition, Placed, Shape, Side
+from fukayomi.shogi import START_SFEN, Color, Move, PieceType, Position
+
+_SQUARES = 81
+_FIRST_DROP = 81 - PieceType.PAWN
+_UNPROMOTED: Final = tuple(0 if not 1 <= kind <= 14 else int(PieceType(kind).unpromoted) for kind in range(WHITE_PIECE))
+_PROMOTED: Final = {
+    int(kind.unpromoted) + color: int(kind) + color
+    for kind in PieceType
+    if kind.is_promoted
+    for color in (0, WHITE_PIECE)
+}
+_QUIET: Final = frozenset({PieceType.PAWN, PieceType.BISHOP})
+"""What may be captured before the fight breaks out."""
+
+SIDE_NAMES: Final = {Color.BLACK: "先手", Color.WHITE: "後手"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A strategy as a game shows it."""
+
+    definition: Definition
+    color: Color | None
+    """None for what belongs to both sides."""
+
+    @property
+    def label(self) -> str:
+        """The name with its side, as 先手四間飛車."""
+        return self.definition.name if self.color is None else SIDE_NAMES[self.color] + self.definition.name
+
+    @property
+    def english(self) -> str:
+        """The name in English, as Black Fourth-File Rook."""
+        return self.definition.english if self.color is None else f"{self.color.name.title()} {self.definition.english}"
+
+    @property
+    def mirrored(self) -> "Tag":
+        """The same with the sides changed."""
+        return self if self.color is None else Tag(self.definition, self.color.opponent)
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What was found in a game."""
+
+    fired: dict[Tag, int]
+    """Every tag with the ply whose move completed it, helpers and what is hidden included."""
+    tags: tuple[Tag, ...]
+    """Those that are shown, in the order of the definitions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """A shape as the matcher reads it, for one side. Masks have a bit for each tag."""
+
+    order: int
+    tag: int
+    min_ply: int
+    max_ply: int
+    before_outbreak: bool
+    captured: frozenset[int]
+    pieces: tuple[tuple[int, int], ...]
+    any: tuple[tuple[tuple[int, int], ...], ...]
+    none: tuple[tuple[int, int], ...]
+    hand: tuple[int, ...]
+    no_hand: tuple[int, ...]
+    requires: int
+    excludes: int
+
+
+class Matcher:
+    """Classifies games by a set of definitions. It is not changed by use, so threads may share it."""
+
+    def __init__(self, definitions: Sequence[Definition]) -> None:
+        """Compile definitions.
+
+        Args:
+            definitions: As `load_definitions` gives them.
+        """
+        self._tags: list[Tag] = []
+        self._bits: dict[tuple[str, Color | None], int] = {}
+        for definition in definitions:
+            for color in (None,) if definition.side is Side.GAME else tuple(Color):
+                self._bits[definition.name, color] = 1 << len(self._tags)
+                self._tags.append(Tag(definition, color))
+        self._sides = {definition.name: definition.side for definition in definitions}
+        self._hides = [self._hidden_by(tag) for tag in self._tags]
+        self._rules: list[_Rule] = []
+        self._arrivals: list[list[_Rule]] = [[] for _ in range(2 * WHITE_PIECE * _SQUARES)]
+        self._plays: dict[int, list[_Rule]] = {}
+        self._takes: list[list[_Rule]] = [[] for _ in range(2 * WHITE_PIECE)]
+        self._follows: list[list[_Rule]] = [[] for _ in self._tags]
+        self._standing: list[_Rule] = []
+        for definition in definitions:
+            for shape in definition.when:
+                for color in Color:
+                    self._add(definition, shape, color)
+        self._last_ply = max((rule.max_ply for rule in self._rules), default=0)
+
+    def classify(self, initial_sfen: str, moves: Iterable[Move]) -> Classification:
+        """Find the strategies of a game.
+
+        Args:
+            initial_sfen: Where it begins.
+            moves: Its moves; each is legal.
+
+        Raises:
+            InvalidSfenError: The start is no position.
+        """
+        return self._shown(self._run(_Board(initial_sfen), moves))
+
+    def _run(self, board: "_Board", moves: Iterable[Move]) -> dict[int, int]:
+        """The numbers of the tags that fired, each with its ply."""
+        fired: dict[int, int] = {}
+        ply = board.next_ply - 1
+        if board.is_special:
+            self._try(self._standing, board, 0, ply, fired, 0)
+        mask = sum(1 << tag for tag in fired)
+        arrivals, plays, takes = self._arrivals, self._plays, self._takes
+        for move in moves:
+            ply += 1
+            if ply > self._last_ply:
+                break
+            raw = move.raw
+            play = plays.get(board.piece_of(raw) << 15 | raw)
+            arrived, left, captured = board.play(raw)
+            rules = arrivals[arrived]
+            for more in (arrivals[left] if left >= 0 else None, takes[captured] if captured else None, play):
+                if more:
+                    rules = rules + more
+            if rules:
+                mask = self._try(rules, board, captured, ply, fired, mask)
+        return fired
+
+    def _try(
+        self, rules: list[_Rule], board: "_Board", captured: int, ply: int, fired: dict[int, int], mask: int
+    ) -> int:
+        """Fire what holds, in the order of the definitions, and then what waited for just these tags."""
+        while rules:
+            following: list[_Rule] = []
+            for rule in sorted(set(rules), key=lambda rule: rule.order) if len(rules) > 1 else rules:
+                bit = 1 << rule.tag
+                if not mask & bit and _holds(rule, board, captured, ply, mask):
+                    mask |= bit
+                    fired[rule.tag] = ply
+                    following += self._follows[rule.tag]
+            rules = following
+        return mask
+
+    def _shown(self, fired: dict[int, int]) -> Classification:
+        hidden = 0
+        for number in fired:
+            hidden |= self._hides[number]
+        shown = (number for number in sorted(fired) if not hidden >> number & 1)
+        return Classification(
+            {self._tags[number]: ply for number, ply in fired.items()},
+            tuple(self._tags[number] for number in shown if not self._tags[number].definition.helper),
+        )
+
+    def _hidden_by(self, tag: Tag) -> int:
+        """The tags that this one hides: of its side, of the game or, for a game's, of both."""
+        by_name = {other.definition.name: other.definition for other in self._tags}
+        waiting, names = list(tag.definition.hides), set[str]()
+        while waiting:
+            name = waiting.pop()
+            names.add(name)
+            waiting += by_name[name].hides
+        return sum(
+            1 << number
+            for number, other in enumerate(self._tags)
+            if other.definition.name in names and (tag.color is None or other.color in (None, tag.color))
+        )
+
+    def _mask(self, names: Sequence[str], color: Color) -> int:
+        mask = 0
+        for name in names:
+            mask |= self._bits[name, None if self._sides[name] is Side.GAME else color]
+        return mask
+
+    def _add(self, definition: Definition, shape: Shape, color: Color) -> None:
+        """Compile a shape for a side and enter it wherever a move can complete it."""
+        tag = self._bits[definition.name, None if definition.side is Side.GAME else color].bit_length() - 1
+        rule = _compile(
+            shape, color, len(self._rules), tag,
+            self._mask(shape.requires, color) | self._mask(shape.opponent_requires, color.opponent),
+            self._mask(shape.excludes, color) | self._mask(shape.opponent_excludes, color.opponent),
+        )  # fmt: skip
+        self._rules.append(rule)
+        if shape.moves:
+            for move in shape.moves:
+                seen = move if color is Color.BLACK else move.mirrored()
+                self._plays.setdefault(seen.piece << 15 | seen.raw, []).append(rule)
+            return
+        for piece in rule.captured:
+            self._takes[piece].append(rule)
+        if rule.captured:
+            return
+        self._standing.append(rule)
+        for piece, square in (*rule.pieces, *(placed for group in rule.any for placed in group)):
+            self._arrivals[piece * _SQUARES + square].append(rule)
+        for piece in rule.hand:
+            self._takes[piece].append(rule)
+        for number in range(len(self._tags)):
+            if rule.requires >> number & 1:
+                self._follows[number].append(rule)
+
+
+def _compile(shape: Shape, color: Color, order: int, tag: int, requires: int, excludes: int) -> _Rule:
+    def seen(placed: Iterable[Placed]) -> tuple[tuple[int, int], ...]:
+        sides = (one if color is Color.BLACK else one.mirrored() for one in placed)
+        return tuple((one.piece, one.square) for one in sides)
+
+    flip = 0 if color is Color.BLACK else WHITE_PIECE
+    return _Rule(
+        order, tag, shape.min_ply, shape.max_ply, shape.before_outbreak,
+        captured=frozenset(kept.piece ^ flip for kept in shape.captures),
+        pieces=seen(shape.pieces),
+        any=tuple(seen(group) for group in shape.any),
+        none=seen(shape.none),
+        hand=tuple(kept.piece ^ flip for kept in shape.hand),
+        no_hand=tuple(kept.piece ^ flip for kept in shape.no_hand),
+        requires=requires,
+        excludes=excludes,
+    )  # fmt: skip
+
+
+def _holds(rule: _Rule, board: "_Board", captured: int, ply: int, mask: int) -> bool:
+    """Whether all that a rule asks for holds after the move of this ply."""
+    if mask & rule.requires != rule.requires or mask & rule.excludes:
+        return False
+    if not rule.min_ply <= ply <= rule.max_ply or (rule.before_outbreak and board.has_outbreak):
+        return False
+    if rule.captured and captured not in rule.captured:
+        return False
+    squares = board.squares
+    for piece, square in rule.pieces:
+        if squares[square] != piece:
+            return False
+    for group in rule.any:
+        if not any(squares[square] == piece for piece, square in group):
+            return False
+    if any(squares[square] == piece for piece, square in rule.none):
+        return False
+    hands = board.hands
+    return all(hands[piece] for piece in rule.hand) and not any(hands[piece] for piece in rule.no_hand)
+
+
+class _Board:
+    """Pieces and hands only: the moves are known to be legal.
+
+    Attributes:
+        squares: The piece on each square, as the definitions number them.
+        hands: How many of each piece are in hand, by the same numbers.
+        next_ply: The ply of the next move.
+        is_special: Whether the game begins elsewhere than the start position.
+        has_outbreak: Whether more than pawns and bishops was captured.
+    """
+
+    __slots__ = ("_turn", "hands", "has_outbreak", "is_special", "next_ply", "squares")
+
+    def __init__(self, sfen: str) -> None:
+        self.is_special = sfen != START_SFEN
+        self.has_outbreak = False
+        if self.is_special:
+            self.squares, self.hands, self._turn, self.next_ply = _read_position(sfen)
+            self.has_outbreak = any(
+                count and piece & (WHITE_PIECE - 1) not in _QUIET for piece, count in enumerate(self.hands)
+            )
+        else:
+            self.squares, self._turn, self.next_ply = list(_START_SQUARES), 0, 1
+            self.hands = [0] * (2 * WHITE_PIECE)
+
+    def piece_of(self, raw: int) -> int:
+        """The piece that a move of the side to move moves or drops."""
+        start = raw >> 7 & 127
+        return self.squares[start] if start < _SQUARES else start - _FIRST_DROP + self._turn
+
+    def play(self, raw: int) -> tuple[int, int, int]:
+        """Play a move.
+
+        Returns:
+            Where a piece arrived and which square became empty (-1: none), both as piece * 81 + square; and what the
+            mover got into hand (0: nothing).
+        """
+        to, start, squares, turn = raw & 127, raw >> 7 & 127, self.squares, self._turn
+        captured = 0
+        if start >= _SQUARES:
+            piece = start - _FIRST_DROP + turn
+            self.hands[piece] -= 1
+            left = -1
+        else:
+            piece = squares[start]
+            squares[start] = EMPTY
+            left = start  # as EMPTY * 81 + start
+            taken = squares[to]
+            if taken:
+                kind = _UNPROMOTED[taken & (WHITE_PIECE - 1)]
+                captured = kind + turn
+                self.hands[captured] += 1
+                if kind not in _QUIET:
+                    self.has_outbreak = True
+            if raw >> 14:
+                piece = _PROMOTED[piece]
+        squares[to] = piece
+        self._turn = turn ^ WHITE_PIECE
+        return piece * _SQUARES + to, left, captured
+
+
+def _read_position(sfen: str) -> tuple[list[int], list[int], int, int]:
+    """The squares and hands of a position, 16 if White is to move, and the next ply."""
+    position = Position.from_sfen(sfen, allow_missing_king=True)
+    squares, hands = [EMPTY] * _SQUARES, [0] * (2 * WHITE_PIECE)
+    for square in range(_SQUARES):
+        piece = position.piece_on(square)
+        if piece is not None:
+            squares[square] = piece.type + (WHITE_PIECE if piece.color is Color.WHITE else 0)
+    for color in Color:
+        for kind, count in position.hand(color).items():
+            hands[kind + (WHITE_PIECE if color is Color.WHITE else 0)] = count
+    return squares, hands, WHITE_PIECE if position.turn is Color.WHITE else 0, position.ply
+
+
+_START_SQUARES: Final = tuple(_read_position(START_SFEN)[0])

@@ -1,0 +1,200 @@
+"""The pictures: bars of how often strategies are played with Black's win rate over them, and both over the years.
+
+Text is drawn as outlines, so that it looks the same everywhere. Where no Japanese font is installed, strategies are
+named in English.
+"""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from fukayomi.arena.strategy.statistics import Row, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+JAPANESE_FONTS: Final = (
+    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "Source Han Sans", "IPAexGothic", "IPAPGothic",
+    "IPAGothic", "Hiragino Sans", "Hiragino Kaku Gothic ProN", "Hiragino Maru Gothic Pro", "Yu Gothic", "Meiryo",
+    "BIZ UDPGothic", "BIZ UDGothic", "MS Gothic", "TakaoPGothic", "VL Gothic", "M PLUS 1p",
+    "WenQuanYi Zen Hei", "Droid Sans Fallback",
+)  # fmt: skip
+FALLBACK_FONT: Final = "DejaVu Sans"  # comes with matplotlib
+
+SHARE_COLOR, RATE_COLOR = "#3d6fa8", "#e07b1a"
+INK, MUTED, LINE = "#22262d", "#727a86", "#dfe1e0"
+MAX_PANELS = 12
+"""More groups or strategies than these are not drawn: nobody could read them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lettering:
+    """The fonts of a picture and what they can write.
+
+    Attributes:
+        family: Font families, as matplotlib takes them.
+        is_japanese: Whether strategies are named in Japanese.
+        letters: The code points that the fonts have.
+    """
+
+    family: tuple[str, ...]
+    is_japanese: bool
+    letters: frozenset[int]
+
+    def drawable(self, text: str) -> str:
+        """The text, with a question mark for what no font can write."""
+        return "".join(letter if letter == "\n" or ord(letter) in self.letters else "?" for letter in text)
+
+
+def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
+    """The first of the fonts that is installed, and matplotlib's own behind it."""
+    from matplotlib import font_manager
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    japanese = next((name for name in candidates if name in installed), None)
+    family = (japanese, FALLBACK_FONT) if japanese else (FALLBACK_FONT,)
+    letters: set[int] = set()
+    for name in family:
+        letters |= font_manager.get_font(font_manager.findfont(name)).get_charmap().keys()
+    return Lettering(family, japanese is not None, frozenset(letters))
+
+
+def draw_shares(tables: Sequence[Table], kind: str, lettering: Lettering) -> bytes:
+    """For each table, bars of the rows' shares and, on the right axis, a line of Black's win rate.
+
+    Args:
+        tables: At most MAX_PANELS of them are drawn, with the rows that they have.
+        kind: ``png`` or ``svg``.
+        lettering: As `find_lettering` gives it.
+    """
+    shown = tables[:MAX_PANELS]
+    most = max((len(table.rows) for table in shown), default=0)
+
+    def draw(axes: "Axes", number: int) -> None:
+        table = shown[number]
+        _draw_bars(axes, table, lettering)
+        title = (table.group if lettering.is_japanese else table.english) or (
+            "全対局" if lettering.is_japanese else "all"
+        )
+        _title(axes, f"{title}: {table.games:,} games", lettering)
+
+    return _save(draw, len(shown), (max(5.0, 1.6 + 0.62 * most), 5.2), kind, lettering)
+
+
+def draw_years(tables: Sequence[Table], names: Sequence[str], kind: str, lettering: Lettering) -> bytes:
+    """For each strategy, a line of its share and, on the right axis, one of Black's win rate, over the years.
+
+    Args:
+        tables: By year, with all their rows.
+        names: Rows to draw, by their Japanese names; at most MAX_PANELS.
+        kind: ``png`` or ``svg``.
+        lettering: As `find_lettering` gives it.
+    """
+    shown = names[:MAX_PANELS]
+
+    def draw(axes: "Axes", number: int) -> None:
+        rows = [(int(table.group), table.row(shown[number])) for table in tables]
+        _draw_lines(axes, rows)
+        english = next((row.english for _, row in rows if row), shown[number])
+        _title(axes, shown[number] if lettering.is_japanese else english, lettering)
+
+    return _save(draw, len(shown), (max(5.0, 1.6 + 0.6 * len(tables)), 3.4), kind, lettering)
+
+
+def _draw_bars(axes: "Axes", table: Table, lettering: Lettering) -> None:
+    places = range(len(table.rows))
+    axes.bar(places, [100 * row.share for row in table.rows], color=SHARE_COLOR, width=0.66)
+    labels = [lettering.drawable(_label(row, lettering)) for row in table.rows]
+    axes.set_xticks(places, labels, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
+    axes.set_xlim(-0.7, len(table.rows) - 0.3)
+    axes.set_ylim(bottom=0)
+    rates = _right_axis(axes, [row.black_rate for row in table.rows])
+    known = [(place, 100 * rate) for place, row in enumerate(table.rows) if (rate := row.black_rate) is not None]
+    if known:
+        rates.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6)
+
+
+def _label(row: Row, lettering: Lettering) -> str:
+    """A row's name, broken where it is long."""
+    parts = row.name.split(",") if lettering.is_japanese else row.english.split(", ")
+    return "\n".join(",".join(parts[i : i + 2]) for i in range(0, len(parts), 2))
+
+
+def _draw_lines(axes: "Axes", rows: "list[tuple[int, Row | None]]") -> None:
+    years = [year for year, _ in rows]
+    axes.plot(
+        years, [100 * row.share if row else 0.0 for _, row in rows], color=SHARE_COLOR, marker="o", markersize=4.5
+    )
+    axes.set_xticks(years)
+    axes.set_ylim(bottom=0)
+    rates = _right_axis(axes, [row.black_rate if row else None for _, row in rows])
+    known = [(year, 100 * rate) for year, row in rows if row and (rate := row.black_rate) is not None]
+    if known:
+        rates.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5)
+
+
+def _right_axis(axes: "Axes", rates: Sequence[float | None]) -> "Axes":
+    """The axis of win rates: it shows 50 % and what there is, in steps of ten."""
+    known = [100 * rate for rate in rates if rate is not None]
+    right = axes.twinx()
+    right.set_ylim(
+        min(40, *(10 * (rate // 10) for rate in known), 40), max(60, *(-10 * (-rate // 10) for rate in known), 60)
+    )
+    right.axhline(50, color=RATE_COLOR, linewidth=0.7, linestyle=(0, (4, 4)), alpha=0.7)
+    right.tick_params(axis="y", colors=RATE_COLOR, length=0)
+    axes.tick_params(axis="y", colors=SHARE_COLOR, length=0)
+    axes.tick_params(axis="x", length=0)
+    axes.grid(axis="y", color=LINE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_ylabel("%", color=SHARE_COLOR)
+    return right
+
+
+def _title(axes: "Axes", text: str, lettering: Lettering) -> None:
+    axes.set_title(lettering.drawable(text), loc="left", fontsize=11, color=INK, parse_math=False)
+
+
+def _save(
+    draw: Callable[["Axes", int], None], panels: int, size: tuple[float, float], kind: str, lettering: Lettering
+) -> bytes:
+    """Draw panels under one another, or beside one another where there is room, with one legend."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    style: Any = {
+        "svg.fonttype": "path",  # outlines: a viewer needs no font
+        "svg.hashsalt": "fukayomi",  # the same tables give the same bytes
+        "font.family": list(lettering.family),
+        "font.size": 9.5,
+        "axes.edgecolor": LINE,
+        "axes.unicode_minus": False,
+        "xtick.color": MUTED,
+        "text.color": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    columns = max(1, min(panels, int(15 // size[0])))
+    lines = -(-panels // columns)
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(size[0] * columns, size[1] * max(1, lines) + 0.4), layout="constrained")
+        for number in range(panels):
+            draw(figure.add_subplot(lines, columns, number + 1), number)
+        _legend(figure, lettering)
+        buffer = io.BytesIO()
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(buffer, format=kind, dpi=150, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
+
+
+def _legend(figure: "Figure", lettering: Lettering) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    share, rate = ("出現率", "先手勝率 (右軸)") if lettering.is_japanese else ("share", "Black's win rate (right axis)")
+    handles = [Patch(color=SHARE_COLOR, label=share), Line2D([], [], color=RATE_COLOR, marker="o", label=rate)]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)

@@ -1,0 +1,69 @@
+"""Pictures: they are what they say they are, and never show a letter that the fonts lack."""
+
+import struct
+from xml.etree import ElementTree
+
+import pytest
+from test_strategy_statistics import BOAT, EXCHANGE, GAMES, count, play
+
+from fukayomi.arena.strategy.pictures import MAX_PANELS, Lettering, draw_shares, draw_years, find_lettering
+from fukayomi.arena.strategy.statistics import By, StrategyCounts
+from fukayomi.shogi.record import Result
+
+YEARS = [
+    play(EXCHANGE, date="2019-01-01"), play(EXCHANGE, Result.WHITE_WIN, date="2020-01-01"),
+    play(BOAT, Result.UNKNOWN, date="2020-01-01"), play(EXCHANGE, date="2021-01-01"),
+]  # fmt: skip
+ENGLISH = find_lettering(())
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", png[16:24])
+
+
+@pytest.mark.parametrize("lettering", [find_lettering(), ENGLISH], ids=["as installed", "no Japanese font"])
+def test_bars(lettering: Lettering) -> None:
+    tables = count(GAMES).tables()
+    width, height = size_of(draw_shares(tables, "png", lettering))
+    assert 400 < width < 4000
+    assert 400 < height < 4000
+    svg = draw_shares(tables, "svg", lettering)
+    ElementTree.fromstring(svg)
+    assert b"<text" not in svg  # outlines
+    assert svg == draw_shares(tables, "svg", lettering)
+
+
+def test_lines_by_year() -> None:
+    tables = count(YEARS, StrategyCounts(by=By.YEAR)).tables()
+    for lettering in (find_lettering(), ENGLISH):
+        names = ["角換わり", "後手四間飛車,先手船囲い"]
+        ElementTree.fromstring(draw_years(tables, names, "svg", lettering))
+        size_of(draw_years(tables, names[:1], "png", lettering))
+
+
+def test_a_panel_for_each_engine_up_to_a_limit() -> None:
+    few = count(GAMES, StrategyCounts(by=By.ENGINE)).tables(top=2)
+    many = count([play(EXCHANGE, black=f"engine {n}") for n in range(2 * MAX_PANELS)], StrategyCounts(by=By.ENGINE))
+    low = size_of(draw_shares(few, "png", ENGLISH))[1]
+    high = size_of(draw_shares(many.tables(), "png", ENGLISH))[1]
+    assert low < high < 20_000
+
+
+def test_letters_that_no_font_has_become_question_marks() -> None:
+    assert not ENGLISH.is_japanese
+    assert ENGLISH.drawable("engine é 深読み\nend") == "engine é ???\nend"
+    games = [play(EXCHANGE, black="深読み \U0001f9ff \u0007")]
+    for lettering in (find_lettering(), ENGLISH):  # a missing letter would warn, and warnings fail
+        tables = count(games, StrategyCounts(by=By.ENGINE)).tables()
+        size_of(draw_shares(tables, "png", lettering))
+
+
+def test_a_font_that_is_not_installed_is_not_taken() -> None:
+    assert find_lettering(("No Such Gothic",)) == ENGLISH
+    assert find_lettering(("No Such Gothic", "DejaVu Serif")).family[0] == "DejaVu Serif"
+
+
+def test_a_name_is_not_read_as_a_formula() -> None:
+    counts = count([play(EXCHANGE, black="$\\frac$")], StrategyCounts(by=By.ENGINE))
+    size_of(draw_shares(counts.tables(), "png", ENGLISH))
