@@ -21,6 +21,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from fukayomi.arena.sprt import SprtSettings
 from fukayomi.arena.time_control import TimeControl
 
 Count = Annotated[int, Field(ge=0)]
@@ -36,7 +37,8 @@ class _Model(BaseModel):
 class EngineSettings(_Model):
     """A USI engine that takes part."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64)]
+    name: Annotated[str, Field(max_length=64, pattern=r"^[^\x00-\x1f\x7f\s]([^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s])?$")]
+    """Any text of one line; records and tables show it."""
     command: Annotated[tuple[str, ...], Field(min_length=1)]
     directory: Path | None = None
     options: dict[str, str] = {}
@@ -121,15 +123,23 @@ class MatchSettings(_Model):
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
     seed: Count = 0
     rules: Rules = Rules()
+    sprt: SprtSettings | None = None
+    """Stop when this test decides whether the first of two engines is the stronger one."""
     concurrency: Positive = 1
     cores_per_game: Count = 0
     """Processor cores pinned to each game in play; 0: none are pinned."""
     restart: bool = False
     """Start an engine again that died or hung; otherwise the rest of its games is left out."""
+    log: bool = False
+    """Keep what engines and referee say to each other, a file a game."""
+    event: str = ""
+    """The name of the event, for the records."""
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _fields_fit(self) -> Self:
         names = [engine.name for engine in self.engines]
         if len(set(names)) < len(names):
             raise ValueError(f"engines need different names, not {', '.join(names)}")
+        if self.sprt is not None and len(self.engines) != 2:
+            raise ValueError(f"a sequential test (sprt) is of two engines, not {len(self.engines)}")
         return self

@@ -8,6 +8,7 @@ from fukayomi.cli.bench import bench
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.first_move import first_move
+from fukayomi.cli.match import match
 from fukayomi.cli.perft import perft
 from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
@@ -30,6 +31,7 @@ def fukayomi() -> None:
 
 
 app.command()(analyse)
+app.command()(match)
 app.command()(perft)
 app.command()(bench)
 app.command("usi")(usi)

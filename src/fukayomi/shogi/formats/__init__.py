@@ -7,13 +7,14 @@ This is the only place that imports rsshogi.
     ['7g7f', '3c3d']
 """
 
-from fukayomi.shogi.formats.csa_writer import write_csa
+from fukayomi.shogi.formats.csa_writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
 from fukayomi.shogi.formats.reader import read_records, scan_records
 
 __all__ = [
     "Format",
+    "csa_moves",
     "detect_format",
     "read_records",
     "scan_records",

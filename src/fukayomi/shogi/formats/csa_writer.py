@@ -1,6 +1,7 @@
 """Writing CSA records."""
 
 import re
+from collections.abc import Sequence
 
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, ShogiError
 from fukayomi.shogi.formats.csa import ENDINGS, SUMMARY_WORDS
@@ -33,6 +34,18 @@ def write_csa(record: Record) -> str:
         sign = "-" if sign == "+" else "+"
     lines += _end_lines(record, board, BLACK if sign == "+" else WHITE)
     return "\n".join(lines) + "\n"
+
+
+def csa_moves(sfen: str, moves: Sequence[str]) -> list[str]:
+    """Successive USI moves from a position as CSA writes them, as floodgate wants expected lines.
+
+    Args:
+        sfen: The position before the first of them.
+        moves: They must be legal.
+    """
+    board = CsaBoard.from_sfen(sfen)
+    signs = ("+", "-") if sfen.split()[1] == "b" else ("-", "+")
+    return [signs[ply % 2] + _move_text(Move.from_usi(usi), board, signs[ply % 2]) for ply, usi in enumerate(moves)]
 
 
 def _comment_lines(comment: str) -> list[str]:

@@ -1,0 +1,52 @@
+"""A USI engine that plays at random and fast: ``random_engine.py [WORD ...]``.
+
+slow=SECONDS thinks so long; dies=N ends with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike
+in each game; moves=N resigns after so many moves of its own. It tells the processors that it may use.
+"""
+
+import os
+import random
+import sys
+import time
+
+from fukayomi._native import Position
+
+
+def main() -> None:
+    words = dict(word.split("=") for word in sys.argv[1:])
+    chooser = random.Random()
+    position = ""
+    searches = moves = 0
+    for line in sys.stdin:
+        command, _, rest = line.strip().partition(" ")
+        if command == "usi":
+            print("id name random\noption name Style type string default plain\nusiok")
+        elif command == "isready":
+            print("readyok")
+        elif command == "usinewgame":
+            chooser.seed(words.get("seed"))
+            moves = 0
+        elif command == "position":
+            position = rest
+        elif command == "go":
+            searches += 1
+            moves += 1
+            if searches == int(words.get("dies", 0)):
+                sys.stderr.write("I am tired\n")
+                sys.exit(3)
+            if searches == int(words.get("hangs", 0)):
+                time.sleep(1000)
+            time.sleep(float(words.get("slow", 0)))
+            if moves > int(words.get("moves", 1000)):
+                print("bestmove resign", flush=True)
+                continue
+            move = chooser.choice(Position.from_usi(position).legal_moves).usi()
+            if hasattr(os, "sched_getaffinity"):
+                print(f"info string processors {sorted(os.sched_getaffinity(0))}")
+            print(f"info depth 1 score cp {chooser.randrange(-100, 100)} pv {move}\nbestmove {move}")
+        elif command == "quit":
+            return
+        sys.stdout.flush()
+
+
+main()
