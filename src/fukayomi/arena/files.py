@@ -66,8 +66,10 @@ class MatchFiles:
             OSError: They cannot be written.
         """
         csa, kif = self.paths(number)
-        replace_file(csa, write_csa(_with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))))
-        replace_file(kif, KIF_HEAD + _kif(_with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))))
+        in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
+        in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
+        replace_file(csa, write_csa(in_csa))
+        replace_file(kif, KIF_HEAD + _kif(in_kif))
 
     def is_pgn_due(self) -> bool:
         """Whether enough time has passed to write the PGN once more."""
