@@ -35,6 +35,7 @@ def test_one_json_object_of_pairs() -> None:
     assert (found["lower"], found["upper"]) == pytest.approx((-2.944439, 2.944439), abs=1e-6)
     assert "wins" not in found
     assert found["elo"] == pytest.approx(0.999342812930731, abs=1e-6)
+    assert set(found["stopped"]) == {"elo", "low", "high", "los"}
 
 
 def test_one_json_object_of_games() -> None:
@@ -61,7 +62,8 @@ def test_the_lines_of_single_games() -> None:
     lines = run(20, 4, 76, "--elo0", -5, "--elo1", 50).stdout.splitlines()
     assert "Games: 100, Wins: 76, Losses: 20, Draws: 4, Points: 78.0 (78.00 %, a draw is half)" in lines
     assert "Win rate: 79.2% (70.0%-86.1%), draws left out" in lines
-    assert lines[-1] == "H1 accepted: the difference is rather 50 than -5"
+    assert lines[-2] == "H1 accepted: the difference is rather 50 than -5"
+    assert lines[-1].startswith("Elo if the test stopped it: 209.19 [86.69, 414.46]")
     assert "H0 accepted" in run(60, 10, 40, "--elo1", 50).stdout
 
 
@@ -69,7 +71,7 @@ def test_the_odd_ends_are_told() -> None:
     assert "all results are the same: no error can be told" in run(0, 0, 7).stdout
     assert "Elo: unknown, no game counts" in run(0, 0, 0, 0, 0).stdout
     found = run_json(0, 0, 0)
-    assert (found["elo"], found["llr"], found["score"]) == (None, 0.0, None)
+    assert (found["elo"], found["llr"], found["score"], found["stopped"]) == (None, 0.0, None, None)
 
 
 def test_games_of_a_pgn_are_counted_singly(tmp_path: Path) -> None:

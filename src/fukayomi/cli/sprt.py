@@ -1,6 +1,7 @@
 """``fukayomi sprt``: the sequential test and the strength of one player against another, by counts or by games."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from fukayomi.cli.text import printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.pairs import Duel
+    from fukayomi.arena.stopped import StoppedStrength
 
 
 def sprt(
@@ -44,12 +46,15 @@ def sprt(
     fukayomi sprt 40 20 60 · fukayomi sprt 5 20 60 25 10 --elo1 5 · fukayomi sprt --games DIR --players new old
 
     The log-likelihood ratio (LLR) is exact and depends on the counts alone. A match is stopped when it first passes a
-    bound. Errors and intervals are of 95 %; the Elo of a match that the test itself stopped is a little too far out.
+    bound. Errors and intervals are of 95 %. The Elo of a match that the test itself stopped is a little too far out;
+    "if the test stopped it" corrects this (on the logistic scale).
 
     With --games, pairs are the two games of an opening with swapped colours, and only complete ones count. A game that
     crashed, stalled, broke the protocol or was interrupted does not complete a pair; a loss on time or by an illegal
     move is a loss. A source that does not number its pairs (PGN, records) is counted in single games.
     """
+    from fukayomi.arena.stopped import estimate_stopped
+
     with user_errors():
         settings = SprtSettings(elo0, elo1, alpha, beta, model)
         duel = None
@@ -59,12 +64,13 @@ def sprt(
         elif counts is None or games is not None or players is not None:
             fail("either COUNTS are needed, or --games (and --players)", 2)
         result, strength = settings.evaluate(counts), estimate_strength(counts)
+        stopped = estimate_stopped(counts, settings)
     single = counts if len(counts) == 3 else duel.paired_results if duel else None
     rate = win_rate(single[2], single[0], single[1]) if single else None
     if as_json:
-        typer.echo(json.dumps(_as_json(settings, result, counts, strength, rate, duel), ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(settings, result, counts, strength, stopped, rate, duel), ensure_ascii=False))
     else:
-        for line in _report(settings, result, counts, strength, rate, duel):
+        for line in _report(settings, result, counts, strength, stopped, rate, duel):
             typer.echo(line)
 
 
@@ -93,8 +99,8 @@ def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
 
 
 def _report(
-    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength, rate: WinRate | None,
-    duel: "Duel | None",
+    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength,
+    stopped: "StoppedStrength | None", rate: WinRate | None, duel: "Duel | None",
 ) -> list[str]:  # fmt: skip
     """The lines for people, in the manner of fastchess."""
     lines: list[str] = []
@@ -120,6 +126,9 @@ def _report(
         f"[{settings.elo0:.2f}, {settings.elo1:.2f}] {settings.model.value}"
     )
     lines.append(_decision_line(settings, result))
+    if stopped is not None and result.decision is not SprtDecision.CONTINUE:
+        span = f"[{stopped.low:.2f}, {stopped.high:.2f}]"
+        lines.append(f"Elo if the test stopped it: {stopped.elo:.2f} {span}, LOS: {stopped.los * 100:.2f} %")
     return lines
 
 
@@ -160,8 +169,8 @@ def _decision_line(settings: SprtSettings, result: SprtResult) -> str:
 
 
 def _as_json(
-    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength, rate: WinRate | None,
-    duel: "Duel | None",
+    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength,
+    stopped: "StoppedStrength | None", rate: WinRate | None, duel: "Duel | None",
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {
         "llr": result.llr, "lower": result.lower, "upper": result.upper, "decision": result.decision.value,
@@ -170,6 +179,7 @@ def _as_json(
         "pairs": strength.pairs, "counts": counts, "elo0": settings.elo0, "elo1": settings.elo1,
         "alpha": settings.alpha, "beta": settings.beta, "model": settings.model.value,
     }  # fmt: skip
+    found["stopped"] = asdict(stopped) if stopped is not None else None
     if rate is not None:
         found |= {
             "wins": rate.wins, "losses": rate.losses, "draws": rate.draws, "win_rate": rate.rate,
