@@ -117,6 +117,14 @@ def wakes(shape: Shape, color: Color, step: Step) -> bool:
 
 
 def stands(shape: Shape, color: Color, position: Position, step: Step, quiet: bool) -> bool:
+    """Whether all holds that can be seen on the board and in the hands."""
+    captures = [kept.piece for kept in seen(shape.captures, color)]
+    return (not captures or step.captured in captures) and not unmet(shape, color, position, step.ply, quiet)
+
+
+def unmet(shape: Shape, color: Color, position: Position, ply: int, quiet: bool) -> int:
+    """How many of a shape's conditions about the position do not hold."""
+
     def has(one: Placed) -> bool:
         return number(position.piece_on(one.square)) == one.piece
 
@@ -124,14 +132,49 @@ def stands(shape: Shape, color: Color, position: Position, step: Step, quiet: bo
         owner = Color.WHITE if kept.piece >= WHITE_PIECE else Color.BLACK
         return PieceType(kept.piece % WHITE_PIECE) in position.hand(owner)
 
-    captures = [kept.piece for kept in seen(shape.captures, color)]
-    return (
-        shape.min_ply <= step.ply <= shape.max_ply
-        and (quiet or not shape.before_outbreak)
-        and (not captures or step.captured in captures)
-        and all(has(one) for one in seen(shape.pieces, color))
-        and all(any(has(one) for one in seen(group, color)) for group in shape.any)
-        and not any(has(one) for one in seen(shape.none, color))
-        and all(holds(kept) for kept in seen(shape.hand, color))
-        and not any(holds(kept) for kept in seen(shape.no_hand, color))
+    return sum(
+        (
+            not shape.min_ply <= ply <= shape.max_ply,
+            shape.before_outbreak and not quiet,
+            *(not has(one) for one in seen(shape.pieces, color)),
+            *(not any(has(one) for one in seen(group, color)) for group in shape.any),
+            *(has(one) for one in seen(shape.none, color)),
+            *(not holds(kept) for kept in seen(shape.hand, color)),
+            *(holds(kept) for kept in seen(shape.no_hand, color)),
+        )
     )
+
+
+def nearest_miss(definition: Definition, definitions: Sequence[Definition], moves: Sequence[Move]) -> int:
+    """How many conditions of a definition are unmet, for Black, after the move of a game that comes nearest to it.
+
+    A move or capture that it asks for, and that was not just made, counts as two unless its piece stands ready.
+    """
+    known = {one.name: one for one in definitions}
+    fired = classify_plainly(definitions, START_SFEN, moves)
+    position, quiet, best = Position(), True, 99
+    for move in moves:
+        step = play(position, move)
+        quiet = quiet and step.captured % WHITE_PIECE in (0, PieceType.PAWN, PieceType.BISHOP)
+        so_far = {label for label, ply in fired.items() if ply <= step.ply}
+        for shape in definition.when:
+            wanted = set(tags(known, shape.requires, Color.BLACK))
+            wanted |= set(tags(known, shape.opponent_requires, Color.WHITE))
+            ruled_out = set(tags(known, shape.excludes, Color.BLACK))
+            ruled_out |= set(tags(known, shape.opponent_excludes, Color.WHITE))
+            missing = unmet(shape, Color.BLACK, position, step.ply, quiet)
+            missing += len(wanted - so_far) + len(ruled_out & so_far)
+            if shape.moves and step.played not in shape.moves:
+                missing += 1 if any(stands_ready(position, one) for one in shape.moves) else 2
+            elif shape.captures and step.captured not in [kept.piece for kept in shape.captures]:
+                missing += 1
+            best = min(best, missing)
+    return best
+
+
+def stands_ready(position: Position, move: Played) -> bool:
+    """Whether the piece of a move stands where it begins or, come otherwise, where it ends."""
+    start, to = move.raw >> 7 & 127, move.raw & 127
+    if start >= 81:
+        return PieceType(move.piece) in position.hand(Color.BLACK)
+    return any(number(position.piece_on(square)) == move.piece for square in (start, to))

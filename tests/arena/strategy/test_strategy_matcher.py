@@ -8,7 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_matcher import classify_plainly
+from plain_matcher import classify_plainly, nearest_miss
 
 from fukayomi.arena.sources import read_games
 from fukayomi.arena.strategy import Classification, Matcher, Tag, load_definitions
@@ -18,6 +18,11 @@ from fukayomi.shogi import START_SFEN, Color, Move, Position
 EXAMPLES: dict[str, dict[str, Any]] = yaml.safe_load(
     (Path(__file__).parent / "examples.yaml").read_text(encoding="utf-8")
 )
+PUBLISHED: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "published.yaml").read_text(encoding="utf-8"))
+HEADERS = {  # what a publisher calls a strategy -> what must be among ours
+    "矢倉": "相矢倉", "横歩取り": "先手青野流", "角換わり腰掛銀": "角換わり", "角換わりその他": "角換わり",
+    "四間飛車": "後手四間飛車", "角交換型振り飛車": "後手ダイレクト向かい飛車", "ゴキゲン中飛車": "後手ゴキゲン中飛車",
+}  # fmt: skip
 DEFINITIONS = {definition.name: definition for definition in load_definitions()}
 MATCHER = Matcher(load_definitions())
 SHUFFLE = ["6a6b", "6b6a"] * 40
@@ -79,6 +84,19 @@ def test_a_game_shows_it_and_a_similar_one_does_not(name: str) -> None:
     assert turned.fired == mirrored(found)
     assert {tag.mirrored for tag in turned.tags} == set(found.tags)
     assert tag.mirrored not in MATCHER.classify(MIRRORED_START, [mirror(move) for move in lacks]).fired
+
+
+@pytest.mark.parametrize("name", sorted(DEFINITIONS))
+def test_the_game_without_it_misses_it_by_one_condition(name: str) -> None:
+    assert nearest_miss(DEFINITIONS[name], load_definitions(), example_moves(EXAMPLES[name]["lacks"])) == 1
+
+
+@pytest.mark.parametrize("number", range(len(PUBLISHED)))
+def test_published_games_are_called_what_their_header_says(number: int) -> None:
+    example = PUBLISHED[number]
+    found = MATCHER.classify(START_SFEN, [Move.from_usi(word) for word in example["moves"].split()])
+    assert labels(found) == example["tags"]
+    assert HEADERS[example["header"]] in labels(found)
 
 
 @pytest.mark.parametrize("sfen", [START_SFEN, MIRRORED_START], ids=["start", "white begins"])
