@@ -107,9 +107,11 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def elo_text(strength: Strength) -> str:
-    """As ``+12 ±45``."""
+    """As ``+12 ±45``; no error where all results are the same, and infinite where all are wins or losses."""
     if strength.elo is None:
         return "-"
+    if strength.score in (0.0, 1.0):
+        return "+∞" if strength.score else "-∞"
     error = "" if strength.elo_error is None else f" ±{strength.elo_error:.0f}"
     return f"{round(strength.elo):+}{error}"
 
