@@ -122,6 +122,35 @@ def test_a_table_is_printed(tmp_path: Path, basics: list[str]) -> None:
     assert "2 distinct games of 2" in printed
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX's")
+def test_a_terminal_shows_a_live_table(tmp_path: Path, basics: list[str]) -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    command = [
+        sys.executable, "-m", "fukayomi", "match", *engine("a", "slow=0.02"), *engine("mortal", "dies=12"),
+        "--games", "6", *basics, "--restart", "--sprt", "elo0=0,elo1=50",
+    ]  # fmt: skip
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "40"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, text=True, env=environment) as process:
+        os.close(follower)
+        shown = b""
+        try:
+            while chunk := os.read(leader, 65536):
+                shown += chunk
+        except OSError:  # so Linux tells that nobody is at the other end any more
+            pass
+        os.close(leader)
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    assert process.returncode == 0, "all games are there; the engine was started again"
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    for expected in ("as Black", "as White", "6 of 6 games", " an hour", "LLR ", "mortal failed (crash"):
+        assert expected in text
+    assert "Traceback" not in text
+    assert "first mover" in printed
+
+
 def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lab").mkdir()
     config = tmp_path / "lab" / "match.toml"

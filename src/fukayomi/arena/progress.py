@@ -23,9 +23,10 @@ class LiveTable:
     """Keeps a table at the foot of a terminal. Use it as a context manager."""
 
     def __init__(self, console: Console) -> None:
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
-        self._state: MatchState | None = None
         self._console = console
+        self._state: MatchState | None = None
+        # Last, as it asks for what to show at once.
+        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
 
     def __enter__(self) -> "LiveTable":
         self._live.start()
