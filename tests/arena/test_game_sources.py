@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fukayomi.arena.files import MatchFiles
 from fukayomi.arena.game import Game
 from fukayomi.arena.pgn import scan_pgn
 from fukayomi.arena.sources import read_games
@@ -155,6 +156,31 @@ def test_pgn_beside_records_in_folders_and_archives(tmp_path: Path) -> None:
 def test_a_file_named_twice_counts_once(tmp_path: Path) -> None:
     (tmp_path / "a.pgn").write_text(pgn("a", "b", "1-0"))
     assert len(read(tmp_path, tmp_path / "a.pgn")[0]) == 1
+
+
+def test_the_records_and_the_pgn_of_a_match_say_the_same(tmp_path: Path) -> None:
+    """Whatever ended its games, and though PGN has few words for it."""
+    files = MatchFiles(tmp_path)
+    games = [
+        Game("a", "b", Result.BLACK_WIN, termination, str(number), pair=number)
+        for number, termination in enumerate(Termination, start=1)
+    ]
+    files.write_pgn(games)
+    found, problems = read(tmp_path / "games.pgn")
+    assert problems == []
+    assert [(game.result, game.termination) for game in found] == [(game.result, game.termination) for game in games]
+
+
+def test_a_kif_beside_its_csa_is_no_other_game(tmp_path: Path) -> None:
+    records = sorted(RECORDS.glob("*.csa"))[:2]
+    for path in records:
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+        (tmp_path / path.name).with_suffix(".kif").write_bytes(path.read_bytes())
+    (tmp_path / "alone.kif").write_bytes(records[0].read_bytes())
+    games, problems = read(tmp_path)
+    assert len(games) == 3
+    assert problems == []
+    assert len(read(tmp_path / records[0].with_suffix(".kif").name)[0]) == 1
 
 
 def test_a_source_that_is_missing_or_holds_nothing_is_an_error(tmp_path: Path) -> None:

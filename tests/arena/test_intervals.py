@@ -16,10 +16,12 @@ COUNTS = st.one_of(*(st.lists(st.integers(0, 10**6), min_size=size, max_size=siz
 def test_the_win_rates_of_the_seed() -> None:
     gikou = win_rate(wins=76, losses=20, draws=4)
     assert f"{gikou.rate:.0%} {gikou.low:.1%}-{gikou.high:.2%}" == "79% 70.0%-86.09%"
-    assert str(gikou) == "79.2% (70.0%-86.1%)"
+    assert str(gikou) == "79.17% (70.00%-86.09%)"
     assert gikou.score == 0.78
     before = win_rate(67, 27, 6)
     assert f"{before.rate:.0%} {before.low * 100:.1f}~{before.high:.1%}" == "71% 61.4~79.4%"
+    apery = win_rate(55, 41, 4)
+    assert f"{apery.rate:.0%} {apery.low:.1%}-{apery.high:.2%}" == "57% 47.3%-66.72%"
 
 
 def test_wilson_inverts_the_normal_test() -> None:

@@ -61,7 +61,7 @@ def test_the_lines_are_fastchess_s() -> None:
 def test_the_lines_of_single_games() -> None:
     lines = run(20, 4, 76, "--elo0", -5, "--elo1", 50).stdout.splitlines()
     assert "Games: 100, Wins: 76, Losses: 20, Draws: 4, Points: 78.0 (78.00 %, a draw is half)" in lines
-    assert "Win rate: 79.2% (70.0%-86.1%), draws left out" in lines
+    assert "Win rate: 79.17% (70.00%-86.09%), draws left out" in lines
     assert lines[-2] == "H1 accepted: the difference is rather 50 than -5"
     assert lines[-1].startswith("Elo if the test stopped it: 209.19 [86.69, 414.46]")
     assert "H0 accepted" in run(60, 10, 40, "--elo1", 50).stdout

@@ -50,9 +50,9 @@ class WinRate:
     score: float | None
 
     def __str__(self) -> str:
-        """As ``79.2% (70.0%-86.1%)``; draws left out."""
-        rate = "-" if self.rate is None else f"{self.rate:.1%}"
-        return f"{rate} ({self.low:.1%}-{self.high:.1%})"
+        """As ``79.17% (70.00%-86.09%)``; draws left out."""
+        rate = "-" if self.rate is None else f"{self.rate:.2%}"
+        return f"{rate} ({self.low:.2%}-{self.high:.2%})"
 
 
 def wilson(wins: int, losses: int, z: float = Z95) -> tuple[float, float]:

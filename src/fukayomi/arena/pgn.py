@@ -16,7 +16,9 @@ LINE_LIMIT = 1 << 16  # bytes; tags are far shorter, and moves may be read in pi
 NAME_LIMIT = 200  # characters of a player's name
 _TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s*"((?:[^"\\]|\\.)*)"\s*\]')
 _DATE = re.compile(r"\d{4}(?:\.\d\d){0,2}", re.ASCII)
-_USED = frozenset({"event", "date", "white", "black", "result", "whiteelo", "blackelo", "termination"})
+_USED = frozenset({
+    "event", "date", "white", "black", "result", "whiteelo", "blackelo", "termination", "terminationdetails",
+})  # fmt: skip
 _ONCE_A_GAME = frozenset({"event", "white", "black", "result"})
 _RESULTS = {
     "1-0": Result.BLACK_WIN,
@@ -205,7 +207,7 @@ def _build_game(draft: _Draft, name: str) -> Game:
         black=_player(tags, "white"),
         white=_player(tags, "black"),
         result=_RESULTS[text],
-        termination=_TERMINATIONS.get(tags.get("termination", "").lower(), Termination.NONE),
+        termination=_termination(tags),
         name=name,
         black_rating=_rating(tags.get("whiteelo", "")),
         white_rating=_rating(tags.get("blackelo", "")),
@@ -218,6 +220,14 @@ def _player(tags: dict[str, str], tag: str) -> str:
     if len(name) > NAME_LIMIT:
         raise ValueError(f"a {tag.capitalize()} tag of {len(name)} characters: {name[:40]!r}...")
     return "" if name == "?" else name
+
+
+def _termination(tags: dict[str, str]) -> Termination:
+    """As a match of ours tells it beside PGN's few words, or by these."""
+    try:
+        return Termination(tags.get("terminationdetails", ""))
+    except ValueError:
+        return _TERMINATIONS.get(tags.get("termination", "").lower(), Termination.NONE)
 
 
 def _rating(text: str) -> float | None:

@@ -13,6 +13,7 @@ from fukayomi.arena.match import MatchState
 from fukayomi.arena.player import Failure
 from fukayomi.arena.standings import PlayerStanding
 from fukayomi.arena.summary import elo_text, percent
+from fukayomi.arena.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
 
@@ -142,8 +143,3 @@ def failure_line(state: MatchState, game: Game, failure: Failure) -> str:
     detail = printable(" / ".join(failure.detail.splitlines()))
     ending = "the rest of its games is left out" if failure.engine in state.left_out else "it is started again"
     return f"game {game.name}: {failure.engine} failed ({failure.kind}: {detail}); {ending}"
-
-
-def printable(text: str) -> str:
-    """Engines may say anything; nothing of it may steer a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,6 +1,7 @@
 """Games out of whatever holds them: a match's folder or database, PGN, records (CSA, KIF, ...), folders, zip, tar.
 
-What cannot be read is reported and passed over: a league is not lost for one damaged file.
+What cannot be read is reported and passed over: a league is not lost for one damaged file. A game that is written down
+twice counts once where that shows: a.csa beside a.kif, and the records and PGN in a match's folder.
 """
 
 import io
@@ -18,6 +19,7 @@ from fukayomi.shogi.record import Record, RecordError
 DATABASE = "match.db"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _HEAD = 4096  # bytes that tell what a file is
+_SAME_GAME = frozenset({"csa", "kif"})  # endings of files that hold one game if they agree in all else
 _DATE = re.compile(r"(\d{4})[/.\-](\d{1,2})[/.\-](\d{1,2})", re.ASCII)
 
 
@@ -36,7 +38,8 @@ def read_games(paths: Sequence[Path], report: Callable[[str], None] = lambda _: 
     games = problems = 0
     first = ""
     files = {file.resolve(): file for path in paths for file in _files_of(path)}  # what is named twice counts once
-    for found in _scan(files.values()):
+    is_copy = _Copies()
+    for found in _scan([file for place, file in files.items() if not is_copy(str(place))]):
         if isinstance(found, Game):
             games += 1
             yield found
@@ -91,10 +94,24 @@ def _scan_match(path: Path) -> Iterator[Game | str]:
         yield str(error)
 
 
+class _Copies:
+    """Tells of one name after another whether it is that of a game that was there in the other format."""
+
+    def __init__(self) -> None:
+        self._endings: dict[str, str] = {}
+
+    def __call__(self, name: str) -> bool:
+        stem, _, ending = name.rpartition(".")
+        return ending in _SAME_GAME and self._endings.setdefault(stem, ending) != ending
+
+
 def _scan_records(path: Path) -> Iterator[Game | str]:
     """Games of a file that is a record or holds some: an archive, whose members may be PGN as well."""
+    is_copy = _Copies()
     try:
         for source in iter_sources([path]):
+            if is_copy(source.name):
+                continue
             if source.problem:
                 yield f"{source.name}: {source.problem}"
             elif source.data.startswith(_SQLITE_MAGIC):

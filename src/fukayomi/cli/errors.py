@@ -6,6 +6,8 @@ from typing import NoReturn
 
 import typer
 
+from fukayomi.cli.text import printable
+
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
@@ -13,8 +15,9 @@ EXTRA_MODULES = frozenset({"torch", "onnx", "onnxscript", "onnxruntime", "safete
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    """End the program with a message."""
-    typer.secho(f"error: {message}", fg=typer.colors.RED, err=True)
+    """End the program with a message, which may quote names and text out of files."""
+    lines = (printable(line) for line in message.splitlines())
+    typer.secho("error: " + "\n".join(lines), fg=typer.colors.RED, err=True)
     raise typer.Exit(code)
 
 

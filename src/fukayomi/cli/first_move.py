@@ -1,6 +1,5 @@
 """``fukayomi first-move``: what the first move is worth, for each two players of a match or a heap of records."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import user_errors
-from fukayomi.cli.text import printable
+from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.first_move import FirstMoveStatistics, Score
@@ -40,7 +39,7 @@ def first_move(
     for problem in problems:
         typer.echo(f"skipped {printable(problem)}", err=True)
     if as_json:
-        typer.echo(json.dumps(_as_json(found, problems), ensure_ascii=False))
+        typer.echo(json_text(_as_json(found, problems)))
         return
     for pairing in found.pairings:
         for line in pairing.lines():

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.text import printable
+from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.league import League
-    from fukayomi.arena.ratings import Options, Ratings
+    from fukayomi.arena.ratings import Options, PlayerRating, Ratings
 
 FARTHEST_ANCHOR = 100_000  # points from 0
 NAMED_PROBLEMS = 20  # of what cannot be read; the rest is counted, and named in --json
@@ -62,6 +61,9 @@ def rate(
     Ratings are those of maximum likelihood: with them, and with what the first move is worth, everybody is expected to
     score what he scored. A draw is half a point. ERROR and CFS (how certain a player is stronger than the next) come
     from playing the same schedule again, by chance; errors are relative to the average or, with anchors, to these.
+
+    A game that several sources hold counts as often, except that of a match's folder only the database is read, and
+    of a.csa and a.kif the first.
 
     Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A player who won
     (>) or lost (<) everything has no likeliest rating and is placed where that had an even chance. White is who moves
@@ -108,7 +110,7 @@ def _rate(
     if matrix is not None:
         _write_file(matrix, _matrix(ratings))
     if as_json:
-        typer.echo(json.dumps(_as_json(ratings, pair_ratings, league, problems, with_pairs=pairs), ensure_ascii=False))
+        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, league, problems)))
         return
     for problem in problems[:NAMED_PROBLEMS]:
         typer.echo(f"skipped {printable(problem)}", err=True)
@@ -141,11 +143,11 @@ def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
 
 def _account(league: "League") -> str:
     left_out = "".join(f"; {count:,} {reason} left out" for reason, count in league.left_out.items())
-    return f"{league.games:,} games{left_out}."
+    return f"{league.games:,} {'game' if league.games == 1 else 'games'}{left_out}."
 
 
 def _as_json(
-    ratings: "Ratings", pairs: "list[Ratings]", league: "League", problems: list[str], *, with_pairs: bool
+    ratings: "Ratings", pairs: "list[Ratings] | None", league: "League", problems: list[str]
 ) -> dict[str, Any]:
     found = _ratings_as_json(ratings) | {
         "games": league.games,
@@ -154,22 +156,29 @@ def _as_json(
         "against_itself": league.against_itself,
         "problems": problems,
     }
-    if with_pairs:
+    if pairs is not None:
         found["pairs"] = [_ratings_as_json(pair) for pair in pairs]
     return found
 
 
 def _ratings_as_json(ratings: "Ratings") -> dict[str, Any]:
     return {
-        "players": [asdict(player) for player in ratings.players],
+        "players": [_player_as_json(player) for player in ratings.players],
         "first_mover_advantage": ratings.first_mover_advantage,
-        "first_mover_deviation": ratings.first_mover_deviation,
         "draw_rate": ratings.draw_rate,
+        "first_mover_deviation": ratings.first_mover_deviation,
         "draw_rate_deviation": ratings.draw_rate_deviation,
         "confidence": ratings.confidence,
         "simulations": ratings.simulations,
         "notes": ratings.notes,
     }
+
+
+def _player_as_json(player: "PlayerRating") -> dict[str, Any]:
+    found = asdict(player)
+    if player.bayes is None:
+        del found["bayes"]  # it was not asked for
+    return found
 
 
 def _matrix(ratings: "Ratings") -> str:

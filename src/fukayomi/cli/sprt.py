@@ -1,6 +1,5 @@
 """``fukayomi sprt``: the sequential test and the strength of one player against another, by counts or by games."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ import typer
 from fukayomi.arena.intervals import Strength, WinRate, estimate_strength, win_rate
 from fukayomi.arena.sprt import SprtDecision, SprtModel, SprtResult, SprtSettings
 from fukayomi.cli.errors import fail, user_errors
-from fukayomi.cli.text import printable
+from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.pairs import Duel
@@ -68,7 +67,7 @@ def sprt(
     single = counts if len(counts) == 3 else duel.paired_results if duel else None
     rate = win_rate(single[2], single[0], single[1]) if single else None
     if as_json:
-        typer.echo(json.dumps(_as_json(settings, result, counts, strength, stopped, rate, duel), ensure_ascii=False))
+        typer.echo(json_text(_as_json(settings, result, counts, strength, stopped, rate, duel)))
     else:
         for line in _report(settings, result, counts, strength, stopped, rate, duel):
             typer.echo(line)
@@ -85,7 +84,7 @@ def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
 
     found = list(read_games([path], lambda problem: typer.echo(f"skipped {printable(problem)}", err=True)))
     names = list(dict.fromkeys(name for game in found for name in (game.black, game.white)))
-    listed = printable(", ".join(names))
+    listed = ", ".join(names)
     if players is None:
         if len(names) != 2:
             raise ValueError(f"--players must name two of {listed}")

@@ -1,6 +1,18 @@
-"""Text from outside, on a terminal."""
+"""What commands print: text from outside never steers the terminal."""
+
+import json
+from typing import Any
+
+from fukayomi.arena.text import printable
+
+__all__ = ["json_text", "printable"]
 
 
-def printable(text: str) -> str:
-    """The text with ``?`` for what could steer a terminal: names come out of files and archives."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def json_text(value: dict[str, Any]) -> str:
+    """One JSON object on one line, Japanese text readable; whatever a terminal would not print is escaped.
+
+    Raises:
+        ValueError: There is a NaN or an infinity in it, which JSON cannot hold.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

@@ -1,25 +1,33 @@
-"""What Ordo 1.2.6 printed for given games: its commands as our options, and its tables as numbers."""
+"""What Ordo 1.2.6 printed for given games: its commands as our options, its tables as numbers, ours beside them.
+
+    python tests/arena/ratings/ordo_cases.py ../shared/data/ratings/ordo
+
+prints one line a command of Ordo with the largest differences among its players.
+"""
 
 import re
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.arena.league import count_league
-from fukayomi.arena.ratings import Options, Tally
+from fukayomi.arena.ratings import Options, Ratings, Tally, rate
 from fukayomi.arena.sources import read_games
 from fukayomi.shogi.record import Result
 
 NOT_COMPARED = {
-    "01_two_players/ML": "-M is another estimate: it has draws in the likelihood",
-    "02_three_players_draws/ML": "-M is another estimate: it has draws in the likelihood",
-    "03_unbalanced_colours/ML": "-M is another estimate: it has draws in the likelihood",
-    "04_all_wins/ML_G": "-M is another estimate: it has draws in the likelihood",
-    "06_league6/ML": "-M is another estimate: it has draws in the likelihood",
+    "01_two_players/ML": "-M is another estimate, with draws in the likelihood",
+    "02_three_players_draws/ML": "-M is another estimate, with draws in the likelihood",
+    "03_unbalanced_colours/ML": "-M is another estimate, with draws in the likelihood",
+    "04_all_wins/ML_G": "-M is another estimate, with draws in the likelihood",
+    "06_league6/ML": "-M is another estimate, with draws in the likelihood",
     "07_no_draws/table": "-T prints a table of expectations, and no ratings",
     "08_disconnected/groups": "-g prints the pools, and no ratings",
 }
-"""By case; the likelihood's ratings are still held to be near ours."""
+"""By case. A test finds the likelihood's ratings in another way, so that the model of draws is known to be the same."""
+
+SIMULATIONS = 4000  # four times Ordo's: the noise of a bootstrap is then mostly Ordo's, 2-3 %
 
 _ROW = re.compile(r"\s*\d+ (?P<name>.+?)\s*(?P<bound>[<>])? : (?P<cells>.*)")
 _FIRST_MOVER = re.compile(r"White advantage = (-?[\d.]+)(?: \+/- ([\d.]+))?")
@@ -122,3 +130,69 @@ def read_cases(folder: Path) -> list[OrdoCase]:
 
 def _number(text: str | None) -> float | None:
     return float(text) if text and text.strip("-") else None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The largest ones of a case, ours from Ordo's; what Ordo did not print is None."""
+
+    rating: float
+    """Beyond what Ordo's rounding explains."""
+    first_mover_advantage: float
+    draw_rate: float
+    error: float | None
+    """Of the players' errors and of the two deviations below the table, relative."""
+    cfs: float | None
+
+
+def rate_case(case: OrdoCase, simulations: int = 0) -> tuple[Ratings, float]:
+    """Ratings, and what is to be added to them: with -V an anchor shifts everybody and changes nothing else."""
+    ratings = rate(case.tally(), case.options(simulations))
+    if "-V" not in case.arguments:
+        return ratings, 0.0
+    anchor = case.arguments[case.arguments.index("-A") + 1]
+    return ratings, case.value("-a", 0) - next(one.rating for one in ratings.players if one.name == anchor)
+
+
+def compare(case: OrdoCase) -> Differences:
+    """Our ratings of a case's games beside Ordo's."""
+    has_errors = "-s" in case.arguments
+    ratings, shift = rate_case(case, SIMULATIONS if has_errors else 0)
+    ours = {player.name: player for player in ratings.players}
+    rounding = 0.5 * 10 ** -case.value("-N", 1)
+    pairs = [(ours[name], theirs) for name, theirs in case.players.items()]
+    errors = [(one.error, other.error) for one, other in pairs]
+    errors.append((ratings.first_mover_deviation, case.first_mover_deviation))
+    errors.append((ratings.draw_rate_deviation, case.draw_rate_deviation))
+    cfs = [(one.cfs, other.cfs) for one, other in pairs]
+    return Differences(
+        rating=max(max(0.0, abs(one.rating + shift - other.rating) - rounding) for one, other in pairs),
+        first_mover_advantage=abs(ratings.first_mover_advantage - case.first_mover_advantage),
+        draw_rate=abs(ratings.draw_rate - case.draw_rate),
+        error=max(abs((one or 0.0) / other - 1) for one, other in errors if other) if has_errors else None,
+        cfs=max(abs((one or 0.0) - other) for one, other in cfs if other is not None) if has_errors else None,
+    )
+
+
+def main() -> None:
+    print(f"{'case':34}{'rating':>9}{'White':>9}{'draws %':>9}{'errors':>9}{'CFS %':>7}")
+    folder = Path(sys.argv[1])
+    for case in read_cases(folder):
+        likelihood = "-M" in case.arguments
+        if case.name in NOT_COMPARED and not likelihood:
+            print(f"{case.name:34}  not compared: {NOT_COMPARED[case.name]}")
+            continue
+        found = compare(case)
+        error = "-" if found.error is None else f"{found.error:.1%}"
+        cfs = "-" if found.cfs is None else f"{found.cfs:.1f}"
+        remark = "  another estimate" if likelihood else "" if case.balanced else "  unbalanced"
+        print(
+            f"{case.name:34}{found.rating:9.4f}{found.first_mover_advantage:9.4f}{found.draw_rate:9.4f}{error:>9}{cfs:>7}"
+            + remark
+        )
+    for path in sorted(folder.glob("*/*.err")):
+        print(f"{path.parent.name + '/' + path.stem:34}  Ordo refused, or did not end")
+
+
+if __name__ == "__main__":
+    main()

@@ -17,6 +17,11 @@ SCALE_SCORE = 0.76
 """The score of a player who is ahead by `Options.scale`."""
 
 _NAMED = 50  # players in a message
+_EQUAL_DECIMALS = 9  # of logits: ratings that differ in later ones differ by rounding
+_BOUNDS = (
+    "> won, < lost every game against the largest group of players who scored against each other, or against those "
+    "already compared with it: no rating is the likeliest. It stands where that had an even chance, and has no error."
+)
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,14 @@ class PlayerRating:
     """None: it has none, being an anchor, or is not known."""
     points: float
     played: int
+    cfs: float | None
+    """How certain it is, in percent, that the player is stronger than the next one."""
     wins: int
     draws: int
     losses: int
-    cfs: float | None
-    """How certain it is, in percent, that the player is stronger than the next one."""
     bound: str
-    """``>``: won every game against the rest, so that the rating is only a convention; ``<``: lost every one."""
+    """``>``: won every game against those it was compared with, so that the rating is only a convention; ``<``: lost
+    every one."""
     pool: int
     """Players of different pools cannot be compared; from 1."""
     bayes: float | None
@@ -82,7 +88,7 @@ class Ratings:
         draw_rate: Of equal players, in percent.
         draw_rate_deviation: As first_mover_deviation.
         confidence: Of the errors, in percent.
-        simulations: How many replays the errors come from.
+        simulations: How many replays the errors come from; None: no errors were wanted.
         certainty: [players, players] percent, how certain it is that the player of the row is the stronger; NaN where
             the two cannot be compared.
         notes: What a reader should know: sentences.
@@ -94,7 +100,7 @@ class Ratings:
     draw_rate: float
     draw_rate_deviation: float | None
     confidence: float
-    simulations: int
+    simulations: int | None
     certainty: Floats
     notes: tuple[str, ...]
 
@@ -168,7 +174,8 @@ class _Writer:
 
     def write(self) -> Ratings:
         names, found, replays, point = self.pairings.names, self.found, self.replays, self.options.point
-        ranking = np.lexsort((np.arange(len(names)), -found.ratings, found.groups.pool))
+        score = self._score()  # decides between equals, as after a single game; the names are in order already
+        ranking = np.lexsort((-score, -found.ratings.round(_EQUAL_DECIMALS), found.groups.pool))
         shown = [int(player) for player in ranking if names[player] not in self.options.hidden]
         certainty = self._certainty()[np.ix_(shown, shown)]
         next_certainty = [*np.diagonal(certainty, 1).tolist(), np.nan]
@@ -179,7 +186,7 @@ class _Writer:
             draw_rate=100 * found.draw_rate,
             draw_rate_deviation=_deviation(100 * replays.draw_rates) if replays and found.has_draw_rate else None,
             confidence=self.options.confidence,
-            simulations=len(replays.ratings) if replays else 0,
+            simulations=len(replays.ratings) if replays else None,
             certainty=certainty,
             notes=tuple(self._notes()),
         )
@@ -197,10 +204,10 @@ class _Writer:
                 error=_or_none(errors[player]),
                 points=float(wins[player] + draws[player] / 2),
                 played=int(wins[player] + draws[player] + losses[player]),
+                cfs=_or_none(cfs),
                 wins=int(wins[player]),
                 draws=int(draws[player]),
                 losses=int(losses[player]),
-                cfs=_or_none(cfs),
                 bound={1: ">", -1: "<", 0: ""}[int(bounds[player])],
                 pool=int(found.groups.pool[player]) + 1,
                 bayes=_or_none(self.bayes[player] / self.options.point),
@@ -208,13 +215,20 @@ class _Writer:
             for player, cfs in zip(shown, certainty, strict=True)
         )
 
+    def _score(self) -> Floats:
+        """[n] points a game."""
+        pairings = self.pairings
+        points = pairings.of_player(pairings.points, pairings.games - pairings.points)
+        return points / pairings.of_player(pairings.games, pairings.games)
+
     def _errors(self) -> Floats:
         """[n] in points; NaN where there is none."""
         if self.replays is None or len(self.replays.ratings) < 2:
             return np.full(len(self.found.ratings), np.nan)
         factor = NormalDist().inv_cdf(0.5 + self.options.confidence / 200) / self.options.point
         errors = factor * self.replays.ratings.std(axis=0, ddof=1)
-        is_known = (_bounds(self.pairings, self.found) == 0) & (errors > 1e-9)
+        is_known = _bounds(self.pairings, self.found) == 0
+        is_known[[self.pairings.names.index(name) for name in self.options.anchors]] = False
         return np.where(is_known, errors, np.nan)
 
     def _certainty(self) -> Floats:
@@ -238,10 +252,7 @@ class _Writer:
                 "games for errors that deserve trust."
             )
         if self.found.sweeps:
-            notes.append(
-                "> won, < lost every game against the others: no rating is the likeliest. It stands where that had an "
-                "even chance, and has no error."
-            )
+            notes.append(_BOUNDS)
         if len(self.found.groups.core) > 1:
             notes.append(_describe_pools(self.pairings.names, self.found.groups))
         return notes

@@ -1,11 +1,25 @@
-"""The table of ratings as text, in the form that rating tools of chess and shogi print."""
+"""The table of ratings as text, to the character as Ordo prints it.
 
-import unicodedata
+Two things are done otherwise: names are padded by the columns they take on a terminal, where Ordo counts bytes, and
+nothing in a name steers the terminal.
+"""
 
+from collections.abc import Iterable
+
+from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
+from fukayomi.arena.text import display_width, printable
 
-_MINIMUM = (8, 7, 8, 8, 6, 8, 5, 5, 5, 6, 8)
-_HEADINGS = ("RATING", "ERROR", "POINTS", "PLAYED", "(%)", "CFS(%)", "W", "D", "L", "D(%)", "BAYES")
+NAME_WIDTH = 50
+"""The column of names is no wider; longer names stick out."""
+
+NAME_LIMIT = 200
+"""Letters of a name that are printed."""
+
+_LEAST_WIDTHS = {
+    "RATING": 8, "ERROR": 7, "POINTS": 8, "PLAYED": 8, "(%)": 6, "CFS(%)": 8, "W": 5, "D": 5, "L": 5, "D(%)": 6,
+    "BAYES": 8,
+}  # fmt: skip
 
 
 def write_table(ratings: Ratings, *, explain: bool = True) -> str:
@@ -19,10 +33,11 @@ def write_table(ratings: Ratings, *, explain: bool = True) -> str:
     parts: list[str] = []
     for pool in pools:
         title = [f"Pool {pool}:"] if len(pools) > 1 else []
-        parts.append("\n".join(title + _write_rows([one for one in ratings.players if one.pool == pool])))
+        players = [one for one in ratings.players if one.pool == pool]
+        parts.append("\n".join(title + _write_rows(players, with_errors=ratings.simulations is not None)))
     deviation = _plus_minus(ratings.first_mover_deviation)
     parts.append(
-        f"White advantage = {ratings.first_mover_advantage:.2f}{deviation}\n"
+        f"White advantage = {ratings.first_mover_advantage:z.2f}{deviation}\n"
         f"Draw rate (equal opponents) = {ratings.draw_rate:.2f} %{_plus_minus(ratings.draw_rate_deviation)}"
     )
     notes = [*(_explain(ratings) if explain else []), *map(printable, ratings.notes)]
@@ -39,61 +54,52 @@ def _explain(ratings: Ratings) -> list[str]:
             "deviation; CFS: certainty of being stronger than the next."
         )
     if any(player.bayes is not None for player in ratings.players):
-        notes.append("BAYES: by BayesElo's model, with a prior of two draws.")
+        notes.append(f"BAYES: by BayesElo's model, with a prior of {PRIOR_DRAWS:g} draws a player.")
     return notes
 
 
-def _write_rows(players: list[PlayerRating]) -> list[str]:
-    has_bounds = any(player.bound for player in players)
-    names = [printable(player.name) for player in players]
-    width = max(map(display_width, ["PLAYER", *names]))
-    cells = [_cells(player) for player in players]
-    headings = _HEADINGS[: len(cells[0])]
-    columns = list(zip(headings, *cells, strict=True))
-    widths = [max(least, 2 + max(map(len, column))) for least, column in zip(_MINIMUM, columns, strict=False)]
-    lines: list[str] = []
-    for number, name, bound, row in zip(
-        ["#", *map(str, range(1, len(players) + 1))],
-        ["PLAYER", *names],
-        ["", *(player.bound for player in players)],
-        [headings, *cells],
-        strict=True,
-    ):
-        padded = name + " " * (width - display_width(name))
-        mark = f" {bound:1} :" if has_bounds else " :"
-        values = "".join(cell.rjust(size) for cell, size in zip(row, widths, strict=True))
-        lines.append(f"{number:>4} {padded}{mark}{values}")
+def _write_rows(players: list[PlayerRating], *, with_errors: bool) -> list[str]:
+    names = [_shorten(printable(player.name)) for player in players]
+    width = min(max(map(display_width, ["PLAYER", *names])), NAME_WIDTH) + 1
+    rows = [_cells(player, with_errors=with_errors) for player in players]
+    headings = list(_LEAST_WIDTHS) if not rows else list(rows[0])
+    widths = [max(_LEAST_WIDTHS[name], 2 + max((len(row[name]) for row in rows), default=0)) for name in headings]
+
+    def line(number: str, name: str, bound: str, cells: Iterable[str]) -> str:
+        padding = " " * (width - display_width(name))
+        return f"{number:>4} {name}{padding} {bound:1} :" + "".join(map(str.rjust, cells, widths))
+
+    lines = [line("#", "PLAYER", "", headings)]
+    for number, (name, player, row) in enumerate(zip(names, players, rows, strict=True), start=1):
+        lines.append(line(str(number), name, player.bound, row.values()))
     return lines
 
 
-def _cells(player: PlayerRating) -> tuple[str, ...]:
-    return (
-        f"{player.rating:.1f}",
-        "----" if player.error is None else f"{player.error:.1f}",
-        f"{player.points:.1f}",
-        str(player.played),
-        f"{100 * player.points / player.played:.0f}",
-        "---" if player.cfs is None else f"{player.cfs:.0f}",
-        str(player.wins),
-        str(player.draws),
-        str(player.losses),
-        f"{100 * player.draws / player.played:.0f}",
-        *(() if player.bayes is None else (f"{player.bayes:.1f}",)),
-    )
+def _shorten(name: str) -> str:
+    return name if len(name) <= NAME_LIMIT else name[: NAME_LIMIT - 1] + "…"
+
+
+def _cells(player: PlayerRating, *, with_errors: bool) -> dict[str, str]:
+    """By heading."""
+    cells = {
+        "RATING": f"{player.rating:z.1f}",
+        "ERROR": "----" if player.error is None else f"{player.error:.1f}",
+        "POINTS": f"{player.points:.1f}",
+        "PLAYED": str(player.played),
+        "(%)": f"{100 * player.points / player.played:.0f}",
+        "CFS(%)": "---" if player.cfs is None else f"{player.cfs:.0f}",
+        "W": str(player.wins),
+        "D": str(player.draws),
+        "L": str(player.losses),
+        "D(%)": f"{100 * player.draws / player.played:.0f}",
+    }
+    if not with_errors:
+        del cells["ERROR"], cells["CFS(%)"]
+    if player.bayes is not None:
+        cells["BAYES"] = f"{player.bayes:z.1f}"
+    return cells
 
 
 def _plus_minus(deviation: float | None) -> str:
     return "" if deviation is None else f" +/- {deviation:.2f}"
 
-
-def printable(text: str) -> str:
-    """The text without what could steer a terminal: names come out of files."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
-
-
-def display_width(text: str) -> int:
-    """Columns that the text takes in a terminal: a kanji takes two, a combining mark none."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )

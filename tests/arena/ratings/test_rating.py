@@ -1,0 +1,181 @@
+"""Ratings beside plain optimisers and simulations, and where no rating is the likeliest."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from fukayomi.arena.ratings import Options, PlayerRating, Tally, rate, rate_pairs
+from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
+from fukayomi.arena.ratings.draws import draw_chances
+
+QUICK = Options(simulations=0)
+
+
+def tally(*results: tuple[str, str, int, int, int]) -> Tally:
+    """Of games by first, second, and the first's wins, draws and losses."""
+    found = Tally()
+    for first, second, *counts in results:
+        for points, games in zip((1, 0.5, 0), counts, strict=True):
+            found.add(first, second, points, games)
+    return found
+
+
+def by_name(games: Tally, options: Options = QUICK) -> dict[str, PlayerRating]:
+    return {player.name: player for player in rate(games, options).players}
+
+
+LEAGUE = tally(
+    ("a", "b", 14, 3, 5), ("b", "a", 9, 4, 8), ("a", "c", 12, 1, 4), ("c", "a", 6, 2, 11), ("b", "c", 10, 2, 7),
+    ("c", "b", 8, 5, 6), ("d", "a", 2, 1, 9), ("b", "d", 7, 2, 1), ("d", "c", 3, 0, 6),
+)  # fmt: skip
+
+
+def test_the_likelihood_is_the_greatest() -> None:
+    pairings, point = LEAGUE.pairings(), QUICK.point
+    count = len(pairings.names)
+
+    def badness(values: np.ndarray) -> float:
+        gap = values[pairings.first] - values[pairings.second] + values[-1]
+        losses = pairings.games - pairings.points
+        return float(pairings.points @ np.logaddexp(0, -gap) + losses @ np.logaddexp(0, gap))
+
+    best = minimize(badness, np.zeros(count + 1), tol=1e-10).x
+    expected = (best[:-1] - best[:-1].mean()) / point
+    found = rate(LEAGUE, QUICK)
+    ours = {player.name: player.rating for player in found.players}
+    assert [ours[name] for name in pairings.names] == pytest.approx(expected.tolist(), abs=1e-3)
+    assert found.first_mover_advantage == pytest.approx(best[-1] / point, abs=1e-3)
+
+
+def test_bayes_elo_is_rao_and_kupper_s_model_with_virtual_draws() -> None:
+    """By the description: P(win) = 1 / (1 + 10^((-d - adv + draw) / 400)); 2 draws, by opponents in proportion."""
+    options = replace(QUICK, bayes=True, first_mover_advantage=20.0, scale=200.2419)
+    found = rate(LEAGUE, options)
+    share = found.draw_rate / 100
+    margin = 400 * np.log10((1 + share) / (1 - share))
+    names = LEAGUE.names
+    games = {(one, other): np.zeros(3) for one in names for other in names if one != other}
+    pairings = LEAGUE.pairings()
+    for row in zip(pairings.first, pairings.second, pairings.wins, pairings.draws, pairings.losses, strict=True):
+        games[names[row[0]], names[row[1]]] += row[2:]
+    met = {pair: games[pair].sum() + games[pair[::-1]].sum() for pair in games}
+    for player in names:
+        played = sum(count for (one, _), count in met.items() if one == player)
+        for other in names:
+            if other != player:  # half of the prior is the player's own, half comes from the opponents' priors
+                for pair in ((player, other), (other, player)):
+                    games[pair][1] += PRIOR_DRAWS / 4 * met[pair] / played
+
+    def badness(values: np.ndarray) -> float:
+        elo = dict(zip(names, values, strict=True))
+        total = 0.0
+        for (one, other), (wins, draws, losses) in games.items():
+            gap = elo[one] - elo[other] + 20
+            win, loss = 1 / (1 + 10 ** ((margin - gap) / 400)), 1 / (1 + 10 ** ((margin + gap) / 400))
+            total -= wins * np.log(win) + draws * np.log(1 - win - loss) + losses * np.log(loss)
+        return total
+
+    best = minimize(badness, np.zeros(len(names)), tol=1e-9).x
+    ours = {player.name: player.bayes for player in found.players}
+    assert [ours[name] for name in names] == pytest.approx((best - best.mean()).tolist(), abs=0.05)
+
+
+def test_bayes_elo_keeps_a_sweep_finite_and_anchors_where_they_are() -> None:
+    games = tally(("a", "b", 5, 0, 0), ("b", "a", 0, 0, 5), ("b", "c", 3, 0, 3), ("c", "b", 3, 1, 3))
+    found = by_name(games, replace(QUICK, bayes=True, anchors={"c": 1000.0}))
+    assert found["a"].bound == ">"
+    assert found["a"].bayes is not None
+    assert 1100 < found["a"].bayes < 1600
+    assert found["c"].bayes == pytest.approx(1000)
+    assert found["c"].rating == pytest.approx(1000)
+
+
+def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    """200 leagues of known strength: their 95 % errors, from an average, hold it in 95 %."""
+    rng = np.random.default_rng(5)
+    truth = np.array([-150.0, -20.0, 40.0, 130.0])
+    inside = total = 0
+    for league in range(200):
+        games = Tally()
+        for first in range(4):
+            for second in range(4):
+                if first != second:
+                    expected = 1 / (1 + np.exp(-QUICK.point * (truth[first] - truth[second] + 30)))
+                    draw = draw_chances(np.array([expected]), 0.2)[0]
+                    counts = rng.multinomial(30, [expected - draw / 2, draw, 1 - expected - draw / 2])
+                    for points, count in zip((1, 0.5, 0), counts, strict=True):
+                        games.add(str(first), str(second), points, int(count))
+        for player in rate(games, Options(simulations=100, seed=league)).players:
+            assert player.error is not None
+            inside += abs(player.rating - truth[int(player.name)]) <= player.error
+            total += 1
+    assert 0.92 <= inside / total <= 0.975
+
+
+def test_several_anchors_hold_and_have_no_error() -> None:
+    found = by_name(LEAGUE, Options(anchors={"a": 1000.0, "c": 700.0}, simulations=50))
+    assert (found["a"].rating, found["c"].rating) == pytest.approx((1000, 700))
+    assert found["a"].error is None
+    assert found["c"].error is None
+    assert found["b"].error is not None
+    far = by_name(LEAGUE, Options(anchors={"a": 90_000.0, "c": -90_000.0}, simulations=50))
+    assert (far["a"].rating, far["c"].rating) == pytest.approx((90_000, -90_000))
+    assert far["a"].error is None
+
+
+def test_a_hidden_player_counts_and_is_not_there() -> None:
+    found, everybody = by_name(LEAGUE, replace(QUICK, hidden=frozenset("b"))), by_name(LEAGUE)
+    assert set(found) == {"a", "c", "d"}
+    assert all(found[name].rating == everybody[name].rating for name in found)
+    assert rate(LEAGUE, replace(QUICK, hidden=frozenset("abcd"))).players == ()
+
+
+def test_each_two_alone() -> None:
+    pairs = rate_pairs(LEAGUE, replace(QUICK, hidden=frozenset("d")))
+    assert [{player.name for player in pair.players} for pair in pairs] == [{"a", "b"}, {"a", "c"}, {"b", "c"}]
+    one, other = pairs[0].players
+    alone = rate(LEAGUE.between("a", "b"), QUICK)
+    assert (one.rating, other.rating) == (alone.players[0].rating, -alone.players[0].rating)
+    assert one.played == 43
+    assert pairs[0].first_mover_advantage != rate(LEAGUE, QUICK).first_mover_advantage
+
+
+def test_groups_that_never_met_are_told_and_each_has_the_average() -> None:
+    found = rate(tally(("a", "b", 3, 0, 1), ("b", "a", 2, 0, 2), ("c", "d", 1, 1, 1), ("d", "c", 1, 0, 2)), QUICK)
+    assert {player.name: player.pool for player in found.players} == {"a": 1, "b": 1, "c": 2, "d": 2}
+    assert found.players[0].rating == pytest.approx(-found.players[1].rating)
+    assert "(1) a, b; (2) c, d" in found.notes[-1]
+
+
+def test_a_chain_of_sweeps_is_placed_outward() -> None:
+    games = tally(
+        ("a", "b", 4, 0, 0), ("b", "c", 4, 0, 0), ("c", "d", 2, 0, 2), ("d", "c", 2, 0, 2), ("d", "e", 3, 0, 0)
+    )  # fmt: skip
+    found = rate(games, Options(simulations=100))
+    assert [(player.name, player.bound) for player in found.players] == [
+        ("a", ">"), ("b", ">"), ("d", ""), ("c", ""), ("e", "<"),
+    ]  # fmt: skip
+    assert all((player.error is None) == bool(player.bound) for player in found.players)
+    assert found.players[2].error is not None
+    assert found.players[1].rating - found.players[2].rating > 100, "d and c are equal: d has more points"
+
+
+@pytest.mark.parametrize("first_mover_advantage", [None, 0.0], ids=["estimated", "none"])
+def test_one_game_has_an_answer(first_mover_advantage: float | None) -> None:
+    options = Options(simulations=20, bayes=True, first_mover_advantage=first_mover_advantage)
+    winner, loser = rate(tally(("a", "b", 1, 0, 0)), options).players
+    assert (winner.name, winner.bound, loser.bound) == ("a", ">", "<")
+    assert winner.rating == -loser.rating
+    assert winner.error is None
+    assert winner.bayes is not None
+    drawn = rate(tally(("a", "b", 0, 1, 0)), options)
+    assert [player.rating for player in drawn.players] == [0.0, 0.0]
+    assert drawn.draw_rate == 100.0
+
+
+def test_figures_do_not_depend_on_the_order_of_games() -> None:
+    one = tally(("a", "b", 3, 1, 2), ("c", "a", 2, 0, 1), ("b", "c", 2, 2, 2))
+    other = tally(("b", "c", 2, 2, 2), ("c", "a", 2, 0, 1), ("a", "b", 3, 1, 2))
+    assert rate(one).players == rate(other).players
