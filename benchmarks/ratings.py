@@ -8,8 +8,8 @@ PEER_REPLAYS of them, and its time is scaled up. The ratings of the league are c
 
 The floor, foreseen: a replay has 2 450 pairings (who moves first, who second). Two binomial numbers for each cost
 0.15 us apiece in NumPy's sampler, 0.75 ms; three or four Newton steps, each an exponential and some passes over 2 450
-numbers (30 us) and a linear system of 50 unknowns (60 us), 0.35 ms; the draw rate, some passes more, 0.3 ms. That is 1.4 s for
-1 000 replays. What is measured beyond it are the passes over memory of arrays of many replays at once.
+numbers (30 us) and a linear system of 50 unknowns (60 us), 0.35 ms; the draw rate, some passes more, 0.3 ms. That is
+1.4 s for 1 000 replays. What is measured beyond it are the passes over memory of arrays of many replays at once.
 """
 
 import argparse
