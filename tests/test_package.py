@@ -13,7 +13,7 @@ import pytest
 import fukayomi
 from fukayomi import _native
 
-HEAVY = ("matplotlib", "onnx", "onnxruntime", "scipy", "tensorboard", "torch")
+HEAVY = ("matplotlib", "onnx", "onnxruntime", "ray", "scipy", "tensorboard", "torch")
 PACKAGE = Path(str(resources.files("fukayomi")))
 WITH_EXAMPLES = sorted(
     ".".join(("fukayomi", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")

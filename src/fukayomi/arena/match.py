@@ -17,14 +17,12 @@ from fukayomi.arena.files import MatchFiles
 from fukayomi.arena.game import Game
 from fukayomi.arena.openings import Opening, read_openings
 from fukayomi.arena.player import Failure
-from fukayomi.arena.referee import PlayedGame
 from fukayomi.arena.schedule import ScheduledGame, schedule
 from fukayomi.arena.settings import MatchSettings
 from fukayomi.arena.sources import game_of
 from fukayomi.arena.sprt import SprtDecision, SprtResult
 from fukayomi.arena.standings import Standings
 from fukayomi.arena.store import MatchStore
-from fukayomi.arena.table import Table
 from fukayomi.arena.workers import Delivery, Finished, GameQueue, LocalWorkers, Workers, can_pin
 
 LOGS = "logs"
@@ -189,15 +187,6 @@ def ply_of(openings: list[Opening]) -> int:
     return max(PLY, max(len(opening.moves) for opening in openings) + 8)
 
 
-def play_scheduled(settings: MatchSettings, game: ScheduledGame) -> PlayedGame:
-    """Play one game with engines that are started for it, wherever this runs: all that goes in and comes out can be
-    pickled."""
-    with Table(settings, None) as table:
-        played = table.play(game, None)
-    assert played is not None, "only a stop drops a game"
-    return played
-
-
 def _write_missing_records(store: MatchStore, files: MatchFiles) -> None:
     """A run that was cut off may have left games without their files."""
     for number in files.missing(store.numbers()):
@@ -231,6 +220,8 @@ class _Run:
                     open_workers -= 1
                 elif isinstance(delivery, BaseException):
                     raise delivery
+                elif isinstance(delivery, str):
+                    self._note_once(delivery)
                 elif not self._stop.is_set():
                     self._take_in(delivery, games)
         finally:

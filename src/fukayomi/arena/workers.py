@@ -23,8 +23,8 @@ class Finished:
     played: PlayedGame
 
 
-Delivery = Finished | BaseException | None
-"""What comes from a table: a game; what broke the table itself; None once it has closed."""
+Delivery = Finished | str | BaseException | None
+"""What comes from a table: a game; a note for the user; what broke the table itself; None once it has closed."""
 
 
 class Workers(Protocol):
@@ -47,6 +47,16 @@ class GameQueue:
         self._lookahead = LOOKAHEAD * tables
         self._excluded: set[str] = set()
         self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many are left, those of excluded engines among them."""
+        with self._lock:
+            return len(self._games)
+
+    def put_back(self, game: ScheduledGame) -> None:
+        """Have a game played next that was taken and came to nothing."""
+        with self._lock:
+            self._games.append(game)
 
     def take(self, seated: frozenset[str] = frozenset()) -> ScheduledGame | None:
         """The next game; if one of the next few is between the engines that are seated already, that one.

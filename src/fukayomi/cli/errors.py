@@ -11,7 +11,8 @@ from fukayomi.cli.text import printable
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
-EXTRA_MODULES = frozenset({"torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard"})
+TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
+EXTRA_OF_MODULE = {"ray": "ray", **dict.fromkeys(TRAINING_MODULES, "train")}
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -28,8 +29,8 @@ def user_errors() -> Generator[None]:
         yield
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
-        if module not in EXTRA_MODULES:
+        if module not in EXTRA_OF_MODULE:
             raise
-        fail(f"this command needs {module}: pip install 'fukayomi[train]'")
+        fail(f"this command needs {module}: pip install 'fukayomi[{EXTRA_OF_MODULE[module]}]'")
     except (ValueError, OSError) as error:
         fail(str(error))

@@ -157,6 +157,16 @@ def match(
             rich_help_panel=RUN,
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Play on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
+            "outside. Games at once: as many as it has room for, with --cores-per-game CPUs (or 1) each.",
+            show_default="this machine",
+            rich_help_panel=RUN,
+        ),
+    ] = None,
     log: Annotated[
         bool | None,
         typer.Option(
@@ -201,8 +211,9 @@ def match(
         if rules := {name: value for name, value in rules.items() if value is not None}:
             found["rules"] = {**found.get("rules", {}), **rules}
         settings = build_settings(found)
-        check_programs(settings)
-        outcome = _run(settings, out)
+        if ray is None:
+            check_programs(settings)  # a cluster's nodes do so themselves
+        outcome = _run(settings, out, ray)
     _report(outcome, as_json=as_json)
 
 
@@ -255,15 +266,27 @@ def _split(option: str, text: str, separator: str, form: str) -> tuple[str, str]
     return first.strip(), second.strip()
 
 
-def _run(settings: MatchSettings, out: Path) -> "MatchOutcome":
-    from fukayomi.arena.match import run_match
-
+def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchOutcome":
     progress: AbstractContextManager[LiveTable | Lines] = _progress()
     try:
+        if ray is not None:
+            return _run_on_ray(settings, out, ray, progress)
+        from fukayomi.arena.match import run_match
+
         with progress as listener:
             return run_match(settings, out, listener)
     except KeyboardInterrupt:  # while there was nothing to be saved, or for the second time
         fail("stopped; the same command goes on with the match", INTERRUPTED)
+
+
+def _run_on_ray(
+    settings: MatchSettings, out: Path, address: str, progress: "AbstractContextManager[LiveTable | Lines]"
+) -> "MatchOutcome":
+    from fukayomi.arena.match import run_match
+    from fukayomi.arena.ray_workers import RayWorkers, connect, fit
+
+    with connect(address), progress as listener:
+        return run_match(fit(settings), out, listener, RayWorkers)
 
 
 def _progress() -> "LiveTable | Lines":
