@@ -108,3 +108,11 @@ def test_engines_must_be_two_and_have_different_names(engines: list[str]) -> Non
 def test_names_are_one_line(name: str) -> None:
     with pytest.raises(ValueError, match="name"):
         settings_of(name, "b")
+
+
+@given(matches(), st.integers(0, 20))
+def test_openings_can_be_left_out_at_first(settings: MatchSettings, start: int) -> None:
+    a_cycle = 2 * len(pairings(settings))
+    longer = settings.model_copy(update={"games": settings.games + a_cycle * start})
+    later = schedule(settings.model_copy(update={"opening_start": start}), OPENINGS)
+    assert [game.opening for game in later] == [game.opening for game in schedule(longer, OPENINGS)][a_cycle * start :]

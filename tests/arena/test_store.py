@@ -14,7 +14,7 @@ from fukayomi.arena.player import Failure
 from fukayomi.arena.referee import PlayedGame
 from fukayomi.arena.schedule import schedule
 from fukayomi.arena.settings import MatchSettings
-from fukayomi.arena.store import MatchStore, StoreError, read_games
+from fukayomi.arena.store import DATABASE, MatchStore, StoreError, read_games, read_settings
 from fukayomi.shogi.record import Result, Termination
 
 OPENINGS = openings_of(3)
@@ -197,3 +197,14 @@ def test_a_creation_that_was_cut_off_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "match.db").write_bytes(b"")
     fill(tmp_path)
     assert len(list(read_games(tmp_path))) == 4
+
+
+def test_the_settings_can_be_read_of_a_match_that_has_begun(tmp_path: Path) -> None:
+    assert read_settings(tmp_path / "none") is None
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / DATABASE).touch()
+    assert read_settings(tmp_path / "begun") is None, "a run was killed before it wrote them"
+    assert read_settings(fill(tmp_path / "match")) == SETTINGS
+    (tmp_path / "begun" / DATABASE).write_bytes(b"something else, which is long enough to be looked at" * 100)
+    with pytest.raises(StoreError, match=r"match\.db"):
+        read_settings(tmp_path / "begun")

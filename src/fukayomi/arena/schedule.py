@@ -47,7 +47,7 @@ def pairings(settings: MatchSettings) -> list[tuple[str, str]]:
 def _all_games(settings: MatchSettings, openings: Sequence[Opening]) -> Iterator[ScheduledGame]:
     meetings = pairings(settings)
     pair = 0
-    for opening in arrange(openings, settings.opening_order, settings.seed):
+    for opening in islice(arrange(openings, settings.opening_order, settings.seed), settings.opening_start, None):
         for first, second in meetings:
             pair += 1
             yield ScheduledGame(2 * pair - 1, pair, first, second, opening)

@@ -118,6 +118,8 @@ class MatchSettings(_Model):
     tournament: Tournament = Tournament.ROUND_ROBIN
     openings: Path | None = None
     """``.sfen`` or USI lines; None: the start position."""
+    opening_start: Count = 0
+    """Leave out so many openings at first, in the order in which they come."""
     opening_plies: Count | None = None
     """Cut openings at this ply; None: as they are."""
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL

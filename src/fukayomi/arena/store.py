@@ -218,6 +218,23 @@ class MatchStore:
         return [(number, Failure(engine, Termination(kind), detail)) for number, engine, kind, detail in rows]
 
 
+def read_settings(folder: Path) -> MatchSettings | None:
+    """The settings of the match in a folder; None if none has begun there.
+
+    Raises:
+        StoreError: Its database is damaged or is none of ours.
+    """
+    path = folder / DATABASE
+    if not path.is_file():
+        return None
+    with closing(_connect_read_only(path)) as database, _explaining(path):
+        if _is_empty(database):
+            return None
+        _check_format(database, path)
+        ((text,),) = database.execute("SELECT settings FROM match").fetchall()
+        return _settings_of(path, text)
+
+
 def read_games(path: Path) -> Iterator[Game]:
     """Every game of a match, in the order of the numbers; the match may be under way.
 
@@ -322,15 +339,18 @@ def _to_json(settings: MatchSettings) -> str:
     return settings.model_dump_json(by_alias=True)
 
 
-def _differences(path: Path, stored: str, settings: MatchSettings) -> list[str]:
-    """What differs between the stored settings and these, in words."""
+def _settings_of(path: Path, stored: str) -> MatchSettings:
     try:
-        before = _flat(MatchSettings.model_validate_json(stored))
+        return MatchSettings.model_validate_json(stored)
     except ValidationError as error:
         raise StoreError(
             f"{path}: its settings are of another version of fukayomi: {error.errors()[0]['msg']}"
         ) from error
-    now = _flat(settings)
+
+
+def _differences(path: Path, stored: str, settings: MatchSettings) -> list[str]:
+    """What differs between the stored settings and these, in words."""
+    before, now = _flat(_settings_of(path, stored)), _flat(settings)
     names = list(dict.fromkeys([*before, *now]))
     return [
         f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'not there')}"

@@ -43,8 +43,8 @@ def _player(player: PlayerStanding, state: MatchState) -> dict[str, Any]:
     return {
         "name": player.name,
         **_score(player.total),
-        "elo": _rounded(strength.elo, 2),
-        "elo_error": _rounded(strength.elo_error, 2),
+        "elo": rounded(strength.elo, 2),
+        "elo_error": rounded(strength.elo_error, 2),
         "as_black": _score(player.by_color[BLACK]),
         "as_white": _score(player.by_color[WHITE]),
         "failures": sum(failure.engine == player.name for _, failure in state.failures),
@@ -67,17 +67,17 @@ def _score(score: Score) -> dict[str, Any]:
         "wins": score.wins,
         "losses": score.losses,
         "draws": score.draws,
-        "score": _rounded(score.share, 6),
+        "score": rounded(score.share, 6),
     }
 
 
 def _strength(strength: Strength) -> dict[str, Any]:
     return {
-        "elo": _rounded(strength.elo, 2),
-        "elo_error": _rounded(strength.elo_error, 2),
-        "nelo": _rounded(strength.nelo, 2),
-        "nelo_error": _rounded(strength.nelo_error, 2),
-        "los": _rounded(strength.los, 6),
+        "elo": rounded(strength.elo, 2),
+        "elo_error": rounded(strength.elo_error, 2),
+        "nelo": rounded(strength.nelo, 2),
+        "nelo_error": rounded(strength.nelo_error, 2),
+        "los": rounded(strength.los, 6),
     }
 
 
@@ -99,10 +99,11 @@ def _diversity(diversity: Diversity) -> dict[str, Any]:
 
 
 def _variety(variety: Variety) -> dict[str, Any]:
-    return asdict(variety) | {"share": _rounded(variety.share, 6)}
+    return asdict(variety) | {"share": rounded(variety.share, 6)}
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
+def rounded(value: float | None, digits: int) -> float | None:
+    """Without -0.0; None stays."""
     return None if value is None else round(value, digits) + 0.0  # no -0.0
 
 

@@ -2,13 +2,13 @@
 
 import typer
 
-from fukayomi.cli import data
+from fukayomi.cli import data, match
 from fukayomi.cli.analyse import analyse
 from fukayomi.cli.bench import bench
+from fukayomi.cli.calibrate import calibrate
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.first_move import first_move
-from fukayomi.cli.match import match
 from fukayomi.cli.perft import perft
 from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
@@ -31,7 +31,8 @@ def fukayomi() -> None:
 
 
 app.command()(analyse)
-app.command()(match)
+app.add_typer(match.app)
+match.app.command()(calibrate)
 app.command()(perft)
 app.command()(bench)
 app.command("usi")(usi)

@@ -2,180 +2,56 @@
 
 import json
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from fukayomi.arena.settings import Declaration, MatchSettings, OpeningOrder, Tournament
+from fukayomi.arena.settings import MatchSettings
+from fukayomi.cli import match_options as options
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 
 if TYPE_CHECKING:
-    from fukayomi.arena.match import MatchOutcome
+    from fukayomi.arena.match import MatchOutcome, StartWorkers
     from fukayomi.arena.progress import Lines, LiveTable
 
-ENGINES, GAMES, RULES, RUN = "Engines", "Games", "When a game ends", "This run (may change from run to run)"
-
-RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
-DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
-SPRT_FIELDS = {name: name for name in ("elo0", "elo1", "alpha", "beta", "model")}
+app = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
 
 
+@app.callback(invoke_without_command=True)
 def match(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.")],
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="A USI engine; give it twice or more.", rich_help_panel=ENGINES),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of that engine.", rich_help_panel=ENGINES),
-    ] = None,
-    engine_clock: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=CLOCK", help="A clock of its own for that engine.", rich_help_panel=ENGINES),
-    ] = None,
-    engine_dir: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="The folder that engine runs in.", rich_help_panel=ENGINES),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.toml",
-            help="All of this from a file, whose paths are relative to it. What is given here goes before it.",
-            rich_help_panel=ENGINES,
-        ),
-    ] = None,
-    games: Annotated[
-        int | None, typer.Option(help="Games in all; more may be asked for later.", rich_help_panel=GAMES)
-    ] = None,
-    clock: Annotated[
-        str | None,
-        typer.Option(
-            help="byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; nodes=5000, "
-            "nodes=500000/600000 (in turn by opening); depth=4.",
-            rich_help_panel=GAMES,
-        ),
-    ] = None,
-    openings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A position or USI line a line; each is played twice, colours swapped.",
-            show_default="the start position",
-            rich_help_panel=GAMES,
-        ),
-    ] = None,
-    opening_plies: Annotated[
-        int | None, typer.Option(help="Cut the openings at this ply.", rich_help_panel=GAMES)
-    ] = None,
-    opening_order: Annotated[
-        OpeningOrder | None,
-        typer.Option(
-            help="In the file's order or shuffled by the seed.", show_default="sequential", rich_help_panel=GAMES
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Of the random order.", show_default="0", rich_help_panel=GAMES)
-    ] = None,
-    tournament: Annotated[
-        Tournament | None,
-        typer.Option(
-            help="Everybody meets everybody, or the first engine all others.",
-            show_default="round-robin",
-            rich_help_panel=GAMES,
-        ),
-    ] = None,
-    event: Annotated[str | None, typer.Option(help="The event's name in the records.", rich_help_panel=GAMES)] = None,
-    sprt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="elo0=0,elo1=5",
-            help="Stop as soon as this sequential test of two engines decides; also alpha=, beta=, "
-            "model=normalized|logistic.",
-            rich_help_panel=GAMES,
-        ),
-    ] = None,
-    max_plies: Annotated[
-        int | None,
-        typer.Option(
-            help="A draw after so many plies, the opening's counted.", show_default="320", rich_help_panel=RULES
-        ),
-    ] = None,
-    declaration: Annotated[
-        Declaration | None,
-        typer.Option(help="By which points a declaration (入玉宣言) wins.", show_default="27", rich_help_panel=RULES),
-    ] = None,
-    resign: Annotated[
-        str | None,
-        typer.Option(
-            metavar="score=CP",
-            help="Lost for who sees CP centipawns against itself for moves=3 moves in a row, and the winner agrees "
-            "(both=false: nobody asks it).",
-            show_default="never",
-            rich_help_panel=RULES,
-        ),
-    ] = None,
-    draw: Annotated[
-        str | None,
-        typer.Option(
-            metavar="score=CP",
-            help="Drawn where both see at most CP for moves=8 moves each, from ply=160 on.",
-            show_default="never",
-            rich_help_panel=RULES,
-        ),
-    ] = None,
-    margin: Annotated[
-        int | None,
-        typer.Option(help="Milliseconds an answer may be late.", show_default="100", rich_help_panel=RULES),
-    ] = None,
-    start_timeout: Annotated[
-        int | None, typer.Option(help="Milliseconds for usiok.", show_default="10000", rich_help_panel=RULES)
-    ] = None,
-    ready_timeout: Annotated[
-        int | None, typer.Option(help="Milliseconds for readyok.", show_default="120000", rich_help_panel=RULES)
-    ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(help="Games at once.", show_default="1", rich_help_panel=RUN)
-    ] = None,
-    cores_per_game: Annotated[
-        int | None,
-        typer.Option(
-            help="Pin each game in play to so many processor cores.",
-            show_default="none are pinned",
-            rich_help_panel=RUN,
-        ),
-    ] = None,
-    restart: Annotated[
-        bool | None,
-        typer.Option(
-            "--restart/--no-restart",
-            help="Start an engine again that died or hung; otherwise its other games are left out.",
-            show_default="no-restart",
-            rich_help_panel=RUN,
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Play on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
-            "outside. Games at once: as many as it has room for, with --cores-per-game CPUs (or 1) each.",
-            show_default="this machine",
-            rich_help_panel=RUN,
-        ),
-    ] = None,
-    log: Annotated[
-        bool | None,
-        typer.Option(
-            "--log/--no-log", help="Keep all that is said, in DIR/logs.", show_default="no-log", rich_help_panel=RUN
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object at the end.", rich_help_panel=RUN)
-    ] = False,
+    context: typer.Context,
+    out: options.OutOption = None,
+    engine: options.EngineOption = None,
+    option: options.UsiOption = None,
+    engine_clock: options.EngineClockOption = None,
+    engine_dir: options.EngineDirOption = None,
+    config: options.ConfigOption = None,
+    games: options.GamesOption = None,
+    clock: options.ClockOption = None,
+    openings: options.OpeningsOption = None,
+    opening_start: options.OpeningStartOption = None,
+    opening_plies: options.OpeningPliesOption = None,
+    opening_order: options.OpeningOrderOption = None,
+    seed: options.SeedOption = None,
+    tournament: options.TournamentOption = None,
+    event: options.EventOption = None,
+    sprt: options.SprtOption = None,
+    max_plies: options.MaxPliesOption = None,
+    declaration: options.DeclarationOption = None,
+    resign: options.ResignOption = None,
+    draw: options.DrawOption = None,
+    margin: options.MarginOption = None,
+    start_timeout: options.StartTimeoutOption = None,
+    ready_timeout: options.ReadyTimeoutOption = None,
+    concurrency: options.ConcurrencyOption = None,
+    cores_per_game: options.CoresPerGameOption = None,
+    restart: options.RestartOption = None,
+    ray: options.RayOption = None,
+    log: options.LogOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Let engines play each other.
 
@@ -186,110 +62,44 @@ def match(
     goes on, and with more --games the match grows. The exit code is 0 when all games are there.
 
     DIR has match.db (the match, for `fukayomi rate`), games/ (CSA and KIF), and games.pgn for other rating tools.
-    """
-    given: dict[str, Any] = {
-        "games": games, "clock": clock, "openings": openings and openings.absolute(), "opening_plies": opening_plies,
-        "opening_order": opening_order, "seed": seed, "tournament": tournament, "event": event,
-        "concurrency": concurrency, "cores_per_game": cores_per_game, "restart": restart, "log": log,
-    }  # fmt: skip
-    rules: dict[str, Any] = {
-        "max_plies": max_plies, "declaration": declaration, "margin_ms": margin, "start_timeout_ms": start_timeout,
-        "ready_timeout_ms": ready_timeout,
-    }  # fmt: skip
-    from fukayomi.arena.configuration import build_settings, check_programs, parse_fields, read_toml
 
+    fukayomi match calibrate finds the clock at which an engine scores 50 %.
+    """
+    given = dict(locals())
+    if context.invoked_subcommand is not None:
+        options.refuse_before(context.invoked_subcommand, context)
+        return
     with user_errors():
-        found = read_toml(config) if config is not None else {}
-        found |= {name: value for name, value in given.items() if value is not None}
-        found["engine"] = _engines(found.get("engine", []), engine, option, engine_clock, engine_dir)
-        if resign is not None:
-            rules["resign"] = parse_fields(resign, "score", RESIGN_FIELDS)
-        if draw is not None:
-            rules["draw"] = parse_fields(draw, "score", DRAW_FIELDS)
-        if sprt is not None:
-            found["sprt"] = parse_fields(sprt, "elo1", SPRT_FIELDS)
-        if rules := {name: value for name, value in rules.items() if value is not None}:
-            found["rules"] = {**found.get("rules", {}), **rules}
-        settings = build_settings(found)
-        if ray is None:
-            check_programs(settings)  # a cluster's nodes do so themselves
-        outcome = _run(settings, out, ray)
+        settings = options.read_settings(given)
+        outcome = _run(settings, options.needed(out), ray)
     _report(outcome, as_json=as_json)
 
 
-def _engines(
-    found: list[dict[str, Any]],
-    commands: list[str] | None,
-    options: list[str] | None,
-    clocks: list[str] | None,
-    folders: list[str] | None,
-) -> list[dict[str, Any]]:
-    """The engines of the file with what the command line says of them, and its own.
-
-    Raises:
-        ConfigurationError: It speaks of an engine that is not there, or is not of the right form.
-    """
-    from fukayomi.arena.configuration import ConfigurationError, split_command
-
-    by_name = {str(engine.get("name", f"engine {number}")): dict(engine) for number, engine in enumerate(found, 1)}
-    for text in commands or []:
-        name, command = _split("--engine", text, "=", "NAME=COMMAND")
-        by_name.setdefault(name, {"name": name})["command"] = split_command(command, Path.cwd())
-
-    def engine_of(where: str, name: str) -> dict[str, Any]:
-        if name not in by_name:
-            raise ConfigurationError(f"{where} speaks of {name!r}; there are {', '.join(by_name) or 'no engines'}")
-        return by_name[name]
-
-    for text in options or []:
-        name, rest = _split("--option", text, ":", "NAME:KEY=VALUE")
-        key, value = _split("--option", rest, "=", "NAME:KEY=VALUE")
-        engine = engine_of("--option", name)
-        engine["options"] = {**engine.get("options", {}), key: value}
-    for text in clocks or []:
-        name, clock = _split("--engine-clock", text, "=", "NAME=CLOCK")
-        engine_of("--engine-clock", name)["clock"] = clock
-    for text in folders or []:
-        name, folder = _split("--engine-dir", text, "=", "NAME=PATH")
-        engine_of("--engine-dir", name)["directory"] = Path(folder).absolute()
-    if len(by_name) < 2:
-        raise ConfigurationError("two engines or more are needed: --engine NAME=COMMAND, or [[engine]] in the --config")
-    return list(by_name.values())
-
-
-def _split(option: str, text: str, separator: str, form: str) -> tuple[str, str]:
-    from fukayomi.arena.configuration import ConfigurationError
-
-    first, found, second = text.partition(separator)
-    if not found or not first.strip():
-        raise ConfigurationError(f"{option} {text!r} is not of the form {form}")
-    return first.strip(), second.strip()
-
-
 def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchOutcome":
-    progress: AbstractContextManager[LiveTable | Lines] = _progress()
-    try:
-        if ray is not None:
-            return _run_on_ray(settings, out, ray, progress)
-        from fukayomi.arena.match import run_match
+    from fukayomi.arena.match import run_match
 
-        with progress as listener:
-            return run_match(settings, out, listener)
+    try:
+        with players(settings, ray) as (fitting, start_workers), watching() as listener:
+            return run_match(fitting, out, listener, start_workers)
     except KeyboardInterrupt:  # while there was nothing to be saved, or for the second time
         fail("stopped; the same command goes on with the match", INTERRUPTED)
 
 
-def _run_on_ray(
-    settings: MatchSettings, out: Path, address: str, progress: "AbstractContextManager[LiveTable | Lines]"
-) -> "MatchOutcome":
-    from fukayomi.arena.match import run_match
-    from fukayomi.arena.ray_workers import RayWorkers, connect, fit
+@contextmanager
+def players(settings: MatchSettings, ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
+    """Who plays, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
+    if ray is None:
+        from fukayomi.arena.workers import LocalWorkers
 
-    with connect(address), progress as listener:
-        return run_match(fit(settings), out, listener, RayWorkers)
+        yield settings, LocalWorkers
+    else:
+        from fukayomi.arena.ray_workers import RayWorkers, connect, fit
+
+        with connect(ray):
+            yield fit(settings), RayWorkers
 
 
-def _progress() -> "LiveTable | Lines":
+def watching() -> "LiveTable | Lines":
     """A table on a terminal, lines elsewhere; on stderr, as stdout is for the result."""
     from rich.console import Console
 
