@@ -138,6 +138,14 @@ def test_a_range_that_does_not_hold_the_truth_is_said_to_and_can_be_widened(tmp_
     assert (out / "calibrated.toml").exists()
 
 
+def test_few_games_do_not_pretend_to_know(basics: list[str]) -> None:
+    arguments = [*engines("even=1000"), *RANGE, "--games", 8, *basics]
+    _, found, _ = calibrate(*arguments)
+    assert found["low"] is None or found["high"] is None or found["low"] < 100 or found["high"] > 10_000
+    _, printed, _ = run("calibrate", *arguments)
+    assert "warning: the interval goes beyond the range" in printed
+
+
 def test_precision_saves_games(basics: list[str]) -> None:
     code, found, _ = calibrate(
         *engines("even=1000", "elo=400"), *RANGE, "--games", 200, "--precision", "2.5", *basics, "--concurrency", 2

@@ -162,6 +162,9 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
         ends = f"{low:.3g} to {high:.3g}" if low is not None and high is not None else "open"
         lines.append(f"that is {ratio:.3g} times what {settings.against.name} has ({ends})")
     lines.append(f"a doubling is worth {odds.elo:.0f} Elo ({odds.elo_low:.0f} to {odds.elo_high:.0f})")
+    clocks = settings.clocks
+    if odds.low is None or odds.high is None or odds.low < clocks.least or odds.high > clocks.most:
+        lines.append("warning: the interval goes beyond the range; 50 % may lie there, and more games would tell")
     if found.failed:
         lines.append(f"{found.failed} games do not count, as an engine failed")
     if found.repeated:
