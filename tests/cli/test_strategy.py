@@ -75,8 +75,10 @@ def test_by_year_and_engine(games: Path) -> None:
     assert [(table["group"], table["games"]) for table in tables] == [("2019", 1), ("2020", 2)]
     tables = run_json(games, "--by", "engine")["tables"]
     assert [(table["group"], table["games"]) for table in tables] == [("black (先手)", 3), ("white (後手)", 3)]
+    assert tables[0]["rows"][0]["results"] == {"draw": 1, "white_win": 2}
     code, printed, _ = run(games, "--by", "engine", "--english")
     assert code == 0
+    assert "a draw is no win for either side" in " ".join(printed.split())
     assert "black (Black)" in printed
     assert "White Fourth-File Rook" in printed
 
@@ -109,6 +111,7 @@ def test_without_a_japanese_font_it_says_so(games: Path, tmp_path: Path, monkeyp
     code, _, said = run(games, "--picture", tmp_path / "bars.svg")
     assert code == 0
     assert "no Japanese font is installed" in said
+    assert "Noto Sans CJK JP" in said
     assert (tmp_path / "bars.svg").exists()
 
 
@@ -128,14 +131,15 @@ def test_the_list() -> None:
     code, printed, _ = run("--list")
     assert code == 0
     assert "ゴキゲン中飛車" in printed
-    assert "飛先交換" not in printed  # a helper
     found = run_json("--list")
+    assert all(one["name"] != "飛先交換" for one in found)  # a helper
     assert {
         "name": "美濃囲い",
         "english": "Mino Castle",
         "kind": "castle",
         "side": "each",
         "hides": ["片美濃囲い"],
+        "when": ["king 2h, silver 3h, gold 4i, gold 5h; up to ply 60"],
     } in found
 
 

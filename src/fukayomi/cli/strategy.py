@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.strategy.definitions import Kind
-from fukayomi.arena.strategy.statistics import NAMED_KINDS, By, StrategyCounts, Table, tables_csv
+from fukayomi.arena.strategy.statistics import DRAWS_RULE, NAMED_KINDS, By, StrategyCounts, Table, tables_csv
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.text import printable
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fukayomi.arena.strategy import Classification, Definition, Matcher
 
 NAMED_PROBLEMS = 20  # of the games that cannot be read; the rest is counted, and named in --json
+FONT_HINT = "Noto Sans CJK JP (Debian's fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans would do."
 DRAWN_BY_YEAR = 4  # strategies, where none is chosen
 
 
@@ -57,7 +58,7 @@ def strategy(
     show_list: Annotated[bool, typer.Option("--list", help="Print the definitions.")] = False,
     english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False,
     definitions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take the definitions of this YAML file (docs/strategy.md).")
+        Path | None, typer.Option(metavar="FILE", help="Take the definitions of this YAML file (docs/strategies.md).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -67,8 +68,8 @@ def strategy(
 
     fukayomi strategy my.kif --game
 
-    A row is a combination of tags: 角換わり,後手早繰り銀. Win rates are of the games whose result is known: lines of
-    positions (.sfen) have shares alone.
+    A row is a combination of tags: 角換わり,後手早繰り銀. Win rates are of the games whose result is known, draws among
+    them: lines of positions (.sfen) have shares alone. docs/strategies.md tells how each strategy is known.
     """
     from fukayomi.arena.strategy import Matcher, load_definitions
 
@@ -180,17 +181,20 @@ def _print_games(
 
 
 def _print_definitions(definitions: "tuple[Definition, ...]", *, as_json: bool) -> None:
+    from fukayomi.arena.strategy.wording import describe
+
     shown = [definition for definition in definitions if not definition.helper]
     if as_json:
         fields = {"name", "english", "kind", "side", "hides"}
-        typer.echo(json.dumps([one.model_dump(mode="json", include=fields) for one in shown], ensure_ascii=False))
+        listed = [{**one.model_dump(mode="json", include=fields), "when": describe(one)} for one in shown]
+        typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     from rich.console import Console
     from rich.table import Table as Grid
 
-    grid = Grid("kind", "strategy", "English", "side", "not shown beside it")
+    grid = Grid("kind", "strategy", "English", "side", "known by", "not shown beside it", show_lines=True)
     for one in shown:
-        grid.add_row(one.kind, one.name, one.english, one.side, ", ".join(one.hides))
+        grid.add_row(one.kind, one.name, one.english, one.side, "\nor ".join(describe(one)), ", ".join(one.hides))
     Console().print(grid)
 
 
@@ -222,6 +226,7 @@ def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool)
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             grid.add_row(row.english if english else row.name, f"{row.games:,}", *map(_percent, rates))
         console.print(grid)
+    console.print(DRAWS_RULE)
     left_out = counts.below_rating + counts.undated
     console.print(f"{counts.games:,} games" + (f"; left out: {_left_out(counts)}" if left_out else ""))
 
@@ -231,7 +236,7 @@ def _draw(counts: StrategyCounts, tables: list[Table], names: list[str], kind: s
 
     lettering = find_lettering(()) if english else find_lettering()
     if not english and not lettering.is_japanese:
-        typer.echo("no Japanese font is installed: the picture names strategies in English", err=True)
+        typer.echo("no Japanese font is installed: the picture names strategies in English. " + FONT_HINT, err=True)
     if counts.by is By.YEAR:
         every = counts.tables()
         names = names or _most_frequent(every)
@@ -259,12 +264,14 @@ def _as_json(counts: StrategyCounts, tables: list[Table], problems: list[str]) -
         "games": counts.games,
         "below_rating": counts.below_rating,
         "undated": counts.undated,
+        "draws": DRAWS_RULE,
         "tables": [
             {"group": table.group, "games": table.games, "rows": [
                 {
                     "strategy": row.name, "english": row.english, "tags": [tag.label for tag in row.tags],
                     "games": row.games, "share": row.share, "black_win_rate": row.black_rate,
                     "white_win_rate": row.white_rate, "draw_rate": row.draw_rate,
+                    "results": {result.name.lower(): count for result, count in sorted(row.results.items())},
                 }
                 for row in table.rows
             ]}

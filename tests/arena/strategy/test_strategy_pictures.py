@@ -67,3 +67,21 @@ def test_a_font_that_is_not_installed_is_not_taken() -> None:
 def test_a_name_is_not_read_as_a_formula() -> None:
     counts = count([play(EXCHANGE, black="$\\frac$")], StrategyCounts(by=By.ENGINE))
     size_of(draw_shares(counts.tables(), "png", ENGLISH))
+
+
+def test_no_file_makes_a_picture_without_end() -> None:
+    years = count([play(EXCHANGE, date=f"{year}-01-01") for year in range(1000, 2000)], StrategyCounts(by=By.YEAR))
+    assert size_of(draw_years(years.tables(), ["角換わり"], "png", ENGLISH))[0] <= 2000
+    names = count([play(EXCHANGE, black="x" * 100_000)], StrategyCounts(by=By.ENGINE))
+    assert size_of(draw_shares(names.tables(), "png", ENGLISH))[0] <= 2000
+
+
+def test_a_font_that_was_installed_since_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib import font_manager
+
+    name = "DejaVu Serif"
+    known = font_manager.fontManager.ttflist
+    path = next(font.fname for font in known if font.name == name)
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [font for font in known if font.name != name])
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [path])
+    assert find_lettering((name,)).family[0] == name

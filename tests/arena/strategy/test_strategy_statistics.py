@@ -120,3 +120,24 @@ def test_csv_names_the_group(by: By, title: str) -> None:
     rows = list(csv.reader(io.StringIO(tables_csv(counts.tables(), by).decode("utf-8-sig"))))
     assert rows[0][0] == title
     assert rows[1][:2] == [{By.YEAR: "2020", By.ENGINE: "a (先手)"}[by], "角換わり"]
+
+
+def test_a_name_out_of_a_file_is_no_formula_and_no_command() -> None:
+    games = [play(EXCHANGE, black='=HYPERLINK("x")'), play(EXCHANGE, black="a\x1b[2J\nb")]
+    counts = count(games, StrategyCounts(by=By.ENGINE))
+    rows = list(csv.reader(io.StringIO(tables_csv(counts.tables(), By.ENGINE).decode("utf-8-sig"))))
+    assert {row[0] for row in rows[1:]} == {'\'=HYPERLINK("x") (先手)', "a?[2J?b (先手)", "b (後手)"}
+
+
+@pytest.mark.parametrize("rating", [float("nan"), float("-inf")], ids=["nan", "-inf"])
+def test_a_rating_that_is_no_number_passes_no_filter(rating: float) -> None:
+    counts = count([play(EXCHANGE, black_rating=rating, white_rating=3900.0)], StrategyCounts(min_rating=0))
+    assert (counts.games, counts.below_rating) == (0, 1)
+
+
+def test_the_rates_of_a_row_add_up_to_one() -> None:
+    (table,) = count(GAMES).tables()
+    for row in table.rows:
+        rates = (row.black_rate, row.white_rate, row.draw_rate)
+        if None not in rates:
+            assert sum(rate or 0 for rate in rates) == pytest.approx(1)

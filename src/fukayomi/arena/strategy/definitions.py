@@ -1,6 +1,6 @@
 """What a strategy is: shapes of pieces on the board, written in YAML for Black and mirrored for White.
 
-docs/strategy.md says how a definition is written.
+docs/strategies.md says how a definition is written.
 """
 
 import re

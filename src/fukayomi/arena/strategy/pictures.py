@@ -7,9 +7,10 @@ named in English.
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
+import contextlib
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.arena.strategy.statistics import Row, Table
@@ -30,6 +31,11 @@ SHARE_COLOR, RATE_COLOR = "#3d6fa8", "#e07b1a"
 INK, MUTED, LINE = "#22262d", "#727a86", "#dfe1e0"
 MAX_PANELS = 12
 """More groups or strategies than these are not drawn: nobody could read them."""
+MAX_BARS = 40
+"""Nor are more rows of a table."""
+_MAX_WIDTH = 20.0  # inches; files may claim any number of years
+_ENGLISH_LEGEND: Final = ("share", "Black's win rate, of all games with draws (right axis)")
+_MAX_TITLE = 60  # letters of a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,7 @@ def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
     """The first of the fonts that is installed, and matplotlib's own behind it."""
     from matplotlib import font_manager
 
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    japanese = next((name for name in candidates if name in installed), None)
+    japanese = _first_installed(candidates) or (_first_installed(candidates) if _add_new_fonts(candidates) else None)
     family = (japanese, FALLBACK_FONT) if japanese else (FALLBACK_FONT,)
     letters: set[int] = set()
     for name in family:
@@ -64,16 +69,38 @@ def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
     return Lettering(family, japanese is not None, frozenset(letters))
 
 
+def _first_installed(candidates: Sequence[str]) -> str | None:
+    from matplotlib import font_manager
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return next((name for name in candidates if name in installed), None)
+
+
+def _add_new_fonts(candidates: Sequence[str]) -> bool:
+    """Tell matplotlib, which remembers what it once found, of fonts installed since; whether there are any."""
+    from matplotlib import font_manager
+
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    new = [path for path in font_manager.findSystemFonts() if path not in known] if candidates else []
+    for path in new:
+        with contextlib.suppress(OSError, RuntimeError):  # a file that is no font
+            font_manager.fontManager.addfont(path)
+    return bool(new)
+
+
 def draw_shares(tables: Sequence[Table], kind: str, lettering: Lettering) -> bytes:
     """For each table, bars of the rows' shares and, on the right axis, a line of Black's win rate.
 
     Args:
-        tables: At most MAX_PANELS of them are drawn, with the rows that they have.
+        tables: At most MAX_PANELS of them are drawn, with their first MAX_BARS rows.
         kind: ``png`` or ``svg``.
         lettering: As `find_lettering` gives it.
     """
-    shown = tables[:MAX_PANELS]
+    shown = [replace(table, rows=table.rows[:MAX_BARS]) for table in tables[:MAX_PANELS]]
+    rows = [row for table in shown for row in table.rows]
     most = max((len(table.rows) for table in shown), default=0)
+    label_lines = max((_label(row, lettering).count("\n") + 1 for row in rows), default=1)
+    width = min(_MAX_WIDTH, max(5.0, 1.6 + (0.42 + 0.2 * label_lines) * most))
 
     def draw(axes: "Axes", number: int) -> None:
         table = shown[number]
@@ -81,9 +108,9 @@ def draw_shares(tables: Sequence[Table], kind: str, lettering: Lettering) -> byt
         title = (table.group if lettering.is_japanese else table.english) or (
             "全対局" if lettering.is_japanese else "all"
         )
-        _title(axes, f"{title}: {table.games:,} games", lettering)
+        _title(axes, f"{_shortened(title)}: {table.games:,} {'局' if lettering.is_japanese else 'games'}", lettering)
 
-    return _save(draw, len(shown), (max(5.0, 1.6 + 0.62 * most), 5.2), kind, lettering)
+    return _save(draw, len(shown), (width, 5.2), kind, lettering)
 
 
 def draw_years(tables: Sequence[Table], names: Sequence[str], kind: str, lettering: Lettering) -> bytes:
@@ -103,7 +130,8 @@ def draw_years(tables: Sequence[Table], names: Sequence[str], kind: str, letteri
         english = next((row.english for _, row in rows if row), shown[number])
         _title(axes, shown[number] if lettering.is_japanese else english, lettering)
 
-    return _save(draw, len(shown), (max(5.0, 1.6 + 0.6 * len(tables)), 3.4), kind, lettering)
+    width = min(_MAX_WIDTH, max(5.0, 1.6 + 0.6 * len(tables)))
+    return _save(draw, len(shown), (width, 3.4), kind, lettering)
 
 
 def _draw_bars(axes: "Axes", table: Table, lettering: Lettering) -> None:
@@ -116,7 +144,9 @@ def _draw_bars(axes: "Axes", table: Table, lettering: Lettering) -> None:
     rates = _right_axis(axes, [row.black_rate for row in table.rows])
     known = [(place, 100 * rate) for place, row in enumerate(table.rows) if (rate := row.black_rate) is not None]
     if known:
-        rates.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6)
+        rates.plot(
+            *zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, clip_on=False, linewidth=1.6
+        )
 
 
 def _label(row: Row, lettering: Lettering) -> str:
@@ -130,12 +160,16 @@ def _draw_lines(axes: "Axes", rows: "list[tuple[int, Row | None]]") -> None:
     axes.plot(
         years, [100 * row.share if row else 0.0 for _, row in rows], color=SHARE_COLOR, marker="o", markersize=4.5
     )
-    axes.set_xticks(years)
+    axes.set_xticks(years[:: -(-len(years) // 30)])
     axes.set_ylim(bottom=0)
     rates = _right_axis(axes, [row.black_rate if row else None for _, row in rows])
     known = [(year, 100 * rate) for year, row in rows if row and (rate := row.black_rate) is not None]
     if known:
-        rates.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5)
+        _draw_rates(rates, known)
+
+
+def _draw_rates(axes: "Axes", known: Sequence[tuple[int, float]]) -> None:
+    axes.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6, clip_on=False)
 
 
 def _right_axis(axes: "Axes", rates: Sequence[float | None]) -> "Axes":
@@ -153,6 +187,10 @@ def _right_axis(axes: "Axes", rates: Sequence[float | None]) -> "Axes":
     axes.set_axisbelow(True)
     axes.set_ylabel("%", color=SHARE_COLOR)
     return right
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _MAX_TITLE else f"{name[: _MAX_TITLE - 1]}…"
 
 
 def _title(axes: "Axes", text: str, lettering: Lettering) -> None:
@@ -187,7 +225,7 @@ def _save(
         _legend(figure, lettering)
         buffer = io.BytesIO()
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        figure.savefig(buffer, format=kind, dpi=150, facecolor="white", metadata=metadata)
+        figure.savefig(buffer, format=kind, dpi=100, facecolor="white", metadata=metadata)
     return buffer.getvalue()
 
 
@@ -195,6 +233,6 @@ def _legend(figure: "Figure", lettering: Lettering) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    share, rate = ("出現率", "先手勝率 (右軸)") if lettering.is_japanese else ("share", "Black's win rate (right axis)")
+    share, rate = ("出現率", "先手勝率 (右軸、引分を含む)") if lettering.is_japanese else _ENGLISH_LEGEND
     handles = [Patch(color=SHARE_COLOR, label=share), Line2D([], [], color=RATE_COLOR, marker="o", label=rate)]
     figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)

@@ -16,6 +16,9 @@ from fukayomi.shogi.record import Result
 NAMED_KINDS = (Kind.OPENING, Kind.ATTACK, Kind.CASTLE)
 """The kinds of tags that the tables of the shogi world combine."""
 NO_STRATEGY, NO_STRATEGY_ENGLISH = "分類なし", "none"
+DRAWS_RULE = (
+    "Rates are of the games whose result is known; a draw is no win for either side, so the three add up to 100 %."
+)
 
 
 class By(StrEnum):
@@ -168,5 +171,11 @@ def tables_csv(tables: Sequence[Table], by: By | None) -> bytes:
         for row in table.rows:
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             written = ["" if rate is None else f"{rate:.4f}" for rate in rates]
-            writer.writerow([*([table.group] if by else []), row.name, row.games, *written, row.english])
+            writer.writerow([*([_cell(table.group)] if by else []), row.name, row.games, *written, row.english])
     return text.getvalue().encode("utf-8-sig")
+
+
+def _cell(name: str) -> str:
+    """A name out of a file, so that no spreadsheet takes it for a formula and no terminal for a command."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

@@ -1,0 +1,39 @@
+"""The document of the strategies: its list is the one of definitions.yaml, in plain words."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from fukayomi.arena.strategy import load_definitions
+from fukayomi.arena.strategy.wording import describe
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_document_lists_the_definitions_as_they_are() -> None:
+    spec = importlib.util.spec_from_file_location("strategies", ROOT / "tools" / "strategies.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    document = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    assert document == tool.with_listing(document), "run python tools/strategies.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("美濃囲い", ["king 2h, silver 3h, gold 4i, gold 5h; up to ply 60"]),
+        ("筋違い角", ["the move bishop dropped on 4e; up to ply 13"]),
+        ("相矢倉", ["Black has 矢倉; White has 矢倉; up to ply 40"]),
+        (
+            "矢倉穴熊",
+            ["king 9i, lance 9h, silver 7g, gold 7h; the side does not have 対抗形 or 相振り飛車; up to ply 100"],
+        ),
+    ],
+    ids=["pieces", "drop", "tags", "excluded"],
+)
+def test_a_definition_in_words(name: str, words: list[str]) -> None:
+    (definition,) = (one for one in load_definitions() if one.name == name)
+    assert list(describe(definition)) == words

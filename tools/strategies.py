@@ -1,0 +1,47 @@
+"""Writes the list of definitions into docs/strategies.md, between its two marks.
+
+    python tools/strategies.py
+
+tests/arena/strategy/test_strategy_docs.py fails as long as the list there is not the one of definitions.yaml.
+"""
+
+from pathlib import Path
+
+from fukayomi.arena.strategy import Definition, Kind, Side, load_definitions
+from fukayomi.arena.strategy.wording import describe
+
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "strategies.md"
+BEGIN, END = "<!-- definitions: written by tools/strategies.py -->", "<!-- end of definitions -->"
+TITLES = {Kind.STYLE: "Styles", Kind.OPENING: "Openings", Kind.ATTACK: "Attacks", Kind.CASTLE: "Castles"}
+
+
+def listing() -> str:
+    """The definitions as Markdown."""
+    parts: list[str] = []
+    for kind, title in TITLES.items():
+        parts.append(f"### {title}\n")
+        parts += [_entry(one) for one in load_definitions() if one.kind is kind]
+    return "\n".join(parts)
+
+
+def _entry(one: Definition) -> str:
+    notes = [one.english]
+    if one.side is Side.GAME:
+        notes.append("of both sides together")
+    if one.helper:
+        notes.append("serves other definitions, never shown")
+    if one.hides:
+        notes.append(f"shown instead of {'、'.join(one.hides)}")
+    lines = [f"{'or ' if number else ''}{text}" for number, text in enumerate(describe(one))]
+    return f"**{one.name}** ({'; '.join(notes)})\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
+
+
+def with_listing(document: str) -> str:
+    """The document with the list in its place."""
+    before, rest = document.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n\n{listing()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(with_listing(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
