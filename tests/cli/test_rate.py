@@ -127,6 +127,14 @@ def test_pairs_alone(league: Path) -> None:
     assert "Each two players alone:" in text
 
 
+def test_by_results(league: Path) -> None:
+    by_points, by_results = run_json(league), run_json(league, "--by-results")
+    for one, other in zip(by_points["players"], by_results["players"], strict=True):
+        assert one["name"] == other["name"]
+        assert 0.001 < abs(one["rating"] - other["rating"]) < 5
+    assert "likeliest, not the points" in run(league, "--by-results").stdout
+
+
 def test_anchors_and_hidden_players(league: Path) -> None:
     found = run_json(league, "--anchor", "b=1500", "--anchor", "c=1400", "--hide", "b")
     assert [player["name"] for player in found["players"]] == ["a", "c"]

@@ -40,6 +40,10 @@ def rate(
     first_mover: Annotated[
         bool, typer.Option("--first-mover/--no-first-mover", help="Estimate what the first move is worth, or take 0.")
     ] = True,
+    by_results: Annotated[
+        bool,
+        typer.Option("--by-results", help="Make the wins, draws and losses the likeliest, not the points (Ordo's -M)."),
+    ] = False,
     bayes: Annotated[
         bool, typer.Option("--bayes", help="Show ratings by BayesElo's model, with its prior, beside the others.")
     ] = False,
@@ -62,6 +66,9 @@ def rate(
     score what he scored. A draw is half a point. ERROR and CFS (how certain a player is stronger than the next) come
     from playing the same schedule again, by chance; errors are relative to the average or, with anchors, to these.
 
+    Choose --by-results where most games are drawn: it heeds what the model of draws (docs/ratings.md) tells of
+    strength, for smaller errors if that model is right. By points no rating depends on it.
+
     A game that several sources hold counts as often, except that of a match's folder only the database is read, and
     of a.csa and a.kif the first.
 
@@ -83,6 +90,7 @@ def rate(
         hidden=frozenset(hide or []),
         first_mover_advantage=None if first_mover else 0.0,
         scale=scale,
+        by_results=by_results,
         confidence=confidence,
         bayes=bayes,
         simulations=simulations,

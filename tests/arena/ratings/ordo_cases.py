@@ -17,15 +17,10 @@ from fukayomi.arena.sources import read_games
 from fukayomi.shogi.record import Result
 
 NOT_COMPARED = {
-    "01_two_players/ML": "-M is another estimate, with draws in the likelihood",
-    "02_three_players_draws/ML": "-M is another estimate, with draws in the likelihood",
-    "03_unbalanced_colours/ML": "-M is another estimate, with draws in the likelihood",
-    "04_all_wins/ML_G": "-M is another estimate, with draws in the likelihood",
-    "06_league6/ML": "-M is another estimate, with draws in the likelihood",
     "07_no_draws/table": "-T prints a table of expectations, and no ratings",
     "08_disconnected/groups": "-g prints the pools, and no ratings",
 }
-"""By case. A test finds the likelihood's ratings in another way, so that the model of draws is known to be the same."""
+"""By case."""
 
 SIMULATIONS = 4000  # four times Ordo's: the noise of a bootstrap is then mostly Ordo's, 2-3 %
 
@@ -61,8 +56,11 @@ class OrdoCase:
 
     @property
     def balanced(self) -> bool:
-        """Whether Ordo solves it to the last digit: not where colours are uneven and the first move is estimated."""
-        return not ("-W" in self.arguments and self.name.startswith(("03_", "10_")))
+        """Whether Ordo solves it to the last digit.
+
+        By points it does not where colours are uneven and the first move is estimated; with -M it does.
+        """
+        return "-W" not in self.arguments or "-M" in self.arguments or not self.name.startswith(("03_", "10_"))
 
     def value(self, option: str, default: float) -> float:
         """The number after an option."""
@@ -82,6 +80,7 @@ class OrdoCase:
             scale=self.value("-z", 202),
             confidence=self.value("-F", 95),
             simulations=simulations,
+            by_results="-M" in self.arguments,
             seed=1,
         )
 
@@ -178,14 +177,13 @@ def main() -> None:
     print(f"{'case':34}{'rating':>9}{'White':>9}{'draws %':>9}{'errors':>9}{'CFS %':>7}")
     folder = Path(sys.argv[1])
     for case in read_cases(folder):
-        likelihood = "-M" in case.arguments
-        if case.name in NOT_COMPARED and not likelihood:
+        if case.name in NOT_COMPARED:
             print(f"{case.name:34}  not compared: {NOT_COMPARED[case.name]}")
             continue
         found = compare(case)
         error = "-" if found.error is None else f"{found.error:.1%}"
         cfs = "-" if found.cfs is None else f"{found.cfs:.1f}"
-        remark = "  another estimate" if likelihood else "" if case.balanced else "  unbalanced"
+        remark = "" if case.balanced else "  unbalanced"
         print(
             f"{case.name:34}{found.rating:9.4f}{found.first_mover_advantage:9.4f}{found.draw_rate:9.4f}{error:>9}{cfs:>7}"
             + remark

@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from ordo_cases import NOT_COMPARED, SIMULATIONS, OrdoCase, compare, rate_case, read_cases
-from scipy.optimize import minimize
 
 from fukayomi.arena.league import count_league
 from fukayomi.arena.ratings import Options, rate, write_table
-from fukayomi.arena.ratings.draws import draw_chances
 from fukayomi.arena.sources import read_games
 
 ERROR_TOLERANCE = 0.08  # both sides have the noise of a bootstrap: 2-3 % with 1 000 replays
@@ -119,40 +116,6 @@ def test_the_matrix_of_certainty(shared_data: Path, cases: list[OrdoCase]) -> No
             for theirs, certainty in zip(row[2:], ours, strict=True):
                 if theirs:
                     assert certainty == pytest.approx(float(theirs), abs=1.5), case.name
-
-
-def test_a_likelihood_with_draws_in_it_is_ordo_s_too(cases: list[OrdoCase]) -> None:
-    """Ordo's -M maximises the chances of wins, draws and losses at once: the same model of draws, another estimate."""
-    likelihoods = [case for case in cases if "-M" in case.arguments and "-G" not in case.arguments]
-    assert len(likelihoods) == 4
-    for case in likelihoods:
-        ratings, first_mover_advantage, draw_rate = maximise_with_draws(case)
-        for name, theirs in case.players.items():
-            assert ratings[name] == pytest.approx(theirs.rating, abs=0.002), (case.name, name)
-        assert first_mover_advantage == pytest.approx(case.first_mover_advantage, abs=0.01), case.name
-        assert draw_rate == pytest.approx(case.draw_rate, abs=0.01), case.name
-        ours = {player.name: player.rating for player in rate(case.tally(), case.options()).players}
-        for name, theirs in case.players.items():
-            assert ours[name] == pytest.approx(theirs.rating, abs=0.6), (case.name, name)
-
-
-def maximise_with_draws(case: OrdoCase) -> tuple[dict[str, float], float, float]:
-    """Ratings, the first move's worth and the draw rate, plainly by an optimiser."""
-    pairings, point = case.tally().pairings(), case.options().point
-    count = len(pairings.names)
-
-    def unpack(values: np.ndarray) -> tuple[np.ndarray, float, float]:
-        return np.append(values[: count - 1], -values[: count - 1].sum()), values[-2], 1 / (1 + np.exp(-values[-1]))
-
-    def badness(values: np.ndarray) -> float:
-        ratings, advantage, draw_rate = unpack(values)
-        expected = 1 / (1 + np.exp(-(ratings[pairings.first] - ratings[pairings.second] + advantage)))
-        draw = draw_chances(expected, draw_rate)
-        win, loss = expected - draw / 2, 1 - expected - draw / 2
-        return -float(pairings.wins @ np.log(win) + pairings.draws @ np.log(draw) + pairings.losses @ np.log(loss))
-
-    ratings, advantage, draw_rate = unpack(minimize(badness, np.append(np.zeros(count), -1.0), tol=1e-9).x)
-    return dict(zip(pairings.names, ratings / point, strict=True)), advantage / point, 100 * draw_rate
 
 
 def test_what_ordo_refuses_has_an_answer(shared_data: Path) -> None:

@@ -49,6 +49,63 @@ def test_the_likelihood_is_the_greatest() -> None:
     assert found.first_mover_advantage == pytest.approx(best[-1] / point, abs=1e-3)
 
 
+@pytest.mark.parametrize("draw_rate", [None, 30.0], ids=["estimated", "given"])
+@pytest.mark.parametrize("advantage", [None, 20.0], ids=["first move estimated", "first move given"])
+@pytest.mark.parametrize("anchors", [{}, {"a": 100.0, "c": -50.0}], ids=["average", "anchors"])
+def test_by_results_they_are_the_likeliest(
+    draw_rate: float | None, advantage: float | None, anchors: dict[str, float]
+) -> None:
+    options = replace(
+        QUICK, by_results=True, anchors=anchors, draw_rate=draw_rate, first_mover_advantage=advantage
+    )  # fmt: skip
+    pairings, point, names = LEAGUE.pairings(), QUICK.point, LEAGUE.names
+    count = len(names)
+
+    def unpack(values: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """In points, and in percent."""
+        ratings = values[:count] / point
+        ratings = np.array([anchors.get(name, rating) for name, rating in zip(names, ratings, strict=True)])
+        share = 100 / (1 + np.exp(-values[-1])) if draw_rate is None else draw_rate
+        return ratings, values[-2] / point if advantage is None else advantage, float(share)
+
+    def badness(values: np.ndarray) -> float:
+        ratings, first, share = unpack(values)
+        expected = 1 / (1 + np.exp(-point * (ratings[pairings.first] - ratings[pairings.second] + first)))
+        draw = draw_chances(expected, share / 100)
+        win, loss = expected - draw / 2, 1 - expected - draw / 2
+        return -float(pairings.wins @ np.log(win) + pairings.draws @ np.log(draw) + pairings.losses @ np.log(loss))
+
+    ratings, first, share = unpack(minimize(badness, np.append(np.zeros(count + 1), -1.0), tol=1e-10).x)
+    found = rate(LEAGUE, options)
+    ours = {player.name: player.rating for player in found.players}
+    expected = ratings if anchors else ratings - ratings.mean()
+    assert [ours[name] for name in names] == pytest.approx(expected.tolist(), abs=2e-3)
+    assert found.first_mover_advantage == pytest.approx(first, abs=2e-3)
+    assert found.draw_rate == pytest.approx(share, abs=1e-3)
+    assert "the likeliest, not the points" in found.notes[0]
+
+
+def test_by_results_nothing_changes_without_draws_nor_where_all_is_drawn() -> None:
+    for games in (
+        tally(("a", "b", 3, 0, 1), ("b", "a", 2, 0, 2), ("c", "b", 1, 0, 1), ("d", "a", 4, 0, 0)),
+        tally(("a", "b", 0, 3, 0), ("b", "a", 0, 2, 0), ("c", "b", 0, 1, 0)),
+    ):
+        options = Options(simulations=100)
+        one, other = rate(games, options), rate(games, replace(options, by_results=True))
+        assert [player.rating for player in other.players] == [player.rating for player in one.players]
+        assert other.draw_rate == one.draw_rate
+
+
+def test_by_results_there_are_ratings_where_the_stronger_never_lost() -> None:
+    """The likeliest draw rate of equals is 1 then, and the score that was the likeliest to the last: 3 to 1."""
+    even = np.log(3) / QUICK.point / 2
+    games = tally(("a", "b", 5, 5, 0), ("b", "a", 0, 5, 5))
+    found = rate(games, Options(simulations=100, by_results=True))
+    assert [player.rating for player in found.players] == pytest.approx([even, -even], abs=0.1)
+    assert found.draw_rate == pytest.approx(99.9)
+    assert all(player.error is not None for player in found.players)
+
+
 def test_bayes_elo_is_rao_and_kupper_s_model_with_virtual_draws() -> None:
     """By the description: P(win) = 1 / (1 + 10^((-d - adv + draw) / 400)); 2 draws, by opponents in proportion."""
     options = replace(QUICK, bayes=True, first_mover_advantage=20.0, scale=200.2419)
@@ -92,7 +149,8 @@ def test_bayes_elo_keeps_a_sweep_finite_and_anchors_where_they_are() -> None:
     assert found["c"].rating == pytest.approx(1000)
 
 
-def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
+@pytest.mark.parametrize("by_results", [False, True], ids=["points", "results"])
+def test_the_intervals_hold_the_truth_as_often_as_they_say(by_results: bool) -> None:
     """200 leagues of known strength: their 95 % errors, from an average, hold it in 95 %."""
     rng = np.random.default_rng(5)
     truth = np.array([-150.0, -20.0, 40.0, 130.0])
@@ -107,7 +165,7 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
                     counts = rng.multinomial(30, [expected - draw / 2, draw, 1 - expected - draw / 2])
                     for points, count in zip((1, 0.5, 0), counts, strict=True):
                         games.add(str(first), str(second), points, int(count))
-        for player in rate(games, Options(simulations=100, seed=league)).players:
+        for player in rate(games, Options(simulations=100, seed=league, by_results=by_results)).players:
             assert player.error is not None
             inside += abs(player.rating - truth[int(player.name)]) <= player.error
             total += 1

@@ -14,11 +14,16 @@ _TOLERANCE = 1e-10
 
 def draw_chances(expected: Floats, draw_rate: Floats | float) -> Floats:
     """The chances of a draw, [..., K], where the expected scores are [..., K] and the draw rates of equals [..., 1]."""
-    # x solves (4 / nu² - 1) x² + 2 x - 4 p (1 - p) = 0, here multiplied by d0² so that no draw rate divides by zero.
     rate = np.asarray(draw_rate)
-    level = 4 * expected * (1 - expected)
-    root = np.sqrt(np.maximum(0, rate**2 + (1 - 2 * rate) * level))
+    level, root = level_and_root(expected, rate)
     return np.divide(rate * level, rate + root, out=np.zeros_like(level), where=rate + root > 0)
+
+
+def level_and_root(expected: Floats, draw_rate: Floats) -> tuple[Floats, Floats]:
+    """How level players are, 0 to 1, and the root in the solution for the chance of a draw; as in `draw_chances`."""
+    # x solves (4 / nu² - 1) x² + 2 x - 4 p (1 - p) = 0, here multiplied by d0² so that no draw rate divides by zero.
+    level = 4 * expected * (1 - expected)
+    return level, np.sqrt(np.maximum(0, draw_rate**2 + (1 - 2 * draw_rate) * level))
 
 
 def fit_draw_rate(expected: Floats, games: Integers, draws: Integers) -> Floats:

@@ -9,6 +9,7 @@ from fukayomi.arena.ratings.draws import fit_draw_rate
 from fukayomi.arena.ratings.fit import Design, determines_advantage, logistic, make_design, solve
 from fukayomi.arena.ratings.groups import Groups, find_groups
 from fukayomi.arena.ratings.placement import Sweep, find_sweeps, place
+from fukayomi.arena.ratings.results import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Pairings
 
 
@@ -24,6 +25,8 @@ class Given:
     """Of the first move, in logits; None: estimated."""
     draw_rate: float | None
     """Of equal players, 0 to 1; None: estimated."""
+    by_results: bool = False
+    """Whether the wins, draws and losses shall be the likeliest, and not the points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,7 @@ class Estimate:
         has_advantage: Whether it was estimated.
         draw_rate: Of equal players, 0 to 1.
         has_draw_rate: Whether it was estimated.
+        by_results: As given.
         notes: Why the first move's worth was not estimated although it was not given: a sentence, if so.
     """
 
@@ -48,6 +52,7 @@ class Estimate:
     has_advantage: bool
     draw_rate: float
     has_draw_rate: bool
+    by_results: bool
     notes: tuple[str, ...]
 
 
@@ -61,18 +66,24 @@ def estimate(pairings: Pairings, given: Given) -> Estimate:
     inner = pairings.select(groups.group[pairings.first] == groups.group[pairings.second])
     fixed = dict(given.anchors) | {int(groups.members(group)[0]): 0.0 for group in groups.without(given.anchors)}
     design, parameters, notes = _fit(inner, fixed, given.advantage)
-    if given.draw_rate is None:
-        expected = logistic(design.differences(parameters[None, :]))
-        draw_rate = float(fit_draw_rate(expected, inner.games, inner.draws[None, :])[0])
-    else:
-        draw_rate = given.draw_rate
-    ratings, (advantage,) = design.unpack(parameters[None, :])
+    parameters, draw_rate = _fit_draws(design, inner, parameters[None, :], given)
+    ratings, (advantage,) = design.unpack(parameters)
     ratings = groups.centre(ratings, given.anchors)[0]
     sweeps = find_sweeps(pairings, groups)
     ratings = place(pairings, sweeps, ratings, float(advantage), draw_rate)
     _shift_pools(ratings, groups, given)
     has_draw_rate = given.draw_rate is None and len(inner.first) > 0
-    return Estimate(groups, sweeps, ratings, float(advantage), design.has_advantage, draw_rate, has_draw_rate, notes)
+    return Estimate(
+        groups=groups,
+        sweeps=sweeps,
+        ratings=ratings,
+        advantage=float(advantage),
+        has_advantage=design.has_advantage,
+        draw_rate=draw_rate,
+        has_draw_rate=has_draw_rate,
+        by_results=given.by_results,
+        notes=notes,
+    )
 
 
 def _fit(
@@ -96,6 +107,19 @@ def _solve(pairings: Pairings, fixed: Mapping[int, float], advantage: float | No
     start = np.zeros(design.size)
     parameters, has_maximum = solve(design, pairings.games, pairings.points[None, :], start)
     return design, parameters[0] if has_maximum[0] else None
+
+
+def _fit_draws(design: Design, pairings: Pairings, parameters: Floats, given: Given) -> tuple[Floats, float]:
+    """The draw rate of equals and, if by results, better parameters than those of the points; [1, m] both times."""
+    draws = pairings.draws[None, :]
+    if given.draw_rate is None:
+        rates = fit_draw_rate(logistic(design.differences(parameters)), pairings.games, draws)
+    else:
+        rates = np.array([given.draw_rate])
+    if given.by_results:
+        outcomes = Outcomes(pairings.games, pairings.points[None, :], draws)
+        parameters, rates = solve_results(design, outcomes, parameters, rates, has_draw_rate=given.draw_rate is None)
+    return parameters, float(rates[0])
 
 
 def _shift_pools(ratings: Floats, groups: Groups, given: Given) -> None:

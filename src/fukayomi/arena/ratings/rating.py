@@ -22,6 +22,7 @@ _BOUNDS = (
     "> won, < lost every game against the largest group of players who scored against each other, or against those "
     "already compared with it: no rating is the likeliest. It stands where that had an even chance, and has no error."
 )
+_BY_RESULTS = "Ratings are those under which the wins, draws and losses are the likeliest, not the points."
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Options:
     """Of equal players; None: estimated."""
     scale: float = 202.0
     """How many points ahead promise a score of 76 %."""
+    by_results: bool = False
+    """Whether the wins, draws and losses shall be the likeliest, by the model of draws, and not the points."""
     confidence: float = 95.0
     bayes: bool = False
     """Whether ratings by BayesElo's model and prior are wanted as well."""
@@ -123,6 +126,7 @@ def rate(tally: Tally, options: Options | None = None) -> Ratings:
         average=options.average * options.point,
         advantage=None if advantage is None else advantage * options.point,
         draw_rate=None if draw_rate is None else draw_rate / 100,
+        by_results=options.by_results,
     )
     found = estimate(pairings, given)
     replays = None
@@ -244,7 +248,7 @@ class _Writer:
         return np.where(group[:, None] == group[None, :], 100 * _normal(ratio), np.nan)
 
     def _notes(self) -> list[str]:
-        notes = list(self.found.notes)
+        notes = [*([_BY_RESULTS] if self.options.by_results else []), *self.found.notes]
         wanted = self.options.simulations
         if self.replays is not None and len(self.replays.ratings) < wanted:
             notes.append(

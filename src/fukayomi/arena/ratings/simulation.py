@@ -11,6 +11,7 @@ from fukayomi.arena.ratings.estimate import Estimate
 from fukayomi.arena.ratings.fit import Design, logistic, make_design, solve
 from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.placement import Sweep
+from fukayomi.arena.ratings.results import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 _PATIENCE = 20  # times as many replays are tried as are wanted
@@ -71,6 +72,7 @@ class _Stage:
     parameters: Floats
     draw_rate: float
     has_draw_rate: bool
+    by_results: bool
 
     @classmethod
     def of(cls, pairings: Pairings, found: Estimate, anchors: Mapping[int, float]) -> "_Stage":
@@ -80,22 +82,34 @@ class _Stage:
         design = make_design(pairings, fixed, None if found.has_advantage else found.advantage)
         parameters = design.pack(found.ratings, found.advantage)
         return cls(
-            pairings, pools, found.sweeps, tuple(anchors), design, parameters, found.draw_rate, found.has_draw_rate
+            pairings=pairings,
+            pools=pools,
+            sweeps=found.sweeps,
+            anchors=tuple(anchors),
+            design=design,
+            parameters=parameters,
+            draw_rate=found.draw_rate,
+            has_draw_rate=found.has_draw_rate,
+            by_results=found.by_results,
         )
 
     def replay(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """Ratings, advantages and draw rates of those of `count` replays that have finite ones."""
         wins, draws = self._play(count, rng)
         usable = self._are_connected(wins, draws)
-        wins, draws = wins[usable], draws[usable]
-        games = self.pairings.games
-        parameters, has_maximum = solve(self.design, games, wins + 0.5 * draws, self.parameters)
-        parameters, draws = parameters[has_maximum], draws[has_maximum]
-        ratings, advantages = self.design.unpack(parameters)
+        outcomes = Outcomes(self.pairings.games, wins + 0.5 * draws, draws).select(usable)
+        parameters, has_maximum = solve(self.design, outcomes.games, outcomes.points, self.parameters)
+        parameters, outcomes = parameters[has_maximum], outcomes.select(has_maximum)
         if self.has_draw_rate:
-            rates = fit_draw_rate(logistic(self.design.differences(parameters)), games, draws)
+            expected = logistic(self.design.differences(parameters))
+            rates = fit_draw_rate(expected, outcomes.games, outcomes.draws)
         else:
             rates = np.full(len(parameters), self.draw_rate)
+        if self.by_results:
+            parameters, rates = solve_results(
+                self.design, outcomes, parameters, rates, has_draw_rate=self.has_draw_rate
+            )
+        ratings, advantages = self.design.unpack(parameters)
         return self.pools.centre(ratings, self.anchors), advantages, rates
 
     def _play(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
