@@ -1,4 +1,5 @@
-// HuffmanCodedPos (hcp): a position in 256 bits, as dlshogi and cshogi write it. No ply, no past.
+// A position in 256 bits, as HuffmanCodedPos (hcp; Apery, dlshogi, cshogi) or as packed sfen (psfen; YaneuraOu). No ply,
+// no past. packed_code.hpp says what both look like.
 #pragma once
 
 #include <array>
@@ -31,5 +32,9 @@ Position decode_hcp(HcpView bytes);
 // The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. With from_mover the
 // board comes as the side to move sees it: if White moves, it is rotated and BLACK in the result means White.
 PieceSets read_hcp(HcpView bytes, bool from_mover);
+
+// The same in YaneuraOu's code.
+Hcp encode_psfen(const Position& pos);
+Position decode_psfen(HcpView bytes);
 
 }  // namespace fukayomi

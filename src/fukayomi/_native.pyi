@@ -395,6 +395,192 @@ def square_name(square: int) -> str:
         ValueError: There is no such square.
     """
 
+def encode_psfen(position: Position) -> bytes:
+    """
+    The position in 32 bytes (packed sfen), as YaneuraOu writes it. No ply, no past.
+
+    Raises:
+        InvalidPackedError: A king is missing.
+    """
+
+def position_from_psfen(psfen: bytes) -> Position:
+    """
+    The position that the 32 bytes of a packed sfen hold; its ply is 1.
+
+    Raises:
+        InvalidPackedError: They are no position.
+    """
+
+def book_key(position: Position) -> int:
+    """The position's key in Apery's opening book (book.bin)."""
+
+def hcps_to_psfens(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], psfens: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu')]) -> None:
+    """
+    Write many positions as packed sfen.
+
+    Args:
+        hcps: uint8 [N, 32].
+        psfens: uint8 [N, 32], written.
+
+    Raises:
+        InvalidPackedError: A record is no position; the message names its index.
+    """
+
+def psfens_to_hcps(psfens: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu')]) -> None:
+    """
+    Write many positions as hcp.
+
+    Args:
+        psfens: uint8 [N, 32].
+        hcps: uint8 [N, 32], written.
+
+    Raises:
+        InvalidPackedError: A record is no position; the message names its index.
+    """
+
+def moves_to_psv(moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Write hcpe's moves as psv has them.
+
+    Args:
+        moves: uint16 [N], as `Move.raw`.
+        psv_moves: uint16 [N], written.
+
+    Raises:
+        InvalidMoveError: Some bits are no move; the message names their index.
+    """
+
+def moves_from_psv(psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Write psv's moves as hcpe has them.
+
+    Args:
+        psv_moves: uint16 [N].
+        moves: uint16 [N], written.
+
+    Raises:
+        InvalidMoveError: Some bits are no move; the message names their index.
+    """
+
+def book_keys(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Write the keys that positions have in Apery's opening book.
+
+    Args:
+        hcps: uint8 [N, 32].
+        keys: uint64 [N], written.
+
+    Raises:
+        InvalidPackedError: A record is no position; the message names its index.
+    """
+
+def find_bad_records(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[tuple[int, str]]:
+    """
+    The records whose position the rules do not allow or whose move is not legal: index and reason of each.
+
+    Args:
+        hcps: uint8 [N, 32].
+        moves: uint16 [N], as `Move.raw`.
+    """
+
+class DecodedGames:
+    """
+    Games of hcpe3 as columns: G games with P moves and C candidates in all.
+
+    The arrays are read-only views that keep their owner alive.
+    """
+
+    @property
+    def offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), writable=False)]:
+        """uint64 [G]: where each game begins in the data."""
+
+    @property
+    def starts(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), writable=False)]:
+        """uint8 [G, 32]: hcp of the first position."""
+
+    @property
+    def results(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+        """uint8 [G]: 0 draw, 1 Black won, 2 White won; plus flags."""
+
+    @property
+    def opponents(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+        """uint8 [G]."""
+
+    @property
+    def plies(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), writable=False)]:
+        """uint64 [G + 1]: the moves of game g are plies[g] to plies[g + 1]."""
+
+    @property
+    def hcps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), writable=False)]:
+        """uint8 [P, 32]: the position before each move."""
+
+    @property
+    def moves(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
+        """uint16 [P]: the moves played, as `Move.raw`."""
+
+    @property
+    def evals(self) -> Annotated[NDArray[numpy.int16], dict(shape=(None,), writable=False)]:
+        """int16 [P]: centipawns from the side to move."""
+
+    @property
+    def candidates(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), writable=False)]:
+        """
+        uint64 [P + 1]: the candidates of move p are candidates[p] to candidates[p + 1].
+        """
+
+    @property
+    def candidate_moves(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
+        """uint16 [C]: as `Move.raw`."""
+
+    @property
+    def candidate_visits(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
+        """uint16 [C]."""
+
+    @property
+    def damages(self) -> list[tuple[int, int, int, str]]:
+        """
+        What is no game: where it begins, how many bytes were left out, the move with which something is wrong
+        (from 0; -1: the header), and the reason.
+        """
+
+    @property
+    def consumed(self) -> int:
+        """
+        How many bytes were read; what follows is the beginning of a game whose rest is not there.
+        """
+
+    @property
+    def gap(self) -> int:
+        """
+        How many bytes at the beginning still belong to the damage of the data before.
+        """
+
+    @property
+    def searching(self) -> bool:
+        """Whether the last damage may go on in what follows."""
+
+def decode_hcpe3(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last: bool, searching: bool = False) -> DecodedGames:
+    """
+    All whole games of some bytes of an hcpe3 file, which begin with a game.
+
+    Every game is replayed: its start is a position that the rules allow, its moves and candidates are legal.
+    What is no such game is left out and named, and reading goes on at the next game, wherever it begins.
+
+    Args:
+        data: uint8 [N].
+        last: Nothing follows the data, so that an unfinished game is a damaged one.
+        searching: What the decoding of the data before said, if a file is read in parts.
+    """
+
+def encode_hcpe3(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], results: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], opponents: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], evals: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_visits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
+    """
+    Games as the bytes of an hcpe3 file; the columns are those of `DecodedGames`. Moves are not replayed.
+
+    Raises:
+        ValueError: The columns do not fit together, a game has more than 65535 moves or a move more
+            than 593 candidates.
+    """
+
 def encode_hcp(position: Position) -> bytes:
     """
     The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.

@@ -1,26 +1,37 @@
 """hcpe files: 38 bytes a position, as dlshogi and cshogi write them.
 
 A record is a position (hcp), the search's evaluation in centipawns from the side to move, the move played, and the
-result of the game from nobody's side: 0 draw, 1 Black won, 2 White won.
+result of the game from nobody's side: 0 draw, 1 Black won, 2 White won. In hcpe2 the same byte also has flags.
 """
 
-import contextlib
-import os
-import secrets
+from enum import IntFlag
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fukayomi.data.files import DataFileError, RowWriter, map_rows
 
 HCPE = np.dtype([("hcp", "u1", (32,)), ("eval", "<i2"), ("bestMove16", "<u2"), ("gameResult", "u1"), ("dummy", "u1")])
 EVAL_LIMIT = 32_767
 MATE_EVAL = 30_000  # evaluations from here on are mates
 _LAST_MOVE = 0x4000 + 80 + 80 * 128  # the greatest number of a move: 9i9i with promotion
 _CHECKED_AT_ONCE = 1 << 20
+RESULT_BITS = 3
 
 
-class HcpeError(ValueError):
+class ResultFlag(IntFlag):
+    """How a game ended, beside its result in the two lowest bits: in the result bytes of hcpe2 and hcpe3."""
+
+    REPETITION = 4
+    """Fourfold repetition (千日手)."""
+    DECLARATION = 8
+    """Won by declaration (入玉宣言)."""
+    MAX_PLIES = 16
+    """Stopped at the agreed number of plies."""
+
+
+class HcpeError(DataFileError):
     """A file that is no hcpe file; the message names the file, the record and the offset."""
 
 
@@ -31,17 +42,7 @@ def read_hcpe(path: Path | str) -> NDArray[np.void]:
         HcpeError: The size is no whole number of records.
         OSError: The file cannot be read.
     """
-    path = Path(path)
-    size = path.stat().st_size
-    if size % HCPE.itemsize:
-        whole = size // HCPE.itemsize
-        raise HcpeError(
-            f"{path}: {size} bytes are no whole number of {HCPE.itemsize}-byte records: "
-            f"{size % HCPE.itemsize} bytes are left over after {whole} records (offset {whole * HCPE.itemsize})"
-        )
-    if size == 0:
-        return np.empty(0, HCPE)  # nothing can be mapped
-    return np.memmap(path, HCPE, mode="r")
+    return map_rows(path, HCPE, HcpeError)
 
 
 def check_hcpe(records: NDArray[np.void], name: str) -> None:
@@ -63,44 +64,25 @@ def check_hcpe(records: NDArray[np.void], name: str) -> None:
             )
 
 
-class HcpeWriter:
-    """Writes an hcpe file that appears under its name only when it is whole.
+def is_hcpe2(records: NDArray[np.void]) -> bool:
+    """Whether some result has flags (hcpe2): then `gameResult & 3` is the result, and the rest are ResultFlags."""
+    return bool((records["gameResult"] > RESULT_BITS).any())
 
-    Use it as a context manager: records go into a temporary file beside the target; leaving the block replaces the
-    target, leaving it by an exception (Ctrl-C too) removes the temporary file and leaves the target as it was.
-    """
+
+def without_flags(records: NDArray[np.void]) -> NDArray[np.void]:
+    """A copy of the records (HCPE [N]) with plain results: hcpe2 to hcpe."""
+    plain = np.array(records, HCPE)
+    plain["gameResult"] &= RESULT_BITS
+    return plain
+
+
+class HcpeWriter(RowWriter):
+    """Writes an hcpe file that appears under its name only when it is whole; a context manager, as AtomicFile says."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self.count = 0
-        """Records written so far."""
-        self._temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
-        self._file = self._temporary.open("xb", buffering=1 << 20)
-
-    def append(self, records: NDArray[np.void]) -> None:
-        """Add records, HCPE [N]."""
-        self._file.write(np.ascontiguousarray(records, HCPE).tobytes())
-        self.count += len(records)
+        super().__init__(path, HCPE)
 
     def records(self) -> NDArray[np.void]:
         """What has been written so far, memory-mapped: HCPE [N]."""
-        self._file.flush()
-        return read_hcpe(self._temporary)
-
-    def __enter__(self) -> "HcpeWriter":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                self._file.close()
-                self._temporary.replace(self.path)
-        finally:
-            # Whatever failed, even the last flush on a full disk: no temporary file stays.
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._temporary.unlink(missing_ok=True)
+        self.flush()
+        return read_hcpe(self.temporary)

@@ -1,0 +1,199 @@
+// Files of positions and games: packed sfen, moves of psv, keys of Apery's book, hcpe3. Functions on many records check
+// the shapes of their arrays and release the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "codec/book_key.hpp"
+#include "codec/hcp.hpp"
+#include "codec/hcpe3.hpp"
+#include "codec/records.hpp"
+#include "shogi/errors.hpp"
+#include "shogi/game.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace fukayomi;
+
+namespace {
+
+using PackedRows = Rows<const std::uint8_t, HCP_BYTES>;
+template <class T>
+using Column = nb::ndarray<const T, nb::numpy, nb::shape<-1>>;
+using PackedColumn = nb::ndarray<const std::uint8_t, nb::numpy, nb::shape<-1, HCP_BYTES>>;
+
+nb::bytes psfen_of(const Game& game) {
+    const Hcp psfen = encode_psfen(game.position());
+    return nb::bytes(psfen.data(), psfen.size());
+}
+
+Game position_from_psfen(const nb::bytes& psfen) {
+    if (psfen.size() != HCP_BYTES)
+        throw ParseError(ParseError::Kind::PACKED, "a psfen has 32 bytes, not " + std::to_string(psfen.size()));
+    return Game(decode_psfen(HcpView(static_cast<const std::uint8_t*>(psfen.data()), HCP_BYTES)));
+}
+
+template <auto CONVERT, class In, class Out>
+void convert_rows(const In& in, const Out& out) {
+    const std::size_t n = common_rows(in, out);
+    const nb::gil_scoped_release release;
+    CONVERT(n, in.data(), out.data());
+}
+
+std::vector<std::tuple<std::size_t, std::string>> bad_records(const PackedRows& hcps,
+                                                              const Rows<const std::uint16_t>& moves) {
+    const std::size_t n = common_rows(hcps, moves);
+    std::vector<BadRecord> found;
+    {
+        const nb::gil_scoped_release release;
+        found = find_bad_records(n, hcps.data(), moves.data());
+    }
+    std::vector<std::tuple<std::size_t, std::string>> rows;
+    for (BadRecord& bad : found) rows.emplace_back(bad.index, std::move(bad.reason));
+    return rows;
+}
+
+void bind_records(nb::module_& m) {
+    m.def("encode_psfen", &psfen_of, "position"_a,
+          "The position in 32 bytes (packed sfen), as YaneuraOu writes it. No ply, no past.\n\n"
+          "Raises:\n    InvalidPackedError: A king is missing.");
+    m.def("position_from_psfen", &position_from_psfen, "psfen"_a,
+          "The position that the 32 bytes of a packed sfen hold; its ply is 1.\n\n"
+          "Raises:\n    InvalidPackedError: They are no position.");
+    m.def("book_key", [](const Game& game) { return book_key(game.position()); }, "position"_a,
+          "The position's key in Apery's opening book (book.bin).");
+    m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
+          "hcps"_a.noconvert(), "psfens"_a.noconvert(),
+          "Write many positions as packed sfen.\n\n"
+          "Args:\n    hcps: uint8 [N, 32].\n    psfens: uint8 [N, 32], written.\n\n"
+          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+    m.def("psfens_to_hcps", &convert_rows<psfens_to_hcps, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
+          "psfens"_a.noconvert(), "hcps"_a.noconvert(),
+          "Write many positions as hcp.\n\n"
+          "Args:\n    psfens: uint8 [N, 32].\n    hcps: uint8 [N, 32], written.\n\n"
+          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+    m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
+          "moves"_a.noconvert(), "psv_moves"_a.noconvert(),
+          "Write hcpe's moves as psv has them.\n\n"
+          "Args:\n    moves: uint16 [N], as `Move.raw`.\n    psv_moves: uint16 [N], written.\n\n"
+          "Raises:\n    InvalidMoveError: Some bits are no move; the message names their index.");
+    m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
+          "psv_moves"_a.noconvert(), "moves"_a.noconvert(),
+          "Write psv's moves as hcpe has them.\n\n"
+          "Args:\n    psv_moves: uint16 [N].\n    moves: uint16 [N], written.\n\n"
+          "Raises:\n    InvalidMoveError: Some bits are no move; the message names their index.");
+    m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(),
+          "keys"_a.noconvert(),
+          "Write the keys that positions have in Apery's opening book.\n\n"
+          "Args:\n    hcps: uint8 [N, 32].\n    keys: uint64 [N], written.\n\n"
+          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+    m.def("find_bad_records", &bad_records, "hcps"_a.noconvert(), "moves"_a.noconvert(),
+          "The records whose position the rules do not allow or whose move is not legal: index and reason of each.\n\n"
+          "Args:\n    hcps: uint8 [N, 32].\n    moves: uint16 [N], as `Move.raw`.");
+}
+
+template <class T>
+Column<T> column(const std::vector<T>& values) {
+    return Column<T>(values.data(), {values.size()});
+}
+
+PackedColumn packed_column(const std::vector<Hcp>& values) {
+    return PackedColumn(values.empty() ? nullptr : values.data()->data(), {values.size(), HCP_BYTES});
+}
+
+// A property that shows a column without a copy; the array keeps its owner alive.
+template <auto MEMBER>
+auto column_of(const DecodedGames& decoded) {
+    const auto& values = decoded.games.*MEMBER;
+    if constexpr (std::is_same_v<decltype(values), const std::vector<Hcp>&>) return packed_column(values);
+    else return column(values);
+}
+
+DecodedGames decoded_games(const Rows<const std::uint8_t>& data, bool last, bool searching) {
+    const nb::gil_scoped_release release;
+    return decode_hcpe3({data.data(), data.shape(0)}, last, searching);
+}
+
+nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>& results,
+                        const Rows<const std::uint8_t>& opponents, const Rows<const std::uint64_t>& plies,
+                        const Rows<const std::uint16_t>& moves, const Rows<const std::int16_t>& evals,
+                        const Rows<const std::uint64_t>& candidates, const Rows<const std::uint16_t>& candidate_moves,
+                        const Rows<const std::uint16_t>& candidate_visits) {
+    const auto span = [](const auto& rows) { return std::span(rows.data(), rows.size()); };
+    const GameRows games{span(starts), span(results),    span(opponents),       span(plies),           span(moves),
+                         span(evals),  span(candidates), span(candidate_moves), span(candidate_visits)};
+    std::vector<std::uint8_t> out;
+    try {
+        const nb::gil_scoped_release release;
+        out = encode_hcpe3(games);
+    } catch (const std::invalid_argument& e) {
+        throw nb::value_error(e.what());
+    }
+    return nb::bytes(out.data(), out.size());
+}
+
+void bind_games(nb::module_& m) {
+    nb::class_<DecodedGames>(m, "DecodedGames",
+                             "Games of hcpe3 as columns: G games with P moves and C candidates in all.\n\n"
+                             "The arrays are read-only views that keep their owner alive.")
+        .def_prop_ro("offsets", &column_of<&GameColumns::offsets>, nb::rv_policy::reference_internal,
+                     "uint64 [G]: where each game begins in the data.")
+        .def_prop_ro("starts", &column_of<&GameColumns::starts>, nb::rv_policy::reference_internal,
+                     "uint8 [G, 32]: hcp of the first position.")
+        .def_prop_ro("results", &column_of<&GameColumns::results>, nb::rv_policy::reference_internal,
+                     "uint8 [G]: 0 draw, 1 Black won, 2 White won; plus flags.")
+        .def_prop_ro("opponents", &column_of<&GameColumns::opponents>, nb::rv_policy::reference_internal, "uint8 [G].")
+        .def_prop_ro("plies", &column_of<&GameColumns::plies>, nb::rv_policy::reference_internal,
+                     "uint64 [G + 1]: the moves of game g are plies[g] to plies[g + 1].")
+        .def_prop_ro("hcps", &column_of<&GameColumns::hcps>, nb::rv_policy::reference_internal,
+                     "uint8 [P, 32]: the position before each move.")
+        .def_prop_ro("moves", &column_of<&GameColumns::moves>, nb::rv_policy::reference_internal,
+                     "uint16 [P]: the moves played, as `Move.raw`.")
+        .def_prop_ro("evals", &column_of<&GameColumns::evals>, nb::rv_policy::reference_internal,
+                     "int16 [P]: centipawns from the side to move.")
+        .def_prop_ro("candidates", &column_of<&GameColumns::candidates>, nb::rv_policy::reference_internal,
+                     "uint64 [P + 1]: the candidates of move p are candidates[p] to candidates[p + 1].")
+        .def_prop_ro("candidate_moves", &column_of<&GameColumns::candidate_moves>, nb::rv_policy::reference_internal,
+                     "uint16 [C]: as `Move.raw`.")
+        .def_prop_ro("candidate_visits", &column_of<&GameColumns::candidate_visits>,
+                     nb::rv_policy::reference_internal, "uint16 [C].")
+        .def_prop_ro("damages", [](const DecodedGames& decoded) {
+            std::vector<std::tuple<std::size_t, std::size_t, int, std::string>> rows;
+            for (const GameDamage& d : decoded.damages) rows.emplace_back(d.offset, d.bytes, d.ply, d.reason);
+            return rows;
+        }, "What is no game: where it begins, how many bytes were left out, the move with which something is wrong\n"
+           "(from 0; -1: the header), and the reason.")
+        .def_ro("consumed", &DecodedGames::consumed,
+                "How many bytes were read; what follows is the beginning of a game whose rest is not there.")
+        .def_ro("gap", &DecodedGames::gap,
+                "How many bytes at the beginning still belong to the damage of the data before.")
+        .def_ro("searching", &DecodedGames::searching, "Whether the last damage may go on in what follows.");
+    m.def("decode_hcpe3", &decoded_games, "data"_a.noconvert(), "last"_a, "searching"_a = false,
+          "All whole games of some bytes of an hcpe3 file, which begin with a game.\n\n"
+          "Every game is replayed: its start is a position that the rules allow, its moves and candidates are legal.\n"
+          "What is no such game is left out and named, and reading goes on at the next game, wherever it begins.\n\n"
+          "Args:\n    data: uint8 [N].\n"
+          "    last: Nothing follows the data, so that an unfinished game is a damaged one.\n"
+          "    searching: What the decoding of the data before said, if a file is read in parts.");
+    m.def("encode_hcpe3", &encoded_games, "starts"_a.noconvert(), "results"_a.noconvert(), "opponents"_a.noconvert(),
+          "plies"_a.noconvert(), "moves"_a.noconvert(), "evals"_a.noconvert(), "candidates"_a.noconvert(),
+          "candidate_moves"_a.noconvert(), "candidate_visits"_a.noconvert(),
+          "Games as the bytes of an hcpe3 file; the columns are those of `DecodedGames`. Moves are not replayed.\n\n"
+          "Raises:\n    ValueError: The columns do not fit together, a game has more than 65535 moves or a move more\n"
+          "        than 593 candidates.");
+}
+
+}  // namespace
+
+void bind_codec(nb::module_& m) {
+    bind_records(m);
+    bind_games(m);
+}
