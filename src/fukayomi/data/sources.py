@@ -22,6 +22,10 @@ _ZIP_MAGIC = b"PK\x03\x04"
 _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstandard"}
 _TAR_MAGIC_AT = 257
+# What the libraries raise for archives that are damaged or of a later kind (NotImplementedError, of zip files).
+_DAMAGES = (
+    OSError, EOFError, NotImplementedError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile
+)  # fmt: skip
 _TAR_BLOCK = 512  # bytes; a block of zeros ends an archive
 
 
@@ -84,7 +88,7 @@ def iter_sources(files: Sequence[Path], advance: Callable[[int], None] = lambda 
         try:
             with path.open("rb") as file:
                 yield from _iter_file(path, file, advance)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile) as error:
+        except _DAMAGES as error:
             raise SourceError(f"{path}: cannot be read: {error}") from error
 
 
