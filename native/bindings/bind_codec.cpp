@@ -1,11 +1,12 @@
 // Files of positions and games: packed sfen, moves of psv, keys of Apery's book, hcpe3. Functions on many records check
 // the shapes of their arrays and release the GIL.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "bindings.hpp"
 #include "codec/book_key.hpp"
 #include "codec/hcp.hpp"
+#include "codec/endings.hpp"
 #include "codec/hcpe3.hpp"
 #include "codec/records.hpp"
 #include "shogi/errors.hpp"
@@ -48,15 +50,16 @@ void convert_rows(const In& in, const Out& out) {
     CONVERT(n, in.data(), out.data());
 }
 
-std::vector<std::tuple<std::size_t, std::string>> bad_records(const PackedRows& hcps,
-                                                              const Rows<const std::uint16_t>& moves) {
-    const std::size_t n = common_rows(hcps, moves);
+using FoundRecords = std::vector<std::tuple<std::size_t, std::string>>;
+
+FoundRecords bad_records(const PackedRows& packed, const std::optional<Rows<const std::uint16_t>>& moves, bool psv) {
+    const std::size_t n = moves ? common_rows(packed, *moves) : packed.shape(0);
     std::vector<BadRecord> found;
     {
         const nb::gil_scoped_release release;
-        found = find_bad_records(n, hcps.data(), moves.data());
+        found = find_bad_records(n, packed.data(), moves ? moves->data() : nullptr, psv);
     }
-    std::vector<std::tuple<std::size_t, std::string>> rows;
+    FoundRecords rows;
     for (BadRecord& bad : found) rows.emplace_back(bad.index, std::move(bad.reason));
     return rows;
 }
@@ -95,9 +98,11 @@ void bind_records(nb::module_& m) {
           "Write the keys that positions have in Apery's opening book.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n    keys: uint64 [N], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
-    m.def("find_bad_records", &bad_records, "hcps"_a.noconvert(), "moves"_a.noconvert(),
+    m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(),
+          "psv"_a = false,
           "The records whose position the rules do not allow or whose move is not legal: index and reason of each.\n\n"
-          "Args:\n    hcps: uint8 [N, 32].\n    moves: uint16 [N], as `Move.raw`.");
+          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None: only the positions are looked at.\n"
+          "    psv: The positions are packed sfen and the moves psv's, instead of hcp and `Move.raw`.");
 }
 
 template <class T>
@@ -131,13 +136,31 @@ nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>
     const GameRows games{span(starts), span(results),    span(opponents),       span(plies),           span(moves),
                          span(evals),  span(candidates), span(candidate_moves), span(candidate_visits)};
     std::vector<std::uint8_t> out;
-    try {
+    {
         const nb::gil_scoped_release release;
         out = encode_hcpe3(games);
-    } catch (const std::invalid_argument& e) {
-        throw nb::value_error(e.what());
     }
     return nb::bytes(out.data(), out.size());
+}
+
+std::vector<GameEnding> endings_of(const PackedRows& starts, const Rows<const std::uint64_t>& plies,
+                                   const Rows<const std::uint16_t>& moves) {
+    const nb::gil_scoped_release release;
+    return judge_endings({starts.data(), starts.size()}, {plies.data(), plies.size()}, {moves.data(), moves.size()});
+}
+
+void bind_endings(nb::module_& m) {
+    nb::class_<GameEnding>(m, "GameEnding", "What the rules say about the last position of a game.")
+        .def_ro("is_mated", &GameEnding::is_mated, "The side to move has no legal move.")
+        .def_ro("repetition", &GameEnding::repetition, "As `Position.repetition`.")
+        .def_ro("occurrences", &GameEnding::occurrences, "As `Position.occurrences`.")
+        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24.")
+        .def_ro("black_to_move", &GameEnding::black_to_move, "Whose turn it is.")
+        .def_ro("fourfold_before", &GameEnding::fourfold_before,
+                "After how many moves a position had occurred four times though the game went on; -1: never.");
+    m.def("judge_endings", &endings_of, "starts"_a.noconvert(), "plies"_a.noconvert(), "moves"_a.noconvert(),
+          "What the rules say about the end of games, which are columns as those of `DecodedGames`.\n\n"
+          "Raises:\n    ShogiError: A start is no position, or a move is not legal.");
 }
 
 void bind_games(nb::module_& m) {
@@ -183,6 +206,7 @@ void bind_games(nb::module_& m) {
           "Args:\n    data: uint8 [N].\n"
           "    last: Nothing follows the data, so that an unfinished game is a damaged one.\n"
           "    searching: What the decoding of the data before said, if a file is read in parts.");
+    bind_endings(m);
     m.def("encode_hcpe3", &encoded_games, "starts"_a.noconvert(), "results"_a.noconvert(), "opponents"_a.noconvert(),
           "plies"_a.noconvert(), "moves"_a.noconvert(), "evals"_a.noconvert(), "candidates"_a.noconvert(),
           "candidate_moves"_a.noconvert(), "candidate_visits"_a.noconvert(),

@@ -65,13 +65,15 @@ void book_keys_of(std::size_t n, const std::uint8_t* hcps, std::uint64_t* keys) 
     for_each_record(n, [&](std::size_t i) { keys[i] = book_key(decode_hcp(view(hcps, i))); });
 }
 
-std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* hcps, const std::uint16_t* moves) {
+std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves,
+                                        bool psv) {
     std::vector<BadRecord> bad;
     for (std::size_t i = 0; i < n; ++i) {
         try {
-            const Position pos = decode_hcp(view(hcps, i));
-            const Move m(moves[i]);
-            if (!is_move(m)) reject_move(m.raw(), "hcpe");
+            const Position pos = psv ? decode_psfen(view(packed, i)) : decode_hcp(view(packed, i));
+            if (moves == nullptr) continue;
+            const Move m = psv ? move_from_psv(moves[i]) : Move(moves[i]);
+            if (!is_move(m)) reject_move(moves[i], psv ? "psv" : "hcpe");
             require_legal(pos, m);
         } catch (const ParseError& e) {
             bad.push_back({i, e.what()});

@@ -22,11 +22,13 @@ void moves_from_psv(std::size_t n, const std::uint16_t* psv, std::uint16_t* move
 // hcps [n, 32] -> keys of Apery's opening book [n].
 void book_keys_of(std::size_t n, const std::uint8_t* hcps, std::uint64_t* keys);
 
-// The records whose position the rules do not allow, or whose move is not legal in it.
+// The records whose position the rules do not allow, or whose move (null: none is looked at) is not legal in it. With
+// `psv` they are packed sfens and psv's moves, otherwise hcps and hcpe's moves.
 struct BadRecord {
     std::size_t index;
     std::string reason;
 };
-std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* hcps, const std::uint16_t* moves);
+std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packed, const std::uint16_t* moves,
+                                        bool psv);
 
 }  // namespace fukayomi

@@ -474,13 +474,14 @@ def book_keys(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order
         InvalidPackedError: A record is no position; the message names its index.
     """
 
-def find_bad_records(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[tuple[int, str]]:
+def find_bad_records(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, *, psv: bool = False) -> list[tuple[int, str]]:
     """
     The records whose position the rules do not allow or whose move is not legal: index and reason of each.
 
     Args:
-        hcps: uint8 [N, 32].
-        moves: uint16 [N], as `Move.raw`.
+        packed: uint8 [N, 32].
+        moves: uint16 [N]; None: only the positions are looked at.
+        psv: The positions are packed sfen and the moves psv's, instead of hcp and `Move.raw`.
     """
 
 class DecodedGames:
@@ -570,6 +571,43 @@ def decode_hcpe3(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order
         data: uint8 [N].
         last: Nothing follows the data, so that an unfinished game is a damaged one.
         searching: What the decoding of the data before said, if a file is read in parts.
+    """
+
+class GameEnding:
+    """What the rules say about the last position of a game."""
+
+    @property
+    def is_mated(self) -> bool:
+        """The side to move has no legal move."""
+
+    @property
+    def repetition(self) -> Repetition:
+        """As `Position.repetition`."""
+
+    @property
+    def occurrences(self) -> int:
+        """As `Position.occurrences`."""
+
+    @property
+    def can_declare(self) -> bool:
+        """Whether the side to move may declare a win by 27 points or 24."""
+
+    @property
+    def black_to_move(self) -> bool:
+        """Whose turn it is."""
+
+    @property
+    def fourfold_before(self) -> int:
+        """
+        After how many moves a position had occurred four times though the game went on; -1: never.
+        """
+
+def judge_endings(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[GameEnding]:
+    """
+    What the rules say about the end of games, which are columns as those of `DecodedGames`.
+
+    Raises:
+        ShogiError: A start is no position, or a move is not legal.
     """
 
 def encode_hcpe3(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], results: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], opponents: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], evals: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_visits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:

@@ -130,3 +130,9 @@ def test_bad_records_are_found():
     assert "the pawn cannot reach 7e" in found[1]
     assert "both kings" in found[2]
     assert "65535" in found[4]
+    assert [index for index, _ in _native.find_bad_records(hcps, None)] == [2]
+    psfens = rows([bytes.fromhex(START_PSFEN), start, bytes.fromhex(START_PSFEN)])
+    found = dict(_native.find_bad_records(psfens, np.array([0x1E3B, 0x1E3B, 0x4081], np.uint16), psv=True))
+    assert sorted(found) == [1, 2]
+    assert "psfen" in found[1]
+    assert "no pawn in hand" in found[2]

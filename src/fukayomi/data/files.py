@@ -48,6 +48,7 @@ class AtomicFile:
         self.temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         """Where the bytes are until the end."""
         self._file = self.temporary.open("xb", buffering=1 << 20)
+        self._discarded = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Add bytes."""
@@ -57,6 +58,10 @@ class AtomicFile:
         """Let readers of the temporary file see what was written so far."""
         self._file.flush()
 
+    def discard(self) -> None:
+        """Let nothing appear under the name after all; for files that are needed only while they are written."""
+        self._discarded = True
+
     def __enter__(self) -> Self:
         return self
 
@@ -64,7 +69,7 @@ class AtomicFile:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            if kind is None:
+            if kind is None and not self._discarded:
                 self._file.flush()
                 os.fsync(self._file.fileno())
                 self._file.close()

@@ -131,6 +131,25 @@ def _decode_move(text: str) -> _CsaMove:
     return _CsaMove(origin, target, piece, Move.from_usi(usi), promoting)
 
 
+def move_from_csa(text: str, position: Position) -> Move:
+    """A move without its sign, like ``7776FU``, in a position.
+
+    Raises:
+        ValueError: It is no move, or the position says that another piece stands there. It need not be legal.
+    """
+    csa = _decode_move(text)
+    if csa.origin < 0:
+        return csa.plain
+    piece = position.piece_on(csa.origin)
+    if piece is not None and piece.color == position.turn:
+        letters = piece.sfen().upper()
+        if csa.piece in SFEN_LETTER and letters == SFEN_LETTER[csa.piece].upper():
+            return csa.plain
+        if csa.promoting is not None and letters == SFEN_LETTER[UNPROMOTED[csa.piece]].upper():
+            return csa.promoting
+    raise ValueError(f"{text!r}: no such piece stands there")
+
+
 def _usi_square(index: int) -> str:
     return f"{index // 9 + 1}{'abcdefghi'[index % 9]}"
 
@@ -317,6 +336,8 @@ class _Game:
                 self._add_comment(line[3:])
         elif line.startswith("'*"):
             self._add_comment(line[2:])
+        elif line.startswith("'v=") and record.moves:  # AobaZero: value and visits, after the move on its line
+            self._add_comment(line[1:])
         elif rated := _RATE.match(line):
             if rated[1] == "black":
                 record.black_rating = float(rated[2])
