@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.errors import INTERRUPTED, fail
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 NAMED_PROBLEMS = 20  # of the games that cannot be used; the rest is counted, and named in --json
 
 app = typer.Typer(
-    name="data", help="Training positions: make them from game records, look at them.", no_args_is_help=True
+    name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
 )
+app.command("convert")(convert)
+app.command("check")(check)
 
 
 @app.command("csa-to-hcpe")

@@ -19,7 +19,6 @@ from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import HCPE, RESULT_BITS
 from fukayomi.data.psv import PSV
 from fukayomi.shogi import Position, ShogiError
-from fukayomi.shogi.formats import Format as RecordFormat
 from fukayomi.shogi.formats.detect import detect_format
 from fukayomi.shogi.formats.text import decode_text
 
@@ -31,7 +30,7 @@ _KNOWN_FLAGS = 0x1F
 
 
 class DataFormat(StrEnum):
-    """The formats of positions and games. Records are CSA, KIF, KI2, JKF and USI lines, also in archives and folders."""
+    """The formats of positions and games."""
 
     HCP = "hcp"
     HCPE = "hcpe"
@@ -43,6 +42,7 @@ class DataFormat(StrEnum):
     SFEN = "sfen"
     """A position a line."""
     RECORDS = "records"
+    """CSA, KIF, KI2, JKF or USI lines, also in archives and folders."""
 
 
 class UnknownDataError(DataFileError):
@@ -161,9 +161,9 @@ def _score_cache(path: Path, head: bytes) -> float:
 
 def _score_book(path: Path, head: bytes) -> float:
     entries = np.frombuffer(head[: len(head) // BOOK_ENTRY.itemsize * BOOK_ENTRY.itemsize], BOOK_ENTRY)
-    if len(entries) == 0 or path.stat().st_size % BOOK_ENTRY.itemsize or (np.diff(entries["key"].view("<i8")) == 0).all():
-        return 0.0
     in_order = entries["key"][1:] >= entries["key"][:-1]
+    if path.stat().st_size % BOOK_ENTRY.itemsize or len(np.unique(entries["key"])) < 2:
+        return 0.0
     moves = entries["fromToPro"]
     is_move = (moves != 0) & (moves < 1 << 15) & (moves & 127 < 81) & (moves >> 7 & 127 < 88)
     return 0.6 * float(in_order.all() and is_move.all())  # weaker evidence than any position
@@ -182,8 +182,3 @@ _SCORES: dict[DataFormat, Callable[[Path, bytes], float]] = {
 def _with_flags(path: Path) -> DataFormat:
     results = _samples(path, HCPE.itemsize)[:, 36]
     return DataFormat.HCPE2 if (results > RESULT_BITS).any() else DataFormat.HCPE
-
-
-def record_format(suffix: str) -> RecordFormat | None:
-    """The format of records that a name's suffix (``.csa``) stands for."""
-    return {f".{kind}": kind for kind in RecordFormat}.get(suffix.lower())

@@ -13,7 +13,7 @@ from fukayomi import _native
 from fukayomi.data.convert import USEFUL_ENDINGS, Drop
 from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, ResultFlag
 from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game
-from fukayomi.shogi import BLACK, Move, Position, ShogiError
+from fukayomi.shogi import BLACK, Move, Position, Repetition, ShogiError
 from fukayomi.shogi.formats import csa_moves, move_from_csa
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
 
@@ -36,15 +36,21 @@ class Targets:
     random_plies: int = 0
     """Engines that play on purpose what is not best at first: up to the last move among so many plies that did not have
     the most visits, no move gets candidates. AobaZero: 30."""
+    unfinished_as_draws: bool = False
+    """Games without an end (USI lines have none) count as drawn, unless their last position decides them."""
 
 
-def game_from_record(record: Record, targets: Targets = Targets()) -> Game | Drop:
+TARGETS = Targets()
+
+
+def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Drop:
     """A record as a game, or why it is none.
 
     Raises:
         RecordError: Its visits are damaged.
     """
-    if record.termination not in USEFUL_ENDINGS or record.result is Result.UNKNOWN:
+    termination, result = _ending(record, targets)
+    if termination not in USEFUL_ENDINGS or result is Result.UNKNOWN:
         return Drop.ENDING
     if len(record) > MOST_MOVES:
         return Drop.DAMAGED
@@ -62,7 +68,7 @@ def game_from_record(record: Record, targets: Targets = Targets()) -> Game | Dro
     pairs = [pair for candidates in searched for pair in candidates]
     return Game(
         hcps[0].tobytes(),
-        record.result | _FLAGS.get(record.termination, ResultFlag(0)),
+        result | _FLAGS.get(termination, ResultFlag(0)),
         0,
         hcps[:-1],
         moves,
@@ -71,6 +77,28 @@ def game_from_record(record: Record, targets: Targets = Targets()) -> Game | Dro
         np.array([move.raw for move, _ in pairs], np.uint16),
         np.array([visits for _, visits in pairs], np.uint16),
     )
+
+
+def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
+    """How it ended; where the record does not say it, what the last position says."""
+    if record.termination is not Termination.NONE:
+        return record.termination, record.result
+    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+    for played in record.moves:
+        position.push(played.move)
+    if position.is_mated():
+        return Termination.MATE, result_of(Termination.MATE, position.turn)
+    match position.repetition():
+        case Repetition.DRAW:
+            return Termination.REPETITION, Result.DRAW
+        case Repetition.WIN:
+            return Termination.PERPETUAL_CHECK, winner_is(position.turn)
+        case Repetition.LOSE:
+            return Termination.PERPETUAL_CHECK, winner_is(position.turn.opponent)
+        case _ if targets.unfinished_as_draws:
+            return Termination.DRAW, Result.DRAW
+        case _:
+            return record.termination, record.result
 
 
 def _targets_of(
@@ -114,8 +142,8 @@ def evaluation_of(value: float) -> int:
 def read_visits(text: str, position: Position) -> tuple[float, list[tuple[Move, int]]]:
     """AobaZero's note on a move: ``v=0.543,r=0.612,782,7776FU,430,2726FU,352``.
 
-    That is the value after and before the search, from the side to move, the visits in all, and the candidates with their
-    visits; a letter may follow the visits, and ``r=`` may be missing. Numbers too large for hcpe3 are scaled down.
+    That is the value after and before the search, from the side to move, the visits in all, and the candidates with
+    their visits; a letter may follow the visits, and ``r=`` may be missing. Too large numbers are scaled down.
 
     Raises:
         ValueError: It is nothing of the kind.
@@ -144,7 +172,7 @@ def read_visits(text: str, position: Position) -> tuple[float, list[tuple[Move, 
 
 
 def record_from_game(game: Game, name: str = "") -> Record:
-    """A game as a record: scores where a move has candidates, and visits in its comment where they say more than the move.
+    """A game as a record: scores where a move has candidates, visits in its comment where they say more than the move.
 
     Reading such a record gives the same game, but for evaluations of moves without candidates and the opponent.
     """
@@ -183,7 +211,7 @@ def _termination(game: Game, last: Position) -> Termination:
     if game.flags & ResultFlag.MAX_PLIES and game.result is Result.DRAW:
         return Termination.MAX_PLIES
     if game.result is Result.DRAW:
-        return Termination.DRAW
+        return Termination.IMPASSE  # the draw that has no flag
     if last.is_mated() and game.result == winner_is(last.turn.opponent):
         return Termination.MATE
     return Termination.RESIGN if result_of(Termination.RESIGN, last.turn) == game.result else Termination.ADJUDICATION

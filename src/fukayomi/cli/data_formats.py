@@ -1,0 +1,181 @@
+"""``fukayomi data convert`` and ``check``: from any format of training data to any other, and what is wrong."""
+
+import json
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fukayomi.cli.errors import INTERRUPTED, fail
+
+if TYPE_CHECKING:
+    from fukayomi.data.findings import Report
+    from fukayomi.data.streams import Tally
+
+NAMED_PROBLEMS = 20  # the rest is counted, and named in --json
+
+
+def convert(
+    inputs: Annotated[
+        list[Path], typer.Argument(metavar="IN...", help="Files and folders; of records, also zip or tar archives.")
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv sfen records.",
+                     show_default="by content"),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="hcp hcpe hcpe2 hcpe3 psv sfen csa usi kif ki2 jkf.",
+                     show_default="by OUT's suffix"),
+    ] = None,
+    one_hot: Annotated[
+        bool,
+        typer.Option("--one-hot", help="Of records, every move counts, also without a score, and visits do not."),
+    ] = False,
+    random_plies: Annotated[
+        int,
+        typer.Option(min=0, help="Of records with visits: up to the last move among so many that did not have the most "
+                     "visits, none counts. AobaZero: 30."),
+    ] = 0,
+    unfinished_as_draws: Annotated[
+        bool, typer.Option("--unfinished-as-draws", help="Of records without an end, as USI lines are.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Convert training data and game records from any format to any other.
+
+    \b
+    games:      hcpe3, records (CSA, KIF, KI2, JKF, USI lines; AobaZero's CSA with visits)
+    rows:       hcpe, hcpe2, psv
+    positions:  hcp, sfen
+
+    A game gives a row for each move that has candidates, and a position for each move; a row is also a game of one
+    move. A move of a record has candidates if the record has a score or visits for it. Records that cannot be used are
+    left out and named; damage in other formats is an error (fukayomi data check --good writes what is good). OUT
+    appears only when it is whole. KIF, KI2 and JKF have one game a file: for more, let OUT be a folder.
+
+    \b
+      fukayomi data convert games.zip games.hcpe3
+      fukayomi data convert games.hcpe3 games.psv
+      fukayomi data convert openings.sfen openings.hcp
+    """
+    from fukayomi.data.conversion import NothingConvertedError, convert_data
+    from fukayomi.data.detect import DataFormat
+    from fukayomi.data.record_games import Targets
+    from fukayomi.data.writers import Target, target_of
+
+    failure = ""
+    written = 0
+    try:
+        target = _choice(Target, to, "--to") if to is not None else target_of(out)
+        kind = _choice(DataFormat, source, "--from") if source is not None else None
+        with _progress(inputs) as advance:
+            tally, written = convert_data(
+                inputs, out, target, kind, Targets(one_hot, random_plies, unfinished_as_draws), advance
+            )
+    except NothingConvertedError as error:
+        tally, failure = error.tally, str(error)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written, start again for all of it", INTERRUPTED)
+    except (ValueError, OSError) as error:
+        fail(str(error))
+    _print_tally(tally, out, written, as_json=as_json)
+    if failure:
+        fail(failure)
+
+
+def _choice(kinds: Any, text: str, option: str) -> Any:
+    if text not in list(kinds):
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(kinds)}", param_hint=option)
+    return kinds(text)
+
+
+def _print_tally(tally: "Tally", out: Path, written: int, *, as_json: bool) -> None:
+    if as_json:
+        found = {
+            "file": str(out), "written": written, "games": tally.games, "positions": tally.positions,
+            "dropped": {str(reason): count for reason, count in tally.dropped.items()}, "problems": tally.problems,
+        }  # fmt: skip
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    _print_lines("skipped", tally.problems)
+    for reason, count in tally.dropped.most_common():
+        typer.echo(f"left out, {str(reason).replace('_', ' ')}: {count:,}")
+    games = f"{tally.games:,} games, " if tally.games else ""
+    typer.echo(f"read {games}{tally.positions:,} positions; wrote {written:,} records to {out}")
+
+
+def _print_lines(word: str, lines: list[str]) -> None:
+    for line in lines[:NAMED_PROBLEMS]:
+        # Names come out of archives: nothing in them may steer a terminal.
+        typer.echo(f"{word} " + "".join(letter if letter.isprintable() else "?" for letter in line), err=True)
+    if len(lines) > NAMED_PROBLEMS:
+        typer.echo(f"{word} {len(lines) - NAMED_PROBLEMS:,} more; --json names them", err=True)
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="hcp, hcpe, hcpe2, hcpe3, psv, hcpe3 caches.")],
+    good: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write what has no error to this file, in the same format.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Of all files.", show_default="by content")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what is wrong with files of training data, and where.
+
+    Every game is replayed and every position decoded: moves and candidates must be legal, visits must be there, the
+    result must be what mate, repetition, declaration and the maximum of plies make it. The exit code is 1 if there is
+    an error. A move that was played but is no candidate, a duplicate and the like are remarks, which are no errors.
+    """
+    from fukayomi.data.check import check_data
+    from fukayomi.data.detect import DataFormat
+
+    if good is not None and any(good.absolute() == file.absolute() for file in files):
+        raise typer.BadParameter("the good part needs a file of its own", param_hint="--good")
+    try:
+        kind = _choice(DataFormat, source, "--from") if source is not None else None
+        with _progress(files) as advance:
+            report = check_data(files, good, kind, advance)
+    except KeyboardInterrupt:
+        fail("stopped; nothing was written", INTERRUPTED)
+    except (ValueError, OSError) as error:
+        fail(str(error))
+    _print_report(report, good, as_json=as_json)
+    if report.errors:
+        raise typer.Exit(1)
+
+
+def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(report.as_json() | ({"good_file": str(good)} if good else {}), ensure_ascii=False))
+        return
+    for level in ("error", "remark"):
+        _print_lines(f"{level}:", [str(finding) for finding in report.findings if finding.level == level])
+    moves = f" with {report.moves:,} moves" if report.moves else ""
+    typer.echo(
+        f"{report.records:,} records{moves}: {report.good:,} good, {report.errors:,} errors, "
+        f"{report.remarks:,} remarks, {report.duplicates:,} duplicates"
+    )
+    if good is not None:
+        typer.echo(f"wrote the {report.good:,} good ones to {good}")
+
+
+@contextmanager
+def _progress(inputs: list[Path]) -> Generator[Callable[[int], None]]:
+    """A bar over the bytes of the inputs with the remaining time, on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+
+    from fukayomi.data.sources import find_files
+
+    total = sum(file.stat().st_size for file in find_files(inputs))
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=max(1, total))
+        yield lambda count: progress.advance(task, count)

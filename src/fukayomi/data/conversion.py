@@ -1,0 +1,91 @@
+"""From any format to any other: ``fukayomi data convert``."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fukayomi.data.convert import Drop
+from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.files import DataFileError
+from fukayomi.data.record_games import TARGETS, Targets
+from fukayomi.data.sources import find_files, iter_sources
+from fukayomi.data.streams import Tally, read_data
+from fukayomi.data.writers import DataWriter, Target
+from fukayomi.shogi.formats import scan_records
+from fukayomi.shogi.formats.reader import UnknownFormatError
+from fukayomi.shogi.record import RecordError
+
+
+class NothingConvertedError(DataFileError):
+    """Nothing was left to write.
+
+    Attributes:
+        tally: What was read.
+    """
+
+    def __init__(self, message: str, tally: Tally) -> None:
+        super().__init__(message)
+        self.tally = tally
+
+
+def convert_data(
+    inputs: Sequence[Path],
+    out: Path,
+    target: Target,
+    source: DataFormat | None = None,
+    targets: Targets = TARGETS,
+    advance: Callable[[int], None] = lambda _: None,
+) -> tuple[Tally, int]:
+    """Write all inputs to one file, which appears only when it is whole.
+
+    Args:
+        inputs: Files and folders; of records, also archives. They may be of different formats.
+        out: The file to write; for KIF, KI2 and JKF, a name without a suffix is a folder.
+        target: What to write.
+        source: The format of all inputs, instead of what their content says.
+        targets: What the moves of records become.
+        advance: Called with the number of bytes that were read since the last call.
+
+    Returns:
+        What was read, and the number of games, rows or positions that were written.
+
+    Raises:
+        NothingConvertedError: There is nothing to write.
+        DataFileError: An input is damaged or of no known format, or cannot become what was asked for.
+        SourceError: An input is missing, or a damaged archive.
+        RecordError: A game cannot be written as a record of that format.
+        OSError: A file cannot be read or written.
+    """
+    tally = Tally()
+    with DataWriter(out, target) as writer:
+        for path in find_files(inputs):
+            try:
+                kind = source or detect_data(path)
+            except UnknownDataError as error:
+                if path in inputs:
+                    raise
+                tally.leave_out(Drop.NO_RECORD, str(error))  # whatever else lies in a folder
+                continue
+            if kind is DataFormat.RECORDS and target.is_record:
+                _copy_records(path, writer, tally, advance)
+                continue
+            for batch in read_data(path, kind, targets, tally, advance):
+                writer.append(batch)
+        if writer.count == 0:
+            raise NothingConvertedError("nothing is left to write", tally)
+    return tally, writer.count
+
+
+def _copy_records(path: Path, writer: DataWriter, tally: Tally, advance: Callable[[int], None]) -> None:
+    """From one format of records to another, with all that both can say."""
+    for source in iter_sources([path], advance):
+        if source.problem:
+            tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
+            continue
+        for record in scan_records(source.data, source.name):
+            if isinstance(record, RecordError):
+                unknown = isinstance(record, UnknownFormatError)
+                tally.leave_out(Drop.NO_RECORD if unknown else Drop.DAMAGED, str(record))
+                continue
+            tally.games += 1
+            tally.positions += len(record)
+            writer.append_record(record)
