@@ -68,6 +68,8 @@ def convert(
     from fukayomi.data.record_games import Targets
     from fukayomi.data.writers import Target, target_of
 
+    if any(out.absolute() == path.absolute() for path in inputs):
+        raise typer.BadParameter(f"{out} is also an input", param_hint="OUT")
     failure = ""
     written = 0
     try:

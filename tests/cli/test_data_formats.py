@@ -1,0 +1,72 @@
+"""``fukayomi data convert`` and ``fukayomi data check`` as commands."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fukayomi.cli.main import app
+
+RECORDS = Path(__file__).parent.parent / "data" / "records"
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["data", *map(str, arguments)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.hcpe3"
+    code, out, _ = run("convert", *sorted(RECORDS.glob("*.csa")), path)
+    assert code == 0
+    assert "wrote" in out
+    return path
+
+
+def test_records_become_everything_else(games: Path, tmp_path: Path) -> None:
+    for name in ("a.hcpe", "a.psv", "a.hcp", "a.sfen", "a.csa", "a.usi"):
+        code, _, _ = run("convert", games, tmp_path / name)
+        assert code == 0, name
+        assert (tmp_path / name).stat().st_size > 0
+    code, out, _ = run("convert", tmp_path / "a.psv", tmp_path / "b.hcpe", "--json")
+    found = json.loads(out)
+    assert (code, found["written"], found["dropped"]) == (0, found["positions"], {})
+    assert (tmp_path / "a.hcpe").read_bytes() == (tmp_path / "b.hcpe").read_bytes()
+
+
+def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
+    assert run("convert", games, tmp_path / "a.xyz")[0] == 1
+    code, _, error = run("convert", tmp_path / "missing", tmp_path / "a.hcpe")
+    assert (code, "no such file" in error) == (1, True)
+    code, _, error = run("convert", games, tmp_path / "a", "--to", "nothing")
+    assert code == 2
+    (tmp_path / "a.usi").write_text("startpos moves 7g7f\n")
+    code, out, error = run("convert", tmp_path / "a.usi", tmp_path / "a.hcpe3")
+    assert (code, "nothing is left to write" in error, "left out, ending: 1" in out) == (1, True, True)
+    assert run("convert", tmp_path / "a.usi", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
+
+
+def test_a_check_says_what_is_wrong_and_where(games: Path, tmp_path: Path) -> None:
+    code, out, _ = run("check", games)
+    assert (code, "0 errors" in out) == (0, True)
+    good = tmp_path / "good.hcpe3"
+    damaged = tmp_path / "damaged.hcpe3"
+    damaged.write_bytes(games.read_bytes() + b"\0" * 40)
+    code, out, error = run("check", damaged, "--good", good)
+    assert code == 1
+    assert f"(offset {games.stat().st_size})" in error
+    assert good.read_bytes() == games.read_bytes()
+    code, out, _ = run("check", damaged, "--json")
+    found = json.loads(out)
+    assert (code, found["errors"], found["findings"][0]["offset"]) == (1, 1, games.stat().st_size)
+    assert run("check", damaged, "--good", damaged)[0] == 2
+    assert run("check", tmp_path / "missing")[0] == 1
+
+
+def test_a_file_of_another_kind_is_not_overwritten(games: Path) -> None:
+    before = games.read_bytes()
+    code, _, error = run("convert", games, games)
+    assert (code, "is also an input" in error) == (2, True)
+    assert games.read_bytes() == before
