@@ -1,6 +1,7 @@
 """What a check finds, and the good part that it writes."""
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -144,6 +145,27 @@ def test_the_good_part_of_damaged_rows(tmp_path: Path, name: str) -> None:
     assert [(found.index, found.offset) for found in report.findings] == [(4, 4 * size), (len(rows), len(data))]
     assert good.read_bytes() == b"".join(rows[:4] + rows[5:])
     assert report.duplicates == len(rows) - len(set(damaged))
+
+
+@pytest.mark.parametrize("name", ["hcp", "hcpe", "psv", "hcpe3"])
+def test_a_file_cut_at_any_byte(tmp_path: Path, name: str) -> None:
+    """What is cut off is an error; the good part is what is whole; reading for a conversion stops with an error."""
+    path, good = tmp_path / f"a.{name}", tmp_path / f"good.{name}"
+    with Hcpe3Writer(tmp_path / "source.hcpe3") as writer:
+        writer.append(join_games([game_of("7g7f 3c3d", 1), game_of("2g2f", 2)]))
+    convert_data([tmp_path / "source.hcpe3"], path, Target(name))
+    data = path.read_bytes()
+    size = {"hcp": 32, "hcpe": 38, "psv": 40}.get(name)
+    ends = [0, 56, 102] if size is None else [size * n for n in range(4)]
+    for cut in range(1, len(data)):
+        path.write_bytes(data[:cut])
+        report = check_data([path], good, DataFormat(name))
+        assert report.errors == (cut not in ends)
+        assert good.read_bytes() == data[: max(end for end in ends if end <= cut)]
+        if cut not in ends:
+            with pytest.raises(DataFileError, match=re.escape(str(path))):
+                convert_data([path], tmp_path / "out.sfen", Target.SFEN, DataFormat(name))
+    assert not (tmp_path / "out.sfen").exists()
 
 
 def test_what_cannot_be_checked_together(tmp_path: Path) -> None:

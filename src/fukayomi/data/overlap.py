@@ -49,10 +49,10 @@ def measure_overlap(
 
 
 def position_keys(hcps: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """A 64-bit hash of each position: uint8 [N, 32] to uint64 [N]."""
+    """A 64-bit hash of each row of bytes, positions for one: uint8 [N, 8 * W] to uint64 [N]."""
     words = np.ascontiguousarray(hcps).view("<u8")
     keys = np.zeros(len(words), np.uint64)
-    for column in range(4):
+    for column in range(words.shape[1]):
         # splitmix64's finaliser over each word (Steele, Lea, Flood, 2014)
         keys ^= words[:, column]
         keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
