@@ -8,6 +8,7 @@ import pytest
 from fukayomi import _native
 from fukayomi.data.book import BOOK_ENTRY, BookError, moves_in_book, read_book
 from fukayomi.data.cache import CANDIDATE, POSITION, CachedPositions, CacheError, read_cache, write_cache
+from fukayomi.data.detect import DataFormat, detect_data
 from fukayomi.shogi import Move, Position
 
 
@@ -126,6 +127,16 @@ def test_a_book_gives_the_moves_of_a_position(tmp_path: Path) -> None:
     assert found == [("2g2f", 5, 10), ("7g7f", 3, -20)]  # 7c7d is not legal there
     assert [move.move.usi() for move in moves_in_book(book, other)] == ["3c3d"]
     assert moves_in_book(book, Position.from_usi("startpos moves 2g2f")) == []
+
+
+def test_a_real_book(shared_data: Path) -> None:
+    path = shared_data / "records" / "shogihome" / "book" / "apery-merge.bin"
+    assert detect_data(path) is DataFormat.BOOK
+    book = read_book(path)
+    played = moves_in_book(book, Position())
+    assert played
+    keys = np.searchsorted(book["key"], [_native.book_key(Position())])
+    assert int(book["fromToPro"][keys[0]]) == played[0].move.raw
 
 
 def test_a_damaged_book_is_refused(tmp_path: Path) -> None:

@@ -79,6 +79,18 @@ def test_what_is_no_data_is_refused(tmp_path: Path) -> None:
     assert detect_data(RECORDS) is DataFormat.RECORDS
 
 
+def test_what_else_lies_in_a_folder_is_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder / "a.hcpe3", random_games(3))
+    (folder / "b.csa").write_bytes((RECORDS / "declaration.csa").read_bytes())
+    (folder / "LICENSE").write_text("all of it\n")
+    tally, written = convert_data([folder], tmp_path / "out.hcpe3", Target.HCPE3)
+    assert (written, tally.dropped) == (4, {Drop.NO_RECORD: 1})
+    with pytest.raises(UnknownDataError, match="LICENSE"):
+        convert_data([folder / "LICENSE"], tmp_path / "out.hcpe3", Target.HCPE3)
+
+
 def test_records_give_what_csa_to_hcpe_gives(tmp_path: Path) -> None:
     files = sorted(RECORDS.glob("*.csa"))
     convert_games(iter_sources(files), tmp_path / "a.hcpe", Filters())

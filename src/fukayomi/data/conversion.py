@@ -58,12 +58,8 @@ def convert_data(
     tally = Tally()
     with DataWriter(out, target) as writer:
         for path in find_files(inputs):
-            try:
-                kind = source or detect_data(path)
-            except UnknownDataError as error:
-                if path in inputs:
-                    raise
-                tally.leave_out(Drop.NO_RECORD, str(error))  # whatever else lies in a folder
+            kind = source or _kind_of(path, tally, must_be_known=path in inputs)
+            if kind is None:
                 continue
             if kind is DataFormat.RECORDS and target.is_record:
                 _copy_records(path, writer, tally, advance)
@@ -73,6 +69,21 @@ def convert_data(
         if writer.count == 0:
             raise NothingConvertedError("nothing is left to write", tally)
     return tally, writer.count
+
+
+def _kind_of(path: Path, tally: Tally, *, must_be_known: bool) -> DataFormat | None:
+    """The format of a file; None for what else lies in a folder."""
+    try:
+        kind = detect_data(path)
+    except UnknownDataError as error:
+        if must_be_known:
+            raise
+        tally.leave_out(Drop.NO_RECORD, str(error))
+        return None
+    if kind in (DataFormat.BOOK, DataFormat.CACHE) and not must_be_known:
+        tally.leave_out(Drop.NO_RECORD, f"{path}: {kind} files are not converted")
+        return None
+    return kind
 
 
 def _copy_records(path: Path, writer: DataWriter, tally: Tally, advance: Callable[[int], None]) -> None:
