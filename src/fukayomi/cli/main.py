@@ -2,7 +2,7 @@
 
 import typer
 
-from fukayomi.cli import data, match
+from fukayomi.cli import data, match, positions
 from fukayomi.cli.analyse import analyse
 from fukayomi.cli.bench import bench
 from fukayomi.cli.calibrate import calibrate
@@ -37,6 +37,7 @@ app.command()(perft)
 app.command()(bench)
 app.command("usi")(usi)
 app.add_typer(data.app)
+app.add_typer(positions.app)
 app.command()(train)
 app.command()(eval_model)
 app.command()(export)
