@@ -92,9 +92,10 @@ def balanced(
         )
         found = _collect(sources, conditions)
         if found:
-            from fukayomi.arena.files import replace_file
+            from fukayomi.data.files import AtomicFile
 
-            replace_file(out, "".join(f"{line}\n" for line in found.lines()))
+            with AtomicFile(out) as file:
+                file.write("".join(f"{line}\n" for line in found.lines()).encode())
     if as_json:
         typer.echo(json_text(_balanced_as_json(found, out, time.monotonic() - start)))
     else:
