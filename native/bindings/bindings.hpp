@@ -7,3 +7,4 @@ void bind_search(nanobind::module_& m);
 void bind_shogi(nanobind::module_& m);
 void bind_codec(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
+void bind_dedup(nanobind::module_& m);

@@ -9,5 +9,6 @@ NB_MODULE(_native, m) {
     bind_shogi(m);
     bind_codec(m);
     bind_encode(m);
+    bind_dedup(m);
     bind_search(m);
 }

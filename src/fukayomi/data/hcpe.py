@@ -45,8 +45,13 @@ def read_hcpe(path: Path | str) -> NDArray[np.void]:
     return map_rows(path, HCPE, HcpeError)
 
 
-def check_hcpe(records: NDArray[np.void], name: str) -> None:
+def check_hcpe(records: NDArray[np.void], name: str, first: int = 0) -> None:
     """Check results and moves of all records, cheaply; the positions are checked where they are decoded.
+
+    Args:
+        records: HCPE [N].
+        name: Their file's, for the message.
+        first: Which record of the file the first of them is.
 
     Raises:
         HcpeError: A record cannot be one.
@@ -56,8 +61,8 @@ def check_hcpe(records: NDArray[np.void], name: str) -> None:
         moves = part["bestMove16"]
         bad = (part["gameResult"] > 2) | (moves == 0) | (moves > _LAST_MOVE)
         if bad.any():
-            index = start + int(np.argmax(bad))
-            record = records[index]
+            at = start + int(np.argmax(bad))
+            record, index = records[at], first + at
             raise HcpeError(
                 f"{name}, record {index} (offset {index * HCPE.itemsize}): result {record['gameResult']} and move "
                 f"{record['bestMove16']} cannot be; a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}"

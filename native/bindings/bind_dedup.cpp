@@ -1,0 +1,138 @@
+// Bringing rows of the same position together. The functions take arrays of whole rows as bytes, check their shapes, and
+// release the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "dedup/groups.hpp"
+#include "dedup/reduce.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace fukayomi;
+
+namespace {
+
+template <nb::ssize_t WIDTH>
+using RowArray = nb::ndarray<const std::uint8_t, nb::numpy, nb::shape<-1, WIDTH>, nb::c_contig, nb::device::cpu>;
+template <nb::ssize_t WIDTH>
+using OutArray = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<-1, WIDTH>>;
+template <class T>
+using OutColumn = nb::ndarray<T, nb::numpy, nb::shape<-1>>;
+
+template <nb::ssize_t WIDTH>
+RowView rows_of(const RowArray<WIDTH>& array) {
+    return {array.data(), array.shape(0), array.shape(1)};
+}
+
+// A capsule that keeps the vector alive for the array that shows its memory.
+template <class T>
+std::pair<T*, nb::capsule> released(std::vector<T>&& values) {
+    auto owned = std::make_unique<std::vector<T>>(std::move(values));
+    T* const data = owned->data();
+    nb::capsule owner(owned.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    (void)owned.release();
+    return {data, owner};
+}
+
+template <std::size_t WIDTH>
+OutArray<WIDTH> rows_array(std::vector<std::uint8_t>&& bytes) {
+    const std::size_t rows = bytes.size() / WIDTH;
+    auto [data, owner] = released(std::move(bytes));
+    return OutArray<WIDTH>(data, {rows, WIDTH}, owner);
+}
+
+template <class T>
+OutColumn<T> column_array(std::vector<T>&& values) {
+    const std::size_t count = values.size();
+    auto [data, owner] = released(std::move(values));
+    return OutColumn<T>(data, {count}, owner);
+}
+
+// Runs without the GIL; what does not fit is Python's ValueError.
+template <class Run>
+auto without_gil(Run run) {
+    try {
+        const nb::gil_scoped_release release;
+        return run();
+    } catch (const std::out_of_range& e) {
+        throw nb::value_error(e.what());
+    }
+}
+
+void check_bits(unsigned bits, unsigned most) {
+    if (bits > most) throw nb::value_error(("at most " + std::to_string(most) + " bits, not " + std::to_string(bits)).c_str());
+}
+
+OutColumn<std::uint64_t> key_hashes(const RowArray<-1>& rows, unsigned hash_bits) {
+    check_bits(hash_bits, HASH_BITS);
+    if (rows.shape(1) < KEY_BYTES) throw nb::value_error("a row is at least the 32 bytes of its key");
+    std::vector<std::uint64_t> hashes(rows.shape(0));
+    for (std::size_t row = 0; row < hashes.size(); ++row) hashes[row] = hash_key(rows_of(rows)[row], hash_bits);
+    return column_array(std::move(hashes));
+}
+
+std::pair<OutColumn<std::uint32_t>, OutColumn<std::uint64_t>> bucket(const RowArray<-1>& rows, unsigned bucket_bits,
+                                                                     unsigned hash_bits) {
+    if (rows.shape(1) < KEY_BYTES) throw nb::value_error("a row is at least the 32 bytes of its key");
+    check_bits(bucket_bits, 16);
+    check_bits(hash_bits, HASH_BITS);
+    Buckets found = without_gil([&] { return bucket_rows(rows_of(rows), bucket_bits, hash_bits); });
+    return {column_array(std::move(found.order)), column_array(std::move(found.counts))};
+}
+
+OutArray<RECORD_BYTES> first(const RowArray<RECORD_BYTES>& records, bool by_all_fields, unsigned hash_bits) {
+    check_bits(hash_bits, HASH_BITS);
+    return rows_array<RECORD_BYTES>(
+        without_gil([&] { return first_records(rows_of(records), by_all_fields, hash_bits); }));
+}
+
+OutArray<SUM_BYTES> sums(const RowArray<RECORD_BYTES>& records, const RowArray<SUM_BYTES>& before,
+                         unsigned hash_bits) {
+    check_bits(hash_bits, HASH_BITS);
+    return rows_array<SUM_BYTES>(
+        without_gil([&] { return sum_records(rows_of(records), rows_of(before), hash_bits); }));
+}
+
+std::pair<OutArray<POSITION_BYTES>, OutArray<MOVE_BYTES>> averages(
+    const RowArray<RECORD_BYTES>& records, const RowArray<SIGHT_BYTES>& sights,
+    const RowArray<CANDIDATE_BYTES>& candidates, const RowArray<POSITION_BYTES>& positions,
+    const RowArray<MOVE_BYTES>& moves, unsigned hash_bits) {
+    check_bits(hash_bits, HASH_BITS);
+    const Seen seen{rows_of(records), rows_of(sights), rows_of(candidates), rows_of(positions), rows_of(moves)};
+    Averages found = without_gil([&] { return average_rows(seen, hash_bits); });
+    return {rows_array<POSITION_BYTES>(std::move(found.positions)), rows_array<MOVE_BYTES>(std::move(found.moves))};
+}
+
+}  // namespace
+
+void bind_dedup(nb::module_& m) {
+    m.def("hash_keys", &key_hashes, "rows"_a.noconvert(), "hash_bits"_a = HASH_BITS,
+          "The hash of the 32 bytes that each row begins with: uint8 [N, at least 32] to uint64 [N].");
+    m.def("bucket_rows", &bucket, "rows"_a.noconvert(), "bucket_bits"_a, "hash_bits"_a = HASH_BITS,
+          "Sort rows into buckets by the highest bits of the hash of their first 32 bytes.\n\n"
+          "Args:\n    rows: uint8 [N, at least 32].\n    bucket_bits: There are 2 to the power of so many; at most 16.\n"
+          "    hash_bits: How much of the hash counts; less than 64 in tests only.\n\n"
+          "Returns:\n    The rows' numbers, bucket after bucket, in a bucket in their own order: uint32 [N];\n"
+          "    and how many rows each bucket has: uint64 [buckets].");
+    m.def("first_records", &first, "records"_a.noconvert(), "by_all_fields"_a, "hash_bits"_a = HASH_BITS,
+          "The first hcpe record of each position and move, or of each kind of record: uint8 [N, 38] to [G, 38].");
+    m.def("sum_records", &sums, "records"_a.noconvert(), "sums"_a.noconvert(), "hash_bits"_a = HASH_BITS,
+          "Add up hcpe records, uint8 [N, 38], by position and move, with sums made before, uint8 [S, 72]: uint8 [G, 72].\n\n"
+          "Raises:\n    ValueError: A result is none.");
+    m.def("average_rows", &averages, "records"_a.noconvert(), "sights"_a.noconvert(), "candidates"_a.noconvert(),
+          "positions"_a.noconvert(), "moves"_a.noconvert(), "hash_bits"_a = HASH_BITS,
+          "Add up all that was seen of each position.\n\n"
+          "Args:\n    records: uint8 [N, 38], hcpe; each is one visit of its move.\n"
+          "    sights: uint8 [S, 40], hcpe and the number of candidates of a search.\n"
+          "    candidates: uint8 [C, 4], move and visits, of all sights.\n"
+          "    positions: uint8 [P, 64], added up before.\n    moves: uint8 [M, 16], theirs.\n\n"
+          "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.dedup.averages` has them.\n\n"
+          "Raises:\n    ValueError: A count is greater than its field, or rows that are referred to are not there.");
+}

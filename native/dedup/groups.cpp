@@ -1,0 +1,118 @@
+#include "dedup/groups.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+namespace fukayomi {
+
+namespace {
+
+struct Item {
+    std::uint64_t hash;
+    std::uint32_t index;
+};
+
+bool before(const Item& a, const Item& b) { return a.hash != b.hash ? a.hash < b.hash : a.index < b.index; }
+
+void check_count(std::size_t count) {
+    if (count > std::numeric_limits<std::uint32_t>::max()) throw std::out_of_range("more rows than 32 bits can number");
+}
+
+std::uint64_t load_word(const std::uint8_t* bytes) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+bool same_key(const std::uint8_t* a, const std::uint8_t* b) { return std::memcmp(a, b, KEY_BYTES) == 0; }
+
+// The items by (hash, index). Hashes are spread evenly, so one pass puts each within a few places of where it belongs.
+std::vector<Item> sorted_items(std::span<const std::uint8_t* const> keys, unsigned hash_bits) {
+    std::vector<std::uint64_t> hashes(keys.size());
+    std::uint64_t low = std::numeric_limits<std::uint64_t>::max(), high = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        hashes[i] = hash_key(keys[i], hash_bits);
+        low = std::min(low, hashes[i]);
+        high = std::max(high, hashes[i]);
+    }
+    const int bin_bits = std::max(0, static_cast<int>(std::bit_width(keys.size())) - 2);  // two to four rows a bin
+    const int shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - bin_bits);
+    std::vector<std::uint32_t> ends(static_cast<std::size_t>((high - low) >> shift) + 2);
+    for (const std::uint64_t hash : hashes) ++ends[static_cast<std::size_t>((hash - low) >> shift) + 1];
+    for (std::size_t bin = 1; bin < ends.size(); ++bin) ends[bin] += ends[bin - 1];
+
+    std::vector<Item> items(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        items[ends[static_cast<std::size_t>((hashes[i] - low) >> shift)]++] = {hashes[i], static_cast<std::uint32_t>(i)};
+    std::size_t begin = 0;
+    for (std::size_t bin = 0; bin + 1 < ends.size(); ++bin) {
+        const std::size_t end = ends[bin];
+        if (end - begin > 1) std::sort(items.data() + begin, items.data() + end, before);
+        begin = end;
+    }
+    return items;
+}
+
+}  // namespace
+
+std::uint64_t hash_key(const std::uint8_t* key, unsigned bits) {
+    std::uint64_t hash = 0;
+    for (std::size_t word = 0; word < KEY_BYTES; word += sizeof(std::uint64_t)) {
+        hash ^= load_word(key + word);
+        hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
+        hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
+        hash ^= hash >> 31;
+    }
+    return bits == 0 ? 0 : hash & (~std::uint64_t{0} << (HASH_BITS - bits));
+}
+
+Buckets bucket_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits) {
+    check_count(rows.count);
+    Buckets out;
+    out.counts.resize(std::size_t{1} << bucket_bits);
+    std::vector<std::uint16_t> bucket_of(rows.count);
+    for (std::size_t row = 0; row < rows.count; ++row) {
+        const std::uint64_t hash = hash_key(rows[row], hash_bits);
+        const std::size_t bucket = bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> (HASH_BITS - bucket_bits));
+        bucket_of[row] = static_cast<std::uint16_t>(bucket);
+        ++out.counts[bucket];
+    }
+    std::vector<std::uint32_t> next(out.counts.size());
+    for (std::size_t bucket = 1; bucket < next.size(); ++bucket)
+        next[bucket] = next[bucket - 1] + static_cast<std::uint32_t>(out.counts[bucket - 1]);
+    out.order.resize(rows.count);
+    for (std::size_t row = 0; row < rows.count; ++row)
+        out.order[next[bucket_of[row]]++] = static_cast<std::uint32_t>(row);
+    return out;
+}
+
+Groups group_keys(std::span<const std::uint8_t* const> keys, unsigned hash_bits) {
+    check_count(keys.size());
+    Groups out;
+    if (keys.empty()) return out;
+    std::vector<Item> items = sorted_items(keys, hash_bits);
+    out.order.resize(items.size());
+    out.ends.reserve(items.size());
+    for (std::size_t begin = 0, end; begin < items.size(); begin = end) {
+        const std::uint8_t* first = keys[items[begin].index];
+        bool one_key = true;
+        for (end = begin + 1; end < items.size() && items[end].hash == items[begin].hash; ++end)
+            one_key = one_key && same_key(first, keys[items[end].index]);
+        if (!one_key)
+            std::sort(items.data() + begin, items.data() + end, [&](const Item& a, const Item& b) {
+                const int order = std::memcmp(keys[a.index], keys[b.index], KEY_BYTES);
+                return order != 0 ? order < 0 : a.index < b.index;
+            });
+        for (std::size_t i = begin; i < end; ++i) {
+            out.order[i] = items[i].index;
+            const bool is_last = i + 1 == end || (!one_key && !same_key(keys[items[i].index], keys[items[i + 1].index]));
+            if (is_last) out.ends.push_back(static_cast<std::uint32_t>(i + 1));
+        }
+    }
+    return out;
+}
+
+}  // namespace fukayomi

@@ -1,0 +1,263 @@
+#include "dedup/reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace fukayomi {
+
+namespace {
+
+constexpr std::size_t EVAL = 32, MOVE = 34, RESULT = 36, COUNT = 38;  // in records and sights
+
+template <class T>
+T load(const std::uint8_t* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+template <class T>
+void store(std::uint8_t* bytes, T value) {
+    std::memcpy(bytes, &value, sizeof value);
+}
+
+std::uint8_t* append(std::vector<std::uint8_t>& rows, std::size_t width) {
+    rows.resize(rows.size() + width);
+    return rows.data() + rows.size() - width;
+}
+
+void add_keys(std::vector<const std::uint8_t*>& keys, RowView rows) {
+    for (std::size_t row = 0; row < rows.count; ++row) keys.push_back(rows[row]);
+}
+
+std::size_t result_of(const std::uint8_t* record) {
+    if (record[RESULT] > 2) throw std::out_of_range("a result is 0, 1 or 2, not " + std::to_string(record[RESULT]));
+    return record[RESULT];
+}
+
+std::uint32_t narrow(std::uint64_t count) {
+    if (count > std::numeric_limits<std::uint32_t>::max())
+        throw std::out_of_range("a position was seen more often than 32 bits can count");
+    return static_cast<std::uint32_t>(count);
+}
+
+// What tells rows of the same position apart, as a number; rows in the order of it, equal ones in their own.
+struct Tail {
+    std::uint64_t value;
+    std::uint32_t index;
+};
+
+void sort_tails(std::vector<Tail>& tails) {
+    std::sort(tails.begin(), tails.end(), [](const Tail& a, const Tail& b) {
+        return a.value != b.value ? a.value < b.value : a.index < b.index;
+    });
+}
+
+std::uint64_t tail_of(const std::uint8_t* record, bool by_all_fields) {
+    const std::uint64_t move = load<std::uint16_t>(record + MOVE);
+    if (!by_all_fields) return move;
+    return move << 32 | std::uint64_t{load<std::uint16_t>(record + EVAL)} << 16 | load<std::uint16_t>(record + RESULT);
+}
+
+struct Sum {
+    std::array<std::uint64_t, 3> results{};  // draws, Black's wins, White's wins
+    std::int64_t eval = 0;
+
+    void add_record(const std::uint8_t* record) {
+        ++results[result_of(record)];
+        eval += load<std::int16_t>(record + EVAL);
+    }
+};
+
+constexpr std::size_t SUM_RESULTS = 40, SUM_EVAL = 64;
+
+void add_sum(Sum& sum, const std::uint8_t* row) {
+    for (std::size_t result = 0; result < 3; ++result) sum.results[result] += load<std::uint64_t>(row + SUM_RESULTS + 8 * result);
+    sum.eval += load<std::int64_t>(row + SUM_EVAL);
+}
+
+void append_sum(std::vector<std::uint8_t>& out, const std::uint8_t* key, std::uint64_t move, const Sum& sum) {
+    std::uint8_t* row = append(out, SUM_BYTES);
+    std::memcpy(row, key, KEY_BYTES);
+    store(row + KEY_BYTES, move);
+    for (std::size_t result = 0; result < 3; ++result) store(row + SUM_RESULTS + 8 * result, sum.results[result]);
+    store(row + SUM_EVAL, sum.eval);
+}
+
+constexpr std::size_t POSITION_RESULTS = 32, POSITION_MOVES = 44, POSITION_EVAL = 48, POSITION_FIRST = 56;
+constexpr std::size_t MOVE_PLAYED = 4, MOVE_VISITS = 8;
+
+struct MoveSum {
+    std::uint16_t move;
+    std::uint64_t played;
+    std::uint64_t visits;
+};
+
+// Adds up one position after the other.
+class Averager {
+public:
+    explicit Averager(const Seen& seen) : seen_(seen), first_candidate_(seen.sights.count + 1) {
+        for (std::size_t row = 0; row < seen.sights.count; ++row)
+            first_candidate_[row + 1] = first_candidate_[row] + load<std::uint16_t>(seen.sights[row] + COUNT);
+        if (first_candidate_.back() != seen.candidates.count)
+            throw std::out_of_range("the sights have " + std::to_string(first_candidate_.back()) + " candidates, not " +
+                                    std::to_string(seen.candidates.count));
+    }
+
+    void begin() {
+        sum_ = {};
+        moves_.clear();
+    }
+
+    void add(std::size_t index) {
+        if (index < seen_.records.count) return add_record(seen_.records[index]);
+        index -= seen_.records.count;
+        if (index < seen_.sights.count) return add_sight(index);
+        add_position(seen_.positions[index - seen_.sights.count]);
+    }
+
+    void finish(const std::uint8_t* key, Averages& out) {
+        const std::uint64_t first = out.moves.size() / MOVE_BYTES;
+        append_moves(out.moves);
+        std::uint8_t* row = append(out.positions, POSITION_BYTES);
+        std::memcpy(row, key, KEY_BYTES);
+        for (std::size_t result = 0; result < 3; ++result)
+            store(row + POSITION_RESULTS + 4 * result, narrow(sum_.results[result]));
+        store(row + POSITION_MOVES, narrow(out.moves.size() / MOVE_BYTES - first));
+        store(row + POSITION_EVAL, sum_.eval);
+        store(row + POSITION_FIRST, first);
+    }
+
+private:
+    void add_record(const std::uint8_t* record) {
+        sum_.add_record(record);
+        moves_.push_back({load<std::uint16_t>(record + MOVE), 1, 1});
+    }
+
+    void add_sight(std::size_t index) {
+        const std::uint8_t* sight = seen_.sights[index];
+        sum_.add_record(sight);
+        moves_.push_back({load<std::uint16_t>(sight + MOVE), 1, 0});
+        for (std::uint64_t row = first_candidate_[index]; row < first_candidate_[index + 1]; ++row) {
+            const std::uint8_t* candidate = seen_.candidates[static_cast<std::size_t>(row)];
+            moves_.push_back({load<std::uint16_t>(candidate), 0, load<std::uint16_t>(candidate + 2)});
+        }
+    }
+
+    void add_position(const std::uint8_t* position) {
+        for (std::size_t result = 0; result < 3; ++result)
+            sum_.results[result] += load<std::uint32_t>(position + POSITION_RESULTS + 4 * result);
+        sum_.eval += load<std::int64_t>(position + POSITION_EVAL);
+        const std::uint64_t first = load<std::uint64_t>(position + POSITION_FIRST);
+        const std::uint64_t count = load<std::uint32_t>(position + POSITION_MOVES);
+        if (count > seen_.moves.count || first > seen_.moves.count - count)
+            throw std::out_of_range("a position has moves that are not there");
+        for (std::uint64_t row = first; row < first + count; ++row) {
+            const std::uint8_t* move = seen_.moves[static_cast<std::size_t>(row)];
+            moves_.push_back({load<std::uint16_t>(move), load<std::uint32_t>(move + MOVE_PLAYED),
+                              load<std::uint64_t>(move + MOVE_VISITS)});
+        }
+    }
+
+    void append_moves(std::vector<std::uint8_t>& out) {
+        if (moves_.size() > 1)
+            std::sort(moves_.begin(), moves_.end(), [](const MoveSum& a, const MoveSum& b) { return a.move < b.move; });
+        for (std::size_t begin = 0, end; begin < moves_.size(); begin = end) {
+            MoveSum total = moves_[begin];
+            for (end = begin + 1; end < moves_.size() && moves_[end].move == total.move; ++end) {
+                total.played += moves_[end].played;
+                total.visits += moves_[end].visits;
+            }
+            std::uint8_t* row = append(out, MOVE_BYTES);
+            store<std::uint32_t>(row, total.move);
+            store(row + MOVE_PLAYED, narrow(total.played));
+            store(row + MOVE_VISITS, total.visits);
+        }
+    }
+
+    const Seen& seen_;
+    std::vector<std::uint64_t> first_candidate_;
+    Sum sum_;
+    std::vector<MoveSum> moves_;
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, unsigned hash_bits) {
+    std::vector<const std::uint8_t*> keys;
+    keys.reserve(records.count);
+    add_keys(keys, records);
+    const Groups groups = group_keys(keys, hash_bits);
+    std::vector<std::uint8_t> out;
+    out.reserve(records.count * RECORD_BYTES);
+    std::vector<Tail> tails;
+    const auto emit = [&](std::uint32_t index) { std::memcpy(append(out, RECORD_BYTES), records[index], RECORD_BYTES); };
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        const auto members = groups[group];
+        if (members.size() == 1) {
+            emit(members[0]);
+            continue;
+        }
+        tails.clear();
+        for (const std::uint32_t index : members) tails.push_back({tail_of(records[index], by_all_fields), index});
+        sort_tails(tails);
+        for (std::size_t i = 0; i < tails.size(); ++i)
+            if (i == 0 || tails[i].value != tails[i - 1].value) emit(tails[i].index);
+    }
+    return out;
+}
+
+std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned hash_bits) {
+    std::vector<const std::uint8_t*> keys;
+    keys.reserve(records.count + sums.count);
+    add_keys(keys, records);
+    add_keys(keys, sums);
+    const Groups groups = group_keys(keys, hash_bits);
+    std::vector<std::uint8_t> out;
+    out.reserve(keys.size() * SUM_BYTES);
+    std::vector<Tail> tails;
+    const auto move_of = [&](std::uint32_t index) -> std::uint64_t {
+        return load<std::uint16_t>(keys[index] + (index < records.count ? MOVE : KEY_BYTES));
+    };
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        const auto members = groups[group];
+        tails.clear();
+        for (const std::uint32_t index : members) tails.push_back({move_of(index), index});
+        if (tails.size() > 1) sort_tails(tails);
+        for (std::size_t begin = 0, end; begin < tails.size(); begin = end) {
+            Sum sum;
+            for (end = begin; end < tails.size() && tails[end].value == tails[begin].value; ++end) {
+                const std::uint32_t index = tails[end].index;
+                if (index < records.count) sum.add_record(keys[index]);
+                else add_sum(sum, keys[index]);
+            }
+            append_sum(out, keys[tails[begin].index], tails[begin].value, sum);
+        }
+    }
+    return out;
+}
+
+Averages average_rows(const Seen& seen, unsigned hash_bits) {
+    std::vector<const std::uint8_t*> keys;
+    keys.reserve(seen.records.count + seen.sights.count + seen.positions.count);
+    add_keys(keys, seen.records);
+    add_keys(keys, seen.sights);
+    add_keys(keys, seen.positions);
+    Averager averager(seen);
+    const Groups groups = group_keys(keys, hash_bits);
+    Averages out;
+    out.positions.reserve(groups.size() * POSITION_BYTES);
+    out.moves.reserve(groups.size() * MOVE_BYTES);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+        averager.begin();
+        for (const std::uint32_t index : groups[group]) averager.add(index);
+        averager.finish(keys[groups[group][0]], out);
+    }
+    return out;
+}
+
+}  // namespace fukayomi

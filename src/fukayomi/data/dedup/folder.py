@@ -1,0 +1,150 @@
+"""The folder of a job: which job it is, its bucket files, and how far it is. All of it survives a kill.
+
+    job.json          what is done, to which inputs; another job in the same folder is refused
+    partition.json    how far the inputs have been read, and size and checksum of every bucket file at that moment
+    0007.hcpe ...     rows of bucket 7
+    0007.json         bucket 7 has been reduced: its files, with sizes and checksums
+    finished.json     all is written; the folder only waits to be removed
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import zlib
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class JobError(ValueError):
+    """A job cannot go on; the message says why and what to do."""
+
+
+class WorkFolder:
+    """A job's folder, which one process at a time may hold. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: sqlite3.Connection | None = None
+
+    def __enter__(self) -> "WorkFolder":
+        """Make the folder if it is not there, and take hold of it.
+
+        Raises:
+            JobError: Another process holds it.
+            OSError: It cannot be made.
+        """
+        self.path.mkdir(exist_ok=True)
+        # SQLite's lock is the same on every system, and ends with the process that holds it.
+        lock = sqlite3.connect(self.path / "lock", isolation_level=None, timeout=0)
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            lock.close()
+            raise JobError(f"another process is at work in {self.path}") from error
+        self._lock = lock
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        self.__exit__(None, None, None)
+        shutil.rmtree(self.path)
+
+    def read(self, name: str) -> Any:
+        """What a JSON file holds, or None where there is none."""
+        path = self.path / name
+        try:
+            return json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise JobError(f"{path} is damaged; remove {self.path} and start again") from error
+
+    def write(self, name: str, value: Any) -> None:
+        """Put a JSON file into place whole."""
+        write_whole(self.path / name, json.dumps(value).encode())
+
+    def bucket_path(self, bucket: int, kind: str) -> Path:
+        """Where a bucket's rows of some kind are."""
+        return self.path / f"{bucket:04}.{kind}"
+
+    def damaged(self, path: Path) -> JobError:
+        """What is said of a file that is not as it was written."""
+        return JobError(f"{path} is not as it was written; remove {self.path} and start again")
+
+
+class BucketFiles:
+    """The bucket files of one kind of rows, each with its size and checksum."""
+
+    def __init__(self, folder: WorkFolder, kind: str, buckets: int, state: dict[str, list[int]] | None) -> None:
+        """Open them as they were at some moment.
+
+        Args:
+            folder: Where they are.
+            kind: Their ending.
+            buckets: How many there are.
+            state: What `state` gave at that moment; None for the beginning. What was written later is cut off.
+
+        Raises:
+            JobError: A file is shorter than it was.
+        """
+        self.folder, self.kind = folder, kind
+        self.sizes = list(state["sizes"]) if state else [0] * buckets
+        self.checksums = list(state["checksums"]) if state else [0] * buckets
+        for bucket, size in enumerate(self.sizes):
+            path = folder.bucket_path(bucket, kind)
+            if (there := path.stat().st_size if path.exists() else 0) < size:
+                raise folder.damaged(path)
+            if there > size:
+                os.truncate(path, size)
+
+    def append(self, rows: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        """Add rows, bucket after bucket.
+
+        Args:
+            rows: [N], those of bucket 0 first.
+            counts: int64 [buckets], how many each bucket gets.
+        """
+        data = flat_bytes(rows)
+        ends = np.cumsum(counts) * rows.dtype.itemsize
+        begin = 0
+        for bucket, end in enumerate(ends.tolist()):
+            if end == begin:
+                continue
+            part = data[begin:end]
+            with self.folder.bucket_path(bucket, self.kind).open("ab") as file:
+                file.write(part)
+            self.sizes[bucket] += len(part)
+            self.checksums[bucket] = zlib.crc32(part, self.checksums[bucket])
+            begin = end
+
+    def state(self) -> dict[str, list[int]]:
+        """Sizes and checksums, for a JSON file."""
+        return {"sizes": self.sizes, "checksums": self.checksums}
+
+
+def write_whole(path: Path, data: bytes | memoryview) -> int:
+    """Put a file into place whole, on disk. Returns its checksum."""
+    temporary = path.with_name(f"{path.name}.tmp")  # only the holder of the folder writes here
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    return zlib.crc32(data)
+
+
+def flat_bytes(rows: NDArray[Any]) -> memoryview:
+    """The memory of rows, [N] of some type, as bytes."""
+    return memoryview(np.ascontiguousarray(rows).view(np.uint8).reshape(-1))

@@ -1,0 +1,219 @@
+"""The second half of a job: each bucket on its own, in memory. A bucket needs nothing but the job's folder."""
+
+import bisect
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
+from fukayomi.data.dedup.folder import WorkFolder, flat_bytes, write_whole
+from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
+from fukayomi.data.hcpe import HCPE
+
+JOB = "job.json"
+OUT, POSITIONS, MOVES = "out", "positions", "moves"
+"""The kinds of files that a bucket becomes."""
+
+SUM = np.dtype(
+    [
+        ("hcp", "u1", (32,)),
+        ("move", "<u2"),
+        ("unused", "u1", (6,)),
+        ("draws", "<u8"),
+        ("black_wins", "<u8"),
+        ("white_wins", "<u8"),
+        ("eval", "<i8"),
+    ]
+)
+"""Records of one position and move, added up."""
+
+_PIECE = 64 << 20  # bytes of a bucket that are reduced at a time
+_FINISHED_AT_ONCE = 1 << 16  # rows
+
+
+def done_name(bucket: int) -> str:
+    """The file that says that a bucket has been reduced."""
+    return f"{bucket:04}.json"
+
+
+def reduce_bucket(path: Path, bucket: int) -> None:
+    """Reduce one bucket, unless it has been; afterwards its rows are gone.
+
+    Args:
+        path: The job's folder, all of whose inputs have been spread over buckets.
+        bucket: Its number.
+
+    Raises:
+        JobError: The bucket's rows are not as they were written.
+        AveragesError: An input of averages is not in the order of its hashes.
+        OSError: Something cannot be read or written.
+    """
+    folder = WorkFolder(path)
+    if folder.read(done_name(bucket)) is None:
+        job = folder.read(JOB)
+        rows = BucketReader(folder, bucket)
+        if (mode := Mode(job["mode"])).writes_averages:
+            averages = _average(rows, [Path(name) for name in job["averages"]], job["bucket_bits"], job["hash_bits"])
+            outputs = {POSITIONS: averages.positions, MOVES: averages.moves}
+        else:
+            outputs = {OUT: _deduplicate(rows, mode, job["hash_bits"])}
+        files = {
+            kind: [out.nbytes, write_whole(folder.bucket_path(bucket, kind), flat_bytes(out))]
+            for kind, out in outputs.items()
+        }
+        folder.write(done_name(bucket), files)
+    for kind in WIDTHS:
+        folder.bucket_path(bucket, kind).unlink(missing_ok=True)
+
+
+class BucketReader:
+    """Reads a bucket's rows in pieces, and compares their checksums at the end."""
+
+    def __init__(self, folder: WorkFolder, bucket: int) -> None:
+        self.folder, self.bucket = folder, bucket
+        self._files: dict[str, dict[str, list[int]]] = folder.read(STATE)["files"]
+
+    def rows(self) -> Iterator[NDArray[np.void]]:
+        """HCPE [N], piece after piece."""
+        return self._pieces(ROWS)
+
+    def sights(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.void]]]:
+        """SIGHT [N] with the CANDIDATEs of all of them, piece after piece."""
+        whole = _Checked(self, CANDIDATES)
+        for sights in self._pieces(SIGHTS):
+            yield sights, whole.read(int(sights["candidates"].sum(dtype=np.int64)))
+        whole.finish()
+
+    def _pieces(self, kind: str) -> Iterator[NDArray[np.void]]:
+        file = _Checked(self, kind)
+        while len(piece := file.read(_PIECE // WIDTHS[kind].itemsize)):
+            yield piece
+        file.finish()
+
+    def expected(self, kind: str) -> tuple[int, int]:
+        """Size and checksum of one of the bucket's files."""
+        files = self._files.get(kind)
+        return (files["sizes"][self.bucket], files["checksums"][self.bucket]) if files else (0, 0)
+
+
+class _Checked:
+    """One bucket file, of which size and checksum are known."""
+
+    def __init__(self, reader: BucketReader, kind: str) -> None:
+        self._path, self._dtype = reader.folder.bucket_path(reader.bucket, kind), WIDTHS[kind]
+        self._folder = reader.folder
+        self._size, self._checksum = reader.expected(kind)
+        self._done = self._crc = 0
+
+    def read(self, rows: int) -> NDArray[np.void]:
+        """At most so many rows more; none at the end."""
+        rows = min(rows, (self._size - self._done) // self._dtype.itemsize)
+        if rows == 0:
+            return np.empty(0, self._dtype)
+        piece = np.fromfile(self._path, self._dtype, rows, offset=self._done)
+        self._done += piece.nbytes
+        self._crc = zlib.crc32(flat_bytes(piece), self._crc)
+        return piece
+
+    def finish(self) -> None:
+        """Raise JobError if what was read is not what was written."""
+        if (self._done, self._crc) != (self._size, self._checksum):
+            raise self._folder.damaged(self._path)
+
+
+def _deduplicate(reader: BucketReader, mode: Mode, hash_bits: int) -> NDArray[np.void]:
+    """HCPE [G]."""
+    if mode in (Mode.FIRST_MOVE, Mode.ALL_FIELDS):
+        kept = np.empty(0, HCPE)
+        for piece in reader.rows():
+            rows = np.concatenate([kept, piece]) if len(kept) else piece  # what came first stays first
+            found = _native.first_records(byte_rows(rows), mode is Mode.ALL_FIELDS, hash_bits)
+            kept = found.view(HCPE).ravel()
+        return kept
+    sums = byte_rows(np.empty(0, SUM))
+    for piece in reader.rows():
+        sums = _native.sum_records(byte_rows(piece), sums, hash_bits)
+    return finish_sums(sums.view(SUM).ravel(), mode)
+
+
+def finish_sums(sums: NDArray[np.void], mode: Mode) -> NDArray[np.void]:
+    """SUM [G] to HCPE [G], by Mode.MEAN or Mode.MODE."""
+    out = np.empty(len(sums), HCPE)
+    for begin in range(0, len(sums), _FINISHED_AT_ONCE):
+        part, target = sums[begin : begin + _FINISHED_AT_ONCE], out[begin : begin + _FINISHED_AT_ONCE]
+        draws, black, white = part["draws"], part["black_wins"], part["white_wins"]
+        count = draws + black + white
+        target["hcp"], target["bestMove16"], target["dummy"] = part["hcp"], part["move"], 0
+        target["eval"] = part["eval"] / count  # cut towards 0
+        if mode is Mode.MEAN:
+            numbers = black + 2 * white
+            target["gameResult"] = np.where(2 * numbers >= 3 * count, 2, numbers > 0)
+        else:
+            most_black = (black > draws) & (black > white)
+            most_white = (white > draws) & (white > black)
+            target["gameResult"] = most_black + 2 * most_white
+    return out
+
+
+def _average(reader: BucketReader, inputs: list[Path], bucket_bits: int, hash_bits: int) -> Averages:
+    total = Averages(np.empty(0, POSITION), np.empty(0, MOVE))
+    for path in inputs:
+        part = _bucket_of_averages(path, reader.bucket, bucket_bits, hash_bits)
+        total = _add(total, np.empty(0, HCPE), None, part, hash_bits)
+    for rows in reader.rows():
+        total = _add(total, rows, None, None, hash_bits)
+    for sights in reader.sights():
+        total = _add(total, np.empty(0, HCPE), sights, None, hash_bits)
+    return total
+
+
+def _add(
+    total: Averages,
+    rows: NDArray[np.void],
+    sights: tuple[NDArray[np.void], NDArray[np.void]] | None,
+    more: Averages | None,
+    hash_bits: int,
+) -> Averages:
+    seen, candidates = sights if sights is not None else (np.empty(0, WIDTHS[SIGHTS]), np.empty(0, WIDTHS[CANDIDATES]))
+    positions, moves = total.positions, total.moves
+    if more is not None:
+        added = np.array(more.positions)
+        added["first_move"] += len(moves)
+        positions, moves = np.concatenate([positions, added]), np.concatenate([moves, more.moves])
+    out_positions, out_moves = _native.average_rows(
+        byte_rows(rows), byte_rows(seen), byte_rows(candidates), byte_rows(positions), byte_rows(moves), hash_bits
+    )
+    return Averages(out_positions.view(POSITION).ravel(), out_moves.view(MOVE).ravel())
+
+
+def _bucket_of_averages(path: Path, bucket: int, bucket_bits: int, hash_bits: int) -> Averages:
+    """The positions of a file that belong to a bucket: they stand together, as files are in the order of the hash."""
+    positions = read_averages(path).positions
+
+    def bucket_at(index: int) -> int:
+        return int(_buckets(positions[index : index + 1], bucket_bits, hash_bits)[0])
+
+    begin, end = (bisect.bisect_left(range(len(positions)), at, key=bucket_at) for at in (bucket, bucket + 1))
+    # Read, not mapped: the pages of a map would count as this program's memory.
+    part = np.fromfile(path, POSITION, end - begin, offset=HEADER.itemsize + begin * POSITION.itemsize)
+    if (_buckets(part, bucket_bits, hash_bits) != bucket).any():
+        raise AveragesError(f"{path}: positions {begin} to {end} are not in the order of their hashes")
+    if len(part) == 0:
+        return Averages(part, np.empty(0, MOVE))
+    first = int(part["first_move"][0])
+    last = int(part["first_move"][-1]) + int(part["moves"][-1])
+    offset = HEADER.itemsize + len(positions) * POSITION.itemsize + first * MOVE.itemsize
+    part["first_move"] -= first
+    return Averages(part, np.fromfile(path, MOVE, last - first, offset=offset))
+
+
+def _buckets(positions: NDArray[Any], bucket_bits: int, hash_bits: int) -> NDArray[np.uint64]:
+    if bucket_bits == 0:
+        return np.zeros(len(positions), np.uint64)
+    return _native.hash_keys(byte_rows(positions), hash_bits) >> np.uint64(64 - bucket_bits)
