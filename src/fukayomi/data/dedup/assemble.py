@@ -83,7 +83,9 @@ class _Assembly:
                 if kind == POSITIONS:
                     self._moves_before += outputs[bucket][MOVES][0] // MOVE.itemsize
                 if pending_bytes >= _REMOVED_AT_ONCE or number + 1 == len(parts):
-                    _remove(file, pending)
+                    file.flush()
+                    for path in pending:
+                        path.unlink()
                     pending, pending_bytes = [], 0
                 report(number + 1, len(parts))
 
@@ -127,10 +129,3 @@ class _Assembly:
         positions["first_move"] += self._moves_before  # the bucket counted from 0
         return flat_bytes(positions)
 
-
-def _remove(file: BinaryIO, paths: list[Path]) -> None:
-    """Remove what has been copied, once it is on disk."""
-    file.flush()
-    os.fsync(file.fileno())
-    for path in paths:
-        path.unlink()

@@ -1,4 +1,7 @@
-"""The folder of a job: which job it is, its bucket files, and how far it is. All of it survives a kill.
+"""The folder of a job: which job it is, its bucket files, and how far it is.
+
+All of it survives a kill. Nothing here waits for the disk: after a power cut a file may not be what was written, which
+its checksum tells; then the job starts again.
 
     job.json          what is done, to which inputs; another job in the same folder is refused
     partition.json    how far the inputs have been read, and size and checksum of every bucket file at that moment
@@ -135,12 +138,10 @@ class BucketFiles:
 
 
 def write_whole(path: Path, data: bytes | memoryview) -> int:
-    """Put a file into place whole, on disk. Returns its checksum."""
+    """Put a file into place whole. Returns its checksum."""
     temporary = path.with_name(f"{path.name}.tmp")  # only the holder of the folder writes here
     with temporary.open("wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
     temporary.replace(path)
     return zlib.crc32(data)
 

@@ -30,11 +30,13 @@ class Partition:
         """
         self.folder, self.inputs = folder, inputs
         self.bucket_bits, self.hash_bits = bucket_bits, hash_bits
-        state = folder.read(STATE) or {"input": 0, "cursor": 0, "rows": 0, "scales": [], "files": {}}
+        state = folder.read(STATE)
+        self._is_new = state is None
+        state = state or {"input": 0, "cursor": 0, "rows": 0, "scales": [], "files": {}}
         self.input, self.cursor, self.rows = state["input"], state["cursor"], state["rows"]
         self.scales: list[float | None] = state["scales"]
         """Of the inputs begun so far, where evaluations are brought to one scale."""
-        if self.is_complete:
+        if self.is_complete and not self._is_new:
             return  # buckets that were reduced are gone
         self._files = {
             kind: BucketFiles(folder, kind, 1 << bucket_bits, state["files"].get(kind)) for kind in WIDTHS
@@ -57,6 +59,8 @@ class Partition:
             ValueError: A row cannot be one.
             OSError: Something cannot be read or written.
         """
+        if self._is_new:
+            self._save()
         while not self.is_complete:
             path = self.inputs[self.input]
             if len(self.scales) == self.input:
