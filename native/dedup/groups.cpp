@@ -17,6 +17,18 @@ struct Item {
 
 bool before(const Item& a, const Item& b) { return a.hash != b.hash ? a.hash < b.hash : a.index < b.index; }
 
+// Most bins have a few items; large ones are of keys that come again and again.
+void sort_bin(std::span<Item> items) {
+    constexpr std::size_t SMALL = 24;
+    if (items.size() > SMALL) return std::sort(items.begin(), items.end(), before);
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        const Item item = items[i];
+        std::size_t at = i;
+        for (; at > 0 && before(item, items[at - 1]); --at) items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
 void check_count(std::size_t count) {
     if (count > std::numeric_limits<std::uint32_t>::max()) throw std::out_of_range("more rows than 32 bits can number");
 }
@@ -38,7 +50,7 @@ std::vector<Item> sorted_items(std::span<const std::uint8_t* const> keys, unsign
         low = std::min(low, hashes[i]);
         high = std::max(high, hashes[i]);
     }
-    const int bin_bits = std::max(0, static_cast<int>(std::bit_width(keys.size())) - 2);  // two to four rows a bin
+    const int bin_bits = std::max(1, static_cast<int>(std::bit_width(keys.size())) - 2);  // two to four rows a bin
     const int shift = std::max(0, static_cast<int>(std::bit_width(high - low)) - bin_bits);
     std::vector<std::uint32_t> ends(static_cast<std::size_t>((high - low) >> shift) + 2);
     for (const std::uint64_t hash : hashes) ++ends[static_cast<std::size_t>((hash - low) >> shift) + 1];
@@ -50,7 +62,7 @@ std::vector<Item> sorted_items(std::span<const std::uint8_t* const> keys, unsign
     std::size_t begin = 0;
     for (std::size_t bin = 0; bin + 1 < ends.size(); ++bin) {
         const std::size_t end = ends[bin];
-        if (end - begin > 1) std::sort(items.data() + begin, items.data() + end, before);
+        sort_bin(std::span(items.data() + begin, end - begin));
         begin = end;
     }
     return items;
@@ -96,7 +108,10 @@ Groups group_keys(std::span<const std::uint8_t* const> keys, unsigned hash_bits)
     std::vector<Item> items = sorted_items(keys, hash_bits);
     out.order.resize(items.size());
     out.ends.reserve(items.size());
+    constexpr std::size_t AHEAD = 16;
     for (std::size_t begin = 0, end; begin < items.size(); begin = end) {
+        if (begin + AHEAD + 1 < items.size() && items[begin + AHEAD].hash == items[begin + AHEAD + 1].hash)
+            prefetch_row(keys[items[begin + AHEAD].index]);  // it will be compared
         const std::uint8_t* first = keys[items[begin].index];
         bool one_key = true;
         for (end = begin + 1; end < items.size() && items[end].hash == items[begin].hash; ++end)

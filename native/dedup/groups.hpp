@@ -2,6 +2,7 @@
 // keys whose hashes are equal never mix, in whatever order they come.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,14 @@ struct RowView {
     const std::uint8_t* operator[](std::size_t row) const { return data + row * width; }
 };
 
+// Asks for memory that will be read soon. Rows are visited in the order of their hashes, which no processor foresees.
+inline void prefetch_row([[maybe_unused]] const std::uint8_t* row) {
+#if defined(__GNUC__)
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + KEY_BYTES);
+#endif
+}
+
 // Where each row goes if the hash's highest `bucket_bits` say which bucket: the rows' numbers, bucket after bucket and
 // within a bucket in their own order, and how many rows each bucket has [1 << bucket_bits].
 // Throws std::out_of_range for more than 2^32 - 1 rows.
@@ -40,10 +49,18 @@ struct Groups {
     std::vector<std::uint32_t> order;
     std::vector<std::uint32_t> ends;  // [groups], where in `order` each group ends
 
-    std::size_t size() const { return ends.size(); }
-    std::span<const std::uint32_t> operator[](std::size_t group) const {
-        const std::size_t begin = group == 0 ? 0 : ends[group - 1];
-        return {order.data() + begin, ends[group] - begin};
+    // visit(members) for each group, in their order; their rows, which begin at `keys`, are fetched ahead.
+    template <class Visit>
+    void for_each(std::span<const std::uint8_t* const> keys, Visit visit) const {
+        constexpr std::size_t AHEAD = 16;
+        for (std::size_t i = 0; i < std::min(AHEAD, order.size()); ++i) prefetch_row(keys[order[i]]);
+        std::size_t begin = 0;
+        for (const std::uint32_t end : ends) {
+            for (std::size_t i = begin + AHEAD; i < std::min(end + AHEAD, order.size()); ++i)
+                prefetch_row(keys[order[i]]);
+            visit(std::span(order.data() + begin, end - begin));
+            begin = end;
+        }
     }
 };
 Groups group_keys(std::span<const std::uint8_t* const> keys, unsigned hash_bits);

@@ -196,18 +196,14 @@ std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, uns
     out.reserve(records.count * RECORD_BYTES);
     std::vector<Tail> tails;
     const auto emit = [&](std::uint32_t index) { std::memcpy(append(out, RECORD_BYTES), records[index], RECORD_BYTES); };
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        const auto members = groups[group];
-        if (members.size() == 1) {
-            emit(members[0]);
-            continue;
-        }
+    groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
+        if (members.size() == 1) return emit(members[0]);
         tails.clear();
         for (const std::uint32_t index : members) tails.push_back({tail_of(records[index], by_all_fields), index});
         sort_tails(tails);
         for (std::size_t i = 0; i < tails.size(); ++i)
             if (i == 0 || tails[i].value != tails[i - 1].value) emit(tails[i].index);
-    }
+    });
     return out;
 }
 
@@ -223,8 +219,7 @@ std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned ha
     const auto move_of = [&](std::uint32_t index) -> std::uint64_t {
         return load<std::uint16_t>(keys[index] + (index < records.count ? MOVE : KEY_BYTES));
     };
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-        const auto members = groups[group];
+    groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
         tails.clear();
         for (const std::uint32_t index : members) tails.push_back({move_of(index), index});
         if (tails.size() > 1) sort_tails(tails);
@@ -237,7 +232,7 @@ std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned ha
             }
             append_sum(out, keys[tails[begin].index], tails[begin].value, sum);
         }
-    }
+    });
     return out;
 }
 
@@ -250,13 +245,13 @@ Averages average_rows(const Seen& seen, unsigned hash_bits) {
     Averager averager(seen);
     const Groups groups = group_keys(keys, hash_bits);
     Averages out;
-    out.positions.reserve(groups.size() * POSITION_BYTES);
-    out.moves.reserve(groups.size() * MOVE_BYTES);
-    for (std::size_t group = 0; group < groups.size(); ++group) {
+    out.positions.reserve(groups.ends.size() * POSITION_BYTES);
+    out.moves.reserve(groups.order.size() * MOVE_BYTES);
+    groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
         averager.begin();
-        for (const std::uint32_t index : groups[group]) averager.add(index);
-        averager.finish(keys[groups[group][0]], out);
-    }
+        for (const std::uint32_t index : members) averager.add(index);
+        averager.finish(keys[members[0]], out);
+    });
     return out;
 }
 

@@ -6,8 +6,7 @@ its checksum tells; then the job starts again.
     job.json          what is done, to which inputs; another job in the same folder is refused
     partition.json    how far the inputs have been read, and size and checksum of every bucket file at that moment
     0007.hcpe ...     rows of bucket 7
-    0007.json         bucket 7 has been reduced: its files, with sizes and checksums
-    finished.json     all is written; the folder only waits to be removed
+    output.json       how many buckets have been reduced, and how large the output was then
 """
 
 import json
@@ -76,7 +75,9 @@ class WorkFolder:
 
     def write(self, name: str, value: Any) -> None:
         """Put a JSON file into place whole."""
-        write_whole(self.path / name, json.dumps(value).encode())
+        temporary = self.path / f"{name}.tmp"  # only the holder of the folder writes here
+        temporary.write_text(json.dumps(value), "utf-8")
+        temporary.replace(self.path / name)
 
     def bucket_path(self, bucket: int, kind: str) -> Path:
         """Where a bucket's rows of some kind are."""
@@ -135,15 +136,6 @@ class BucketFiles:
     def state(self) -> dict[str, list[int]]:
         """Sizes and checksums, for a JSON file."""
         return {"sizes": self.sizes, "checksums": self.checksums}
-
-
-def write_whole(path: Path, data: bytes | memoryview) -> int:
-    """Put a file into place whole. Returns its checksum."""
-    temporary = path.with_name(f"{path.name}.tmp")  # only the holder of the folder writes here
-    with temporary.open("wb") as file:
-        file.write(data)
-    temporary.replace(path)
-    return zlib.crc32(data)
 
 
 def flat_bytes(rows: NDArray[Any]) -> memoryview:

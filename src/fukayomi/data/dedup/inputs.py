@@ -14,7 +14,7 @@ SIGHT = np.dtype([*HCPE.descr, ("candidates", "<u2")])
 """A position as one search saw it: an hcpe record, and the number of its candidates."""
 CANDIDATE = np.dtype([("move", "<u2"), ("visits", "<u2")])
 
-_ROWS_AT_ONCE = 1 << 20
+ROWS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ def count_rows(path: Path) -> int:
     return len(read_hcpe(path))
 
 
-def iter_chunks(path: Path, cursor: int = 0, at_once: int = _ROWS_AT_ONCE) -> Iterator[Chunk]:
+def iter_chunks(path: Path, cursor: int = 0) -> Iterator[Chunk]:
     """The rows of a file from a cursor on. Arrays are valid until the next chunk.
 
     Files are read, not mapped: the pages of a map would count as this program's memory.
@@ -58,7 +58,7 @@ def iter_chunks(path: Path, cursor: int = 0, at_once: int = _ROWS_AT_ONCE) -> It
         ValueError: A row cannot be one; the message names the file, the row and the offset.
         OSError: The file cannot be read.
     """
-    buffer = np.empty(at_once, HCPE)
+    buffer = np.empty(ROWS_AT_ONCE, HCPE)
     with path.open("rb", buffering=0) as file:
         file.seek(cursor * HCPE.itemsize)
         while (size := _fill(file, memoryview(buffer).cast("B"))) > 0:

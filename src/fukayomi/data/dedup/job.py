@@ -1,25 +1,23 @@
-"""A whole job: spread the inputs over buckets, reduce each bucket, put the results together."""
+"""A whole job: spread the inputs over buckets, and reduce one after the other."""
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from fukayomi.data.averages import MOVE, POSITION, read_averages
-from fukayomi.data.dedup.assemble import assemble_averages, assemble_records
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import count_rows, is_averages
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.partition import Partition
-from fukayomi.data.dedup.reduce import JOB, done_name, reduce_bucket
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
 
-FINISHED = "finished.json"
-BUCKET_BYTES = 16 << 20
-"""What a bucket should hold: small enough for memory, large enough for the disk."""
+BUCKET_BYTES = 4 << 20
+"""What a bucket should hold: small enough for the processor's cache, large enough for the disk."""
 MOST_BUCKET_BITS = 10
 _SPARE_BYTES = 64 << 20  # left free on every disk
 
@@ -33,7 +31,9 @@ class Stage(StrEnum):
 
 
 Listener = Callable[[Stage, int, int], None]
-"""Called with the stage, what is done of it and how much there is: rows, buckets, and files."""
+"""Called with the stage, what is done of it and how much there is: rows while reading, buckets while reducing."""
+
+Reducer = Callable[[Path, range], Iterator[Reduced]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +87,13 @@ class Summary:
     seconds: float
 
 
-def run_job(
-    job: Job,
-    listener: Listener = lambda *_: None,
-    reduce_all: Callable[[Path, list[int]], Iterable[int]] | None = None,
-) -> Summary:
+def run_job(job: Job, listener: Listener = lambda *_: None, reduce: Reducer | None = None) -> Summary:
     """Do a job, or what is left of it. After an error or Ctrl-C the same job goes on where it was.
 
     Args:
         job: What is to be done.
         listener: Told of the progress.
-        reduce_all: Reduces the buckets of a job's folder in any order, and yields each when it is done; one after the
-            other in this process where it is None.
+        reduce: Yields what the given buckets of a job's folder become, in their order; in this process where it is None.
 
     Raises:
         JobError: Another job is in the folder, another process is at it, a disk is too small, or a file is damaged.
@@ -107,38 +102,31 @@ def run_job(
     """
     start = time.monotonic()
     description = _describe(job)
+    rows, buckets = description["rows"], 1 << description["bucket_bits"]
     with WorkFolder(job.folder) as folder:
         resumed = _claim(folder, job, description)
-        if (found := folder.read(FINISHED)) is None:
-            buckets = 1 << description["bucket_bits"]
-            partition = Partition(folder, _read_inputs(description), description["bucket_bits"], job.hash_bits)
-            total = description["rows"]
-            listener(Stage.READ, partition.rows, total)
-            partition.run(lambda rows: listener(Stage.READ, rows, total), evalfix=job.evalfix)
-            _reduce(folder, buckets, listener, reduce_all or reduce_in_turn)
-            found = _assemble(folder, job, buckets, listener)
-            found |= {"rows": total + description["averaged"], "scales": partition.scales, "buckets": buckets}
-            folder.write(FINISHED, found)
-        temporary = temporary_path(job.out)
-        if temporary.exists():
-            temporary.replace(job.out)
+        partition = Partition(folder, _read_inputs(description), description["bucket_bits"], job.hash_bits)
+        listener(Stage.READ, partition.rows, rows)
+        partition.run(lambda done: listener(Stage.READ, done, rows), evalfix=job.evalfix)
+        output = Output(folder, job.out, averages=job.mode.writes_averages)
+        listener(Stage.REDUCE, output.buckets, buckets)
+        left = range(output.buckets, buckets)
+        for bucket, reduced in zip(left, (reduce or reduce_in_turn)(folder.path, left), strict=True):
+            output.append(reduced)
+            remove_bucket(folder.path, bucket)
+            listener(Stage.REDUCE, output.buckets, buckets)
+        listener(Stage.WRITE, 0, 1)
+        output.finish()
         folder.remove()
     return Summary(
-        found["rows"], found["kept"], found["moves"], tuple(found["scales"]), found["buckets"], resumed,
+        rows + description["averaged"], output.rows, output.moves, tuple(partition.scales), buckets, resumed,
         time.monotonic() - start,
     )  # fmt: skip
 
 
-def reduce_in_turn(folder: Path, buckets: list[int]) -> Iterable[int]:
+def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
     """Reduce buckets one after the other in this process."""
-    for bucket in buckets:
-        reduce_bucket(folder, bucket)
-        yield bucket
-
-
-def temporary_path(out: Path) -> Path:
-    """Where a job's output grows; it outlives a kill."""
-    return out.with_name(f".{out.name}.part")
+    return (reduce_bucket(folder, bucket) for bucket in buckets)
 
 
 def _describe(job: Job) -> dict[str, Any]:
@@ -202,7 +190,7 @@ def _claim(folder: WorkFolder, job: Job, description: dict[str, Any]) -> bool:
 
 
 def _check_space(job: Job, description: dict[str, Any]) -> None:
-    # Rows leave the scratch as the reduced ones come, and those as the output grows: never are there two whole copies.
+    # A bucket's rows are removed when they have been reduced: never are there two whole copies.
     scratch = sum(size for name, size, _ in description["inputs"] if name not in description["averages"])
     most_out = scratch
     if job.mode.writes_averages:
@@ -223,26 +211,3 @@ def _check_free(folder: Path, needed: int) -> None:
             f"{folder} has {free / 1e9:.1f} GB free, and up to {(needed + _SPARE_BYTES) / 1e9:.1f} GB are needed; "
             "make room, or choose another disk for the work (--scratch)"
         )
-
-
-def _reduce(
-    folder: WorkFolder, buckets: int, listener: Listener, reduce_all: Callable[[Path, list[int]], Iterable[int]]
-) -> None:
-    left = [bucket for bucket in range(buckets) if folder.read(done_name(bucket)) is None]
-    done = buckets - len(left)
-    listener(Stage.REDUCE, done, buckets)
-    for _ in reduce_all(folder.path, left):
-        done += 1
-        listener(Stage.REDUCE, done, buckets)
-
-
-def _assemble(folder: WorkFolder, job: Job, buckets: int, listener: Listener) -> dict[str, int]:
-    def report(done: int, total: int) -> None:
-        listener(Stage.WRITE, done, total)
-
-    files = [folder.read(done_name(bucket)) for bucket in range(buckets)]
-    if job.mode.writes_averages:
-        positions, moves = assemble_averages(folder, files, temporary_path(job.out), report)
-        return {"kept": positions, "moves": moves}
-    size = assemble_records(folder, files, temporary_path(job.out), report)
-    return {"kept": size // HCPE.itemsize, "moves": 0}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.dedup.folder import BucketFiles, WorkFolder
-from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Chunk, iter_chunks
+from fukayomi.data.dedup.inputs import CANDIDATE, ROWS_AT_ONCE, SIGHT, Chunk, iter_chunks
 from fukayomi.data.evalfix import EvalTally, rescale_evals
 from fukayomi.data.hcpe import HCPE
 
@@ -42,6 +42,7 @@ class Partition:
             kind: BucketFiles(folder, kind, 1 << bucket_bits, state["files"].get(kind)) for kind in WIDTHS
         }
         self._saved = self.rows
+        self._spread = np.empty(ROWS_AT_ONCE, HCPE)  # memory that is new costs more than the rows' move
 
     @property
     def is_complete(self) -> bool:
@@ -80,7 +81,10 @@ class Partition:
         if scale is not None:
             rows["eval"] = rescale_evals(rows["eval"], scale)
         order, counts = _native.bucket_rows(byte_rows(rows), self.bucket_bits, self.hash_bits)
-        spread = rows.take(order)
+        if rows.dtype == HCPE:
+            spread = rows.take(order, out=self._spread[: len(rows)], mode="clip")  # the mode that needs no copy
+        else:
+            spread = rows.take(order)
         if chunk.candidates is None:
             self._files[ROWS].append(spread, counts)
             return

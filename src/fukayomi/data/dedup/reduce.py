@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
-from fukayomi.data.dedup.folder import WorkFolder, flat_bytes, write_whole
+from fukayomi.data.dedup.folder import WorkFolder, flat_bytes
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
 from fukayomi.data.hcpe import HCPE
 
 JOB = "job.json"
-OUT, POSITIONS, MOVES = "out", "positions", "moves"
-"""The kinds of files that a bucket becomes."""
 
 SUM = np.dtype(
     [
@@ -37,13 +36,8 @@ _PIECE = 64 << 20  # bytes of a bucket that are reduced at a time
 _FINISHED_AT_ONCE = 1 << 16  # rows
 
 
-def done_name(bucket: int) -> str:
-    """The file that says that a bucket has been reduced."""
-    return f"{bucket:04}.json"
-
-
-def reduce_bucket(path: Path, bucket: int) -> None:
-    """Reduce one bucket, unless it has been; afterwards its rows are gone.
+def reduce_bucket(path: Path, bucket: int) -> Reduced:
+    """Reduce one bucket. Its files stay as they are.
 
     Args:
         path: The job's folder, all of whose inputs have been spread over buckets.
@@ -52,24 +46,20 @@ def reduce_bucket(path: Path, bucket: int) -> None:
     Raises:
         JobError: The bucket's rows are not as they were written.
         AveragesError: An input of averages is not in the order of its hashes.
-        OSError: Something cannot be read or written.
+        OSError: Something cannot be read.
     """
     folder = WorkFolder(path)
-    if folder.read(done_name(bucket)) is None:
-        job = folder.read(JOB)
-        rows = BucketReader(folder, bucket)
-        if (mode := Mode(job["mode"])).writes_averages:
-            averages = _average(rows, [Path(name) for name in job["averages"]], job["bucket_bits"], job["hash_bits"])
-            outputs = {POSITIONS: averages.positions, MOVES: averages.moves}
-        else:
-            outputs = {OUT: _deduplicate(rows, mode, job["hash_bits"])}
-        files = {
-            kind: [out.nbytes, write_whole(folder.bucket_path(bucket, kind), flat_bytes(out))]
-            for kind, out in outputs.items()
-        }
-        folder.write(done_name(bucket), files)
+    job = folder.read(JOB)
+    reader = BucketReader(folder, bucket)
+    if (mode := Mode(job["mode"])).writes_averages:
+        return _average(reader, [Path(name) for name in job["averages"]], job["bucket_bits"], job["hash_bits"])
+    return _deduplicate(reader, mode, job["hash_bits"])
+
+
+def remove_bucket(path: Path, bucket: int) -> None:
+    """Remove a bucket's rows."""
     for kind in WIDTHS:
-        folder.bucket_path(bucket, kind).unlink(missing_ok=True)
+        WorkFolder(path).bucket_path(bucket, kind).unlink(missing_ok=True)
 
 
 class BucketReader:

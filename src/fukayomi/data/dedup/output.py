@@ -1,0 +1,96 @@
+"""The output of a job, which grows bucket by bucket and is moved into place at the end."""
+
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, header_bytes
+from fukayomi.data.dedup.folder import JobError, WorkFolder, flat_bytes
+from fukayomi.data.hcpe import HCPE
+
+STATE = "output.json"
+_COPIED_AT_ONCE = 16 << 20  # bytes
+
+Reduced = NDArray[np.void] | Averages
+"""What a bucket becomes: HCPE [G], or positions whose moves count from 0."""
+
+
+class Output:
+    """The file beside the target, and for averages a second one for their moves, which are put behind the positions."""
+
+    def __init__(self, folder: WorkFolder, target: Path, *, averages: bool) -> None:
+        """Go on where the folder's state says, or begin.
+
+        Raises:
+            JobError: A file is shorter than the state says.
+            OSError: A file cannot be written.
+        """
+        self._folder, self._target = folder, target
+        self._rows_path = target.with_name(f".{target.name}.part")
+        self._moves_path = folder.path / "moves"
+        self._head = HEADER.itemsize if averages else 0
+        self._width = POSITION.itemsize if averages else HCPE.itemsize
+        state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0}
+        self.buckets: int = state["buckets"]
+        """How many buckets are in it, from the first on."""
+        self.rows: int = state["rows"]
+        """Records or positions."""
+        self.moves: int = state["moves"]
+        """Of the positions."""
+        self._cut(self._rows_path, self._head + self.rows * self._width if self.buckets else 0)
+        self._cut(self._moves_path, self.moves * MOVE.itemsize)
+        if averages and self.buckets == 0:
+            self._rows_path.write_bytes(bytes(HEADER.itemsize))
+
+    def append(self, reduced: Reduced) -> None:
+        """Add what the next bucket has become."""
+        if isinstance(reduced, Averages):
+            reduced.positions["first_move"] += self.moves
+            _append(self._rows_path, reduced.positions)
+            _append(self._moves_path, reduced.moves)
+            self.rows += len(reduced.positions)
+            self.moves += len(reduced.moves)
+        else:
+            _append(self._rows_path, reduced)
+            self.rows += len(reduced)
+        self.buckets += 1
+        self._folder.write(STATE, {"buckets": self.buckets, "rows": self.rows, "moves": self.moves})
+
+    def finish(self) -> None:
+        """Complete the file and put it into place; once more does no harm."""
+        if not self._rows_path.exists():  # an earlier run came so far
+            return
+        with self._rows_path.open("r+b") as file:
+            if self._head:
+                file.seek(self._head + self.rows * self._width)
+                file.truncate()
+                with self._moves_path.open("rb") as moves:
+                    while data := moves.read(_COPIED_AT_ONCE):
+                        file.write(data)
+                file.seek(self._head)
+                checksum = 0
+                while data := file.read(_COPIED_AT_ONCE):
+                    checksum = zlib.crc32(data, checksum)
+                file.seek(0)
+                file.write(header_bytes(self.rows, self.moves, checksum))
+            file.flush()
+            os.fsync(file.fileno())
+        self._rows_path.replace(self._target)
+
+    def _cut(self, path: Path, size: int) -> None:
+        """Make a file as long as it was; what was written after that is written again."""
+        if size == 0:
+            path.write_bytes(b"")
+        elif not path.exists() or path.stat().st_size < size:
+            raise JobError(f"{path} is shorter than it was; remove {self._folder.path} and start again")
+        else:
+            os.truncate(path, size)
+
+
+def _append(path: Path, rows: NDArray[np.void]) -> None:
+    with path.open("ab") as file:
+        file.write(flat_bytes(rows))
