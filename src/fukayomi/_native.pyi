@@ -722,6 +722,56 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
         ValueError: A count is above 593 or a label above 2186; the message names the row.
     """
 
+def hash_keys(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    The hash of the 32 bytes that each row begins with: uint8 [N, at least 32] to uint64 [N].
+    """
+
+def bucket_rows(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bucket_bits: int, hash_bits: int = 64) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], Annotated[NDArray[numpy.uint64], dict(shape=(None,))]]:
+    """
+    Sort rows into buckets by the highest bits of the hash of their first 32 bytes.
+
+    Args:
+        rows: uint8 [N, at least 32].
+        bucket_bits: There are 2 to the power of so many; at most 16.
+        hash_bits: How much of the hash counts; less than 64 in tests only.
+
+    Returns:
+        The rows' numbers, bucket after bucket, in a bucket in their own order: uint32 [N];
+        and how many rows each bucket has: uint64 [buckets].
+    """
+
+def first_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], by_all_fields: bool, hash_bits: int = 64) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 38))]:
+    """
+    The first hcpe record of each position and move, or of each kind of record: uint8 [N, 38] to [G, 38].
+    """
+
+def sum_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.uint8], dict(shape=(None, 72), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 72))]:
+    """
+    Add up hcpe records, uint8 [N, 38], by position and move, with sums made before, uint8 [S, 72]: uint8 [G, 72].
+
+    Raises:
+        ValueError: A result is none.
+    """
+
+def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sights: Annotated[NDArray[numpy.uint8], dict(shape=(None, 40), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint8], dict(shape=(None, 4), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None, 64))], Annotated[NDArray[numpy.uint8], dict(shape=(None, 16))]]:
+    """
+    Add up all that was seen of each position.
+
+    Args:
+        records: uint8 [N, 38], hcpe; each is one visit of its move.
+        sights: uint8 [S, 40], hcpe and the number of candidates of a search.
+        candidates: uint8 [C, 4], move and visits, of all sights.
+        positions: uint8 [P, 64], added up before.
+        moves: uint8 [M, 16], theirs.
+
+    Returns:
+        Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.dedup.averages` has them.
+
+    Raises:
+        ValueError: A count is greater than its field, or rows that are referred to are not there.
+    """
+
 class SearchParams:
     """
     What may be tuned in the search; the defaults are dlshogi's. A bad value raises ValueError when it is set.

@@ -14,6 +14,7 @@ from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
 from fukayomi.cli.strategy import strategy
 from fukayomi.cli.train import train
+from fukayomi.cli.uniq import average, uniq
 from fukayomi.cli.usi import main as usi
 
 app = typer.Typer(
@@ -36,6 +37,8 @@ match.app.command()(calibrate)
 app.command()(perft)
 app.command()(bench)
 app.command("usi")(usi)
+data.app.command()(uniq)
+data.app.command()(average)
 app.add_typer(data.app)
 app.add_typer(positions.app)
 app.command()(train)

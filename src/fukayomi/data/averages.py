@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.files import DataFileError
+
 POSITION = np.dtype(
     [
         ("hcp", "u1", (32,)),
@@ -38,7 +40,7 @@ VERSION = 1
 _CHECKED_AT_ONCE = 1 << 24  # bytes
 
 
-class AveragesError(ValueError):
+class AveragesError(DataFileError):
     """A file that holds no averaged positions; the message names the file and what is wrong."""
 
 
@@ -115,7 +117,7 @@ class Averages:
 
 
 def read_averages(path: Path | str) -> Averages:
-    """The positions of a file, memory-mapped and read-only. The header and the size are checked; check_averages does more.
+    """The positions of a file, memory-mapped and read-only. Only header and size are checked; check_averages does more.
 
     Raises:
         AveragesError: It is no file of averaged positions.

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dedup_rows import by_key, random_records, run
 
 from fukayomi.data.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.dedup import Mode
 from fukayomi.data.hcpe import HCPE
-from dedup_rows import by_key, random_records, run
-
-RECORD_MODES = [mode for mode in Mode if not mode.writes_averages]
 
 
 def as_records(data: bytes) -> np.ndarray:

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.averages import MAGIC
-from fukayomi.data.hcpe import HCPE, check_hcpe, read_hcpe
+from fukayomi.data.averages import MAGIC, read_averages
+from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
+from fukayomi.data.hcpe3 import read_hcpe3
 
 SIGHT = np.dtype([*HCPE.descr, ("candidates", "<u2")])
 """A position as one search saw it: an hcpe record, and the number of its candidates."""
 CANDIDATE = np.dtype([("move", "<u2"), ("visits", "<u2")])
 
 ROWS_AT_ONCE = 1 << 20
+_LEAST_MOVE_BYTES = 10  # of hcpe3: a move with one candidate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,35 +34,66 @@ class Chunk:
     """Where the next chunk begins, for `iter_chunks`."""
 
 
-def is_averages(path: Path) -> bool:
-    """Whether a file has averaged positions.
+class InputError(ValueError):
+    """An input is of another kind than what can be read here."""
+
+
+class Kind(StrEnum):
+    """What an input may be."""
+
+    RECORDS = "hcpe"
+    GAMES = "hcpe3"
+    AVERAGES = "avg"
+
+
+def kind_of(path: Path) -> Kind:
+    """What an input is, by its content.
 
     Raises:
+        InputError: It is of another format.
         OSError: It cannot be read.
     """
     with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        if file.read(len(MAGIC)) == MAGIC:
+            return Kind.AVERAGES
+    size = path.stat().st_size
+    if size == 0:
+        return Kind.RECORDS
+    try:
+        found = detect_data(path)
+    except UnknownDataError:
+        if size % HCPE.itemsize:
+            raise
+        return Kind.RECORDS  # each record is checked when it is read; that it is a real position matters nowhere
+    if found not in (DataFormat.HCPE, DataFormat.HCPE3):
+        raise InputError(f"{path} is {found}; fukayomi data convert makes hcpe of it")
+    return Kind(found)
 
 
-def count_rows(path: Path) -> int:
-    """How many rows an input has.
+def most_rows(path: Path, kind: Kind) -> int:
+    """How many rows an input has, or as what hcpe3 has at the most.
 
     Raises:
-        ValueError: It is of no format that is known.
+        ValueError: It is not what it should be.
         OSError: It cannot be read.
     """
-    return len(read_hcpe(path))
+    if kind is Kind.AVERAGES:
+        return len(read_averages(path))
+    return len(read_hcpe(path)) if kind is Kind.RECORDS else path.stat().st_size // _LEAST_MOVE_BYTES
 
 
-def iter_chunks(path: Path, cursor: int = 0) -> Iterator[Chunk]:
-    """The rows of a file from a cursor on. Arrays are valid until the next chunk.
-
-    Files are read, not mapped: the pages of a map would count as this program's memory.
+def iter_chunks(path: Path, kind: Kind, cursor: int = 0) -> Iterator[Chunk]:
+    """The rows of hcpe, or the searched positions of hcpe3, from a cursor on. Arrays are valid until the next chunk.
 
     Raises:
         ValueError: A row cannot be one; the message names the file, the row and the offset.
         OSError: The file cannot be read.
     """
+    return _game_chunks(path, cursor) if kind is Kind.GAMES else _record_chunks(path, cursor)
+
+
+def _record_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
+    # Files are read, not mapped: the pages of a map would count as this program's memory.
     buffer = np.empty(ROWS_AT_ONCE, HCPE)
     with path.open("rb", buffering=0) as file:
         file.seek(cursor * HCPE.itemsize)
@@ -68,9 +104,29 @@ def iter_chunks(path: Path, cursor: int = 0) -> Iterator[Chunk]:
             yield Chunk(rows, None, cursor)
 
 
-def _fill(file: "object", view: memoryview) -> int:
+def _game_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
+    """The cursor counts games: those before it are read once more, as nothing else finds where a game begins."""
+    done = 0
+    for games in read_hcpe3(path):
+        done += len(games)
+        if done <= cursor:
+            continue
+        counts = games.candidate_counts()
+        searched = counts > 0  # other moves were played without a search worth learning from
+        rows = np.zeros(int(searched.sum()), SIGHT)
+        rows["hcp"], rows["eval"], rows["bestMove16"] = (
+            games.hcps[searched], games.evals[searched], games.moves[searched],
+        )  # fmt: skip
+        rows["gameResult"] = games.results[games.game_of_ply()[searched]] & RESULT_BITS
+        rows["candidates"] = counts[searched]
+        candidates = np.empty(len(games.candidate_moves), CANDIDATE)
+        candidates["move"], candidates["visits"] = games.candidate_moves, games.candidate_visits
+        yield Chunk(rows, candidates, done)
+
+
+def _fill(file: FileIO, view: memoryview) -> int:
     """Read until the memory is full or the file ends."""
     done = 0
-    while done < len(view) and (count := file.readinto(view[done:])):  # type: ignore[attr-defined]
+    while done < len(view) and (count := file.readinto(view[done:])):
         done += count
     return done

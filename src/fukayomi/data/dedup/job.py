@@ -8,9 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from fukayomi.data.averages import MOVE, POSITION, read_averages
+from fukayomi.data.averages import MOVE, POSITION
 from fukayomi.data.dedup.folder import JobError, WorkFolder
-from fukayomi.data.dedup.inputs import count_rows, is_averages
+from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.partition import Partition
@@ -93,7 +93,7 @@ def run_job(job: Job, listener: Listener = lambda *_: None, reduce: Reducer | No
     Args:
         job: What is to be done.
         listener: Told of the progress.
-        reduce: Yields what the given buckets of a job's folder become, in their order; in this process where it is None.
+        reduce: Yields what the given buckets of a job's folder become, in their order; this process where it is None.
 
     Raises:
         JobError: Another job is in the folder, another process is at it, a disk is too small, or a file is damaged.
@@ -102,10 +102,12 @@ def run_job(job: Job, listener: Listener = lambda *_: None, reduce: Reducer | No
     """
     start = time.monotonic()
     description = _describe(job)
-    rows, buckets = description["rows"], 1 << description["bucket_bits"]
+    rows, buckets = _rows(description, averaged=False), 1 << description["bucket_bits"]
+    inputs = [(Path(item["path"]), Kind(item["kind"])) for item in description["inputs"]]
+    inputs = [(path, kind) for path, kind in inputs if kind is not Kind.AVERAGES]
     with WorkFolder(job.folder) as folder:
         resumed = _claim(folder, job, description)
-        partition = Partition(folder, _read_inputs(description), description["bucket_bits"], job.hash_bits)
+        partition = Partition(folder, inputs, description["bucket_bits"], job.hash_bits)
         listener(Stage.READ, partition.rows, rows)
         partition.run(lambda done: listener(Stage.READ, done, rows), evalfix=job.evalfix)
         output = Output(folder, job.out, averages=job.mode.writes_averages)
@@ -118,10 +120,9 @@ def run_job(job: Job, listener: Listener = lambda *_: None, reduce: Reducer | No
         listener(Stage.WRITE, 0, 1)
         output.finish()
         folder.remove()
-    return Summary(
-        rows + description["averaged"], output.rows, output.moves, tuple(partition.scales), buckets, resumed,
-        time.monotonic() - start,
-    )  # fmt: skip
+    rows = partition.rows + _rows(description, averaged=True)
+    scales, seconds = tuple(partition.scales), time.monotonic() - start
+    return Summary(rows, output.rows, output.moves, scales, buckets, resumed, seconds)
 
 
 def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
@@ -131,38 +132,39 @@ def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
 
 def _describe(job: Job) -> dict[str, Any]:
     """All that two runs must have in common to be the same job; becomes job.json."""
-    averages = [path for path in job.inputs if is_averages(path)]
-    if averages and not job.mode.writes_averages:
-        raise JobError(f"{averages[0]} has averaged positions, of which only averages can be made (.avg)")
-    if averages and job.evalfix:
-        raise JobError(f"{averages[0]} is averaged: the scale of its evaluations can no longer be fitted")
-    if any(path.absolute() == job.out.absolute() for path in job.inputs):
-        raise JobError(f"{job.out} is read and written; give the output a name of its own")
-    rows = sum(count_rows(path) for path in job.inputs if path not in averages)
-    averaged = sum(len(read_averages(path)) for path in averages)
+    kinds = [kind_of(path) for path in job.inputs]
+    for path, kind in zip(job.inputs, kinds, strict=True):
+        if kind is not Kind.RECORDS and not job.mode.writes_averages:
+            hint = "; fukayomi data convert makes hcpe of it" if kind is Kind.GAMES else ""
+            raise JobError(f"{path} is {kind}, of which only averages can be made here{hint}")
+        if kind is Kind.AVERAGES and job.evalfix:
+            raise JobError(f"{path} is averaged: the scale of its evaluations can no longer be fitted")
+        if path.absolute() == job.out.absolute():
+            raise JobError(f"{job.out} is read and written; give the output a name of its own")
     size = sum(path.stat().st_size for path in job.inputs)
     bits = max(0, min(MOST_BUCKET_BITS, (size // BUCKET_BYTES).bit_length()))
     return {
         "version": 1,
         "mode": str(job.mode),
         "out": str(job.out.absolute()),
-        "inputs": [_stamp(path) for path in job.inputs],
-        "averages": [str(path.absolute()) for path in averages],
-        "rows": rows,
-        "averaged": averaged,
+        "inputs": [_stamp(path, kind) for path, kind in zip(job.inputs, kinds, strict=True)],
         "evalfix": job.evalfix,
         "bucket_bits": bits if job.bucket_bits is None else job.bucket_bits,
         "hash_bits": job.hash_bits,
     }
 
 
-def _stamp(path: Path) -> list[Any]:
+def _stamp(path: Path, kind: Kind) -> dict[str, Any]:
     status = path.stat()
-    return [str(path.absolute()), status.st_size, status.st_mtime_ns]
+    return {
+        "path": str(path.absolute()), "kind": str(kind), "rows": most_rows(path, kind), "bytes": status.st_size,
+        "changed_ns": status.st_mtime_ns,
+    }  # fmt: skip
 
 
-def _read_inputs(description: dict[str, Any]) -> list[Path]:
-    return [Path(name) for name, _, _ in description["inputs"] if name not in description["averages"]]
+def _rows(description: dict[str, Any], *, averaged: bool) -> int:
+    """Rows of all averaged inputs, or of all others."""
+    return sum(item["rows"] for item in description["inputs"] if (item["kind"] == Kind.AVERAGES) == averaged)
 
 
 def _claim(folder: WorkFolder, job: Job, description: dict[str, Any]) -> bool:
@@ -191,11 +193,11 @@ def _claim(folder: WorkFolder, job: Job, description: dict[str, Any]) -> bool:
 
 def _check_space(job: Job, description: dict[str, Any]) -> None:
     # A bucket's rows are removed when they have been reduced: never are there two whole copies.
-    scratch = sum(size for name, size, _ in description["inputs"] if name not in description["averages"])
-    most_out = scratch
+    rows = _rows(description, averaged=False)
+    scratch = most_out = rows * (SIGHT.itemsize + CANDIDATE.itemsize)
     if job.mode.writes_averages:
-        averaged = sum(size for name, size, _ in description["inputs"] if name in description["averages"])
-        most_out = description["rows"] * (POSITION.itemsize + MOVE.itemsize) + averaged
+        averaged = sum(item["bytes"] for item in description["inputs"] if item["kind"] == Kind.AVERAGES)
+        most_out = rows * (POSITION.itemsize + MOVE.itemsize) + averaged
     work, out = job.folder, job.out.absolute().parent
     if work.stat().st_dev == out.stat().st_dev:
         _check_free(out, max(scratch, most_out))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.dedup.folder import BucketFiles, WorkFolder
-from fukayomi.data.dedup.inputs import CANDIDATE, ROWS_AT_ONCE, SIGHT, Chunk, iter_chunks
+from fukayomi.data.dedup.inputs import CANDIDATE, ROWS_AT_ONCE, SIGHT, Chunk, Kind, iter_chunks
 from fukayomi.data.evalfix import EvalTally, rescale_evals
 from fukayomi.data.hcpe import HCPE
 
@@ -22,7 +22,7 @@ _ROWS_A_CHECKPOINT = 8 << 20
 class Partition:
     """Spreads inputs over bucket files, and remembers how far it is."""
 
-    def __init__(self, folder: WorkFolder, inputs: list[Path], bucket_bits: int, hash_bits: int) -> None:
+    def __init__(self, folder: WorkFolder, inputs: list[tuple[Path, Kind]], bucket_bits: int, hash_bits: int) -> None:
         """Go on where the folder's state says, or begin.
 
         Raises:
@@ -63,11 +63,11 @@ class Partition:
         if self._is_new:
             self._save()
         while not self.is_complete:
-            path = self.inputs[self.input]
+            path, kind = self.inputs[self.input]
             if len(self.scales) == self.input:
-                self.scales.append(_fit_scale(path) if evalfix else None)
+                self.scales.append(_fit_scale(path, kind) if evalfix else None)
                 self._save()
-            for chunk in iter_chunks(path, self.cursor):
+            for chunk in iter_chunks(path, kind, self.cursor):
                 self._append(chunk, self.scales[self.input])
                 self.cursor, self.rows = chunk.cursor, self.rows + len(chunk.rows)
                 report(self.rows)
@@ -81,10 +81,8 @@ class Partition:
         if scale is not None:
             rows["eval"] = rescale_evals(rows["eval"], scale)
         order, counts = _native.bucket_rows(byte_rows(rows), self.bucket_bits, self.hash_bits)
-        if rows.dtype == HCPE:
-            spread = rows.take(order, out=self._spread[: len(rows)], mode="clip")  # the mode that needs no copy
-        else:
-            spread = rows.take(order)
+        out = self._spread[: len(rows)] if rows.dtype == HCPE else None
+        spread = rows.take(order, out=out, mode="clip")  # the mode that needs no copy of its own
         if chunk.candidates is None:
             self._files[ROWS].append(spread, counts)
             return
@@ -113,8 +111,8 @@ def _take_ranges(lengths: NDArray[np.int64], order: NDArray[np.uint32]) -> NDArr
     return np.repeat(starts[order] - (np.cumsum(taken) - taken), taken) + np.arange(int(taken.sum()))
 
 
-def _fit_scale(path: Path) -> float | None:
+def _fit_scale(path: Path, kind: Kind) -> float | None:
     tally = EvalTally()
-    for chunk in iter_chunks(path):
+    for chunk in iter_chunks(path, kind):
         tally.add(chunk.rows)
     return tally.fit()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
 from fukayomi.data.dedup.folder import WorkFolder, flat_bytes
+from fukayomi.data.dedup.inputs import Kind
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
@@ -52,7 +53,8 @@ def reduce_bucket(path: Path, bucket: int) -> Reduced:
     job = folder.read(JOB)
     reader = BucketReader(folder, bucket)
     if (mode := Mode(job["mode"])).writes_averages:
-        return _average(reader, [Path(name) for name in job["averages"]], job["bucket_bits"], job["hash_bits"])
+        averages = [Path(item["path"]) for item in job["inputs"] if item["kind"] == Kind.AVERAGES]
+        return _average(reader, averages, job["bucket_bits"], job["hash_bits"])
     return _deduplicate(reader, mode, job["hash_bits"])
 
 

@@ -1,0 +1,162 @@
+"""``fukayomi data uniq`` and ``fukayomi data average``: positions that were seen more than once."""
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.data.dedup.modes import Mode
+
+if TYPE_CHECKING:
+    from fukayomi.data.dedup import Job, Stage, Summary
+
+Scratch = Annotated[
+    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside OUT")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def uniq(
+    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="hcpe files; for shares also hcpe3, .avg.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .hcpe to write; the .avg for shares.")],
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            help="first-move: a position and move once, the record read first. all-fields: equal records once. "
+            "mean: a position and move once, evaluations averaged, the results' mean (0 draw, 1 Black, 2 White) cut: "
+            "1.5 and more is White, above 0 is Black. mode: the same with the most frequent result, a draw where two "
+            "are tied. shares: a position once, with sums and how often each move was played."
+        ),
+    ] = Mode.FIRST_MOVE,
+    scratch: Scratch = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove duplicate positions, at any size.
+
+    fukayomi data uniq a.hcpe b.hcpe unique.hcpe --mode mean
+
+    Memory stays small, however large the input. A run that was stopped or killed goes on when it is started again, and
+    writes the same bytes. But for first-move, the order of the input does not matter.
+    """
+    from fukayomi.data.dedup import Job
+
+    _run(Job(mode, tuple(inputs), out, scratch), as_json=as_json)
+
+
+def average(
+    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="hcpe, hcpe3 and .avg files.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .avg to write.")],
+    evalfix: Annotated[
+        bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
+    ] = False,
+    scratch: Scratch = None,
+    as_json: AsJson = False,
+) -> None:
+    """Average positions: each once, with the sums of evaluations, results, moves played and visits.
+
+    fukayomi data average selfplay-*.hcpe3 floodgate.hcpe training.avg
+
+    All sums are whole numbers: files of averages are merged by averaging them again, and the order of inputs does not
+    change a byte. Of hcpe3, moves without candidates are left out; a record of hcpe counts as one visit.
+    """
+    from fukayomi.data.dedup import Job
+
+    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix), as_json=as_json)
+
+
+def _run(job: "Job", *, as_json: bool) -> None:
+    from fukayomi.data.dedup import run_job
+
+    _check_target(job)
+    with user_errors(), _ProgressBar() as listener:
+        try:
+            summary = run_job(job, listener)
+        except KeyboardInterrupt:
+            listener.stop()
+            fail(f"stopped; the same command goes on with the work in {job.folder}", INTERRUPTED)
+    if as_json:
+        typer.echo(json.dumps(_as_json(job, summary)))
+    else:
+        _print(job, summary)
+
+
+def _check_target(job: "Job") -> None:
+    suffix = ".avg" if job.mode.writes_averages else ".hcpe"
+    if job.out.is_dir() or not job.out.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{job.out} cannot be written: it is a folder, or its folder is missing")
+    if job.out.suffix != suffix:  # someone forgot OUT, and the last input would be lost
+        raise typer.BadParameter(f"{job.out} is to hold {suffix[1:]}, and needs a name that ends with {suffix}")
+
+
+class _ProgressBar:
+    """A bar with the rate and the remaining time of what is being done, on stderr."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description} {task.percentage:>3.0f}%"),
+            BarColumn(),
+            TextColumn("{task.fields[rate]:,.0f} {task.fields[unit]}/s, remaining"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._stage: Stage | None = None
+        self._task: TaskID | None = None
+        self._start, self._first = time.monotonic(), 0
+
+    def __enter__(self) -> "_ProgressBar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def __call__(self, stage: "Stage", done: int, total: int) -> None:
+        if stage is not self._stage or self._task is None:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            unit = "rows" if stage == "reading" else "buckets"
+            self._task = self._progress.add_task(str(stage), total=max(1, total), rate=0.0, unit=unit)
+            self._stage, self._start, self._first = stage, time.monotonic(), done
+        rate = (done - self._first) / max(0.001, time.monotonic() - self._start)
+        self._progress.update(self._task, completed=done, rate=rate)
+
+
+def _as_json(job: "Job", summary: "Summary") -> dict[str, object]:
+    return {
+        "mode": str(job.mode),
+        "out": str(job.out),
+        **asdict(summary),
+        "seconds": round(summary.seconds, 3),
+    }
+
+
+def _print(job: "Job", summary: "Summary") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("", str(job.mode))
+    table.columns[1].justify = "right"
+    table.add_row("read", f"{summary.rows:,}")
+    table.add_row("kept", f"{summary.kept:,}")
+    table.add_row("share", f"{summary.kept / max(1, summary.rows):.1%}")
+    if job.mode.writes_averages:
+        table.add_row("moves", f"{summary.moves:,}")
+    for path, scale in zip(job.inputs, summary.scales, strict=False):
+        if scale is not None:
+            table.add_row(f"scale of {escape(str(path))}", f"{scale:.1f}")
+    console = Console()
+    console.print(table)
+    console.print(f"{escape(str(job.out))}: {summary.seconds:.1f} s{', with earlier work' if summary.resumed else ''}")
