@@ -3,6 +3,8 @@
 Each engine has its own centipawns; before evaluations of several engines are averaged they are brought to one scale.
 """
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,7 +46,7 @@ class EvalTally:
         Returns:
             Centipawns, to a thousandth; None where nothing can be said: all evaluations are 0, or no a fits.
         """
-        from scipy.optimize import curve_fit
+        from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
         seen = np.flatnonzero(self._counts)
         evals = (seen - _EVALS // 2).astype(np.float64)
@@ -54,10 +56,13 @@ class EvalTally:
         # Each evaluation once, with its mean result and weight: the same least squares as over all records.
         means = self._half_points[seen] / (2 * counts)
         try:
-            (scale,), _ = curve_fit(_win_probability, evals, means, p0=[_FIRST_GUESS], sigma=1 / np.sqrt(counts))
+            found: Any = optimize.curve_fit(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                _win_probability, evals, means, p0=[_FIRST_GUESS], sigma=1 / np.sqrt(counts)
+            )
         except RuntimeError:  # no convergence
             return None
-        return round(float(scale), 3) if np.isfinite(scale) and scale > 0 else None
+        scale = float(cast("tuple[list[float], Any]", found)[0][0])
+        return round(scale, 3) if np.isfinite(scale) and scale > 0 else None
 
 
 def rescale_evals(evals: NDArray[np.int16], scale: float) -> NDArray[np.int16]:
@@ -73,6 +78,4 @@ def rescale_evals(evals: NDArray[np.int16], scale: float) -> NDArray[np.int16]:
 
 
 def _win_probability(evals: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    from scipy.special import expit
-
-    return expit(evals / scale)
+    return 0.5 * (1 + np.tanh(evals / (2 * scale)))  # 1 / (1 + exp(-evals / scale)), which overflows

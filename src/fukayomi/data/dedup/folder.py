@@ -113,12 +113,12 @@ class BucketFiles:
             if there > size:
                 os.truncate(path, size)
 
-    def append(self, rows: NDArray[Any], counts: NDArray[np.int64]) -> None:
+    def append(self, rows: NDArray[Any], counts: NDArray[np.integer[Any]]) -> None:
         """Add rows, bucket after bucket.
 
         Args:
             rows: [N], those of bucket 0 first.
-            counts: int64 [buckets], how many each bucket gets.
+            counts: [buckets], how many each bucket gets.
         """
         data = flat_bytes(rows)
         ends = np.cumsum(counts) * rows.dtype.itemsize
@@ -140,4 +140,4 @@ class BucketFiles:
 
 def flat_bytes(rows: NDArray[Any]) -> memoryview:
     """The memory of rows, [N] of some type, as bytes."""
-    return memoryview(np.ascontiguousarray(rows).view(np.uint8).reshape(-1))
+    return np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data

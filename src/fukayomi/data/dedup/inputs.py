@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.data.averages import MAGIC, read_averages
+from fukayomi.data.dedup.folder import flat_bytes
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.hcpe3 import read_hcpe3
@@ -97,7 +98,7 @@ def _record_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
     buffer = np.empty(ROWS_AT_ONCE, HCPE)
     with path.open("rb", buffering=0) as file:
         file.seek(cursor * HCPE.itemsize)
-        while (size := _fill(file, memoryview(buffer).cast("B"))) > 0:
+        while (size := _fill(file, flat_bytes(buffer))) > 0:
             rows = buffer[: size // HCPE.itemsize]
             check_hcpe(rows, str(path), cursor)
             cursor += len(rows)

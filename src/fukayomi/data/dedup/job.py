@@ -87,7 +87,7 @@ class Summary:
     seconds: float
 
 
-def run_job(job: Job, listener: Listener = lambda *_: None, reduce: Reducer | None = None) -> Summary:
+def run_job(job: Job, listener: Listener = lambda stage, done, total: None, reduce: Reducer | None = None) -> Summary:
     """Do a job, or what is left of it. After an error or Ctrl-C the same job goes on where it was.
 
     Args:

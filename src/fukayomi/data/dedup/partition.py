@@ -30,10 +30,13 @@ class Partition:
         """
         self.folder, self.inputs = folder, inputs
         self.bucket_bits, self.hash_bits = bucket_bits, hash_bits
-        state = folder.read(STATE)
-        self._is_new = state is None
-        state = state or {"input": 0, "cursor": 0, "rows": 0, "scales": [], "files": {}}
-        self.input, self.cursor, self.rows = state["input"], state["cursor"], state["rows"]
+        found = folder.read(STATE)
+        self._is_new = found is None
+        new: dict[str, Any] = {"input": 0, "cursor": 0, "rows": 0, "scales": [], "files": {}}
+        state: dict[str, Any] = new if found is None else found
+        self.input: int = state["input"]
+        self.cursor: int = state["cursor"]
+        self.rows: int = state["rows"]
         self.scales: list[float | None] = state["scales"]
         """Of the inputs begun so far, where evaluations are brought to one scale."""
         if self.is_complete and not self._is_new:

@@ -1,0 +1,162 @@
+"""Duplicates removed from 20 million synthetic records, in rows a CPU-second and peak memory, beside pandas and polars.
+
+    python benchmarks/dedup.py [--json] [--rows N] [--mode MODE] [--folder DIR]
+
+Of the records 70 % are of positions of their own, and 30 % are drawn by a power law from a pool of positions a
+hundredth as large. Everything is counted, in processes of their own: starting, reading hcpe, reducing, writing hcpe.
+
+- ours: `fukayomi data uniq --mode mean` (or another), which spreads the rows over files and holds little in memory;
+- pandas: the article's group-by over 33 columns, of a tenth of the records, as its memory does not allow more;
+- polars: its streaming engine, with the position as four 64-bit columns, all in memory.
+
+The three count the same groups, or the program stops. Needs disk for twice the records: 38 bytes each.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fukayomi.data.hcpe import HCPE
+
+AT_ONCE = 1_000_000
+PANDAS_SHARE = 10
+
+PANDAS = """
+import sys
+import numpy as np, pandas as pd
+from fukayomi.data.hcpe import HCPE
+source, target, rows = sys.argv[1:]
+hcpes = np.fromfile(source, HCPE, int(rows))
+df = pd.concat([pd.DataFrame(hcpes["hcp"]), pd.DataFrame(hcpes[["eval", "bestMove16", "gameResult", "dummy"]])], axis=1)
+df2 = df.groupby([*range(32), "bestMove16"], as_index=False).mean()
+df2.loc[df2["gameResult"] >= 1.5, "gameResult"] = 2
+df2.loc[(df2["gameResult"] > 0) & (df2["gameResult"] < 2), "gameResult"] = 1
+out = np.zeros(len(df2), HCPE)
+out["hcp"] = df2[list(range(32))]
+for name in ("eval", "bestMove16", "gameResult"):
+    out[name] = df2[name]
+out.tofile(target)
+print(len(out))
+"""
+
+POLARS = """
+import sys
+import numpy as np, polars as pl
+from fukayomi.data.hcpe import HCPE
+source, target, rows = sys.argv[1:]
+hcpes = np.fromfile(source, HCPE, int(rows))
+words = np.ascontiguousarray(hcpes["hcp"]).view("<u8")
+columns = {f"k{n}": np.ascontiguousarray(words[:, n]) for n in range(4)}
+columns |= {name: np.ascontiguousarray(hcpes[name]) for name in ("bestMove16", "eval", "gameResult")}
+keys = ["k0", "k1", "k2", "k3", "bestMove16"]
+frame = pl.DataFrame(columns)
+del hcpes, words, columns
+means = frame.lazy().group_by(keys).agg(pl.col("eval").mean(), pl.col("gameResult").mean()).collect(engine="streaming")
+del frame
+out = np.zeros(len(means), HCPE)
+out["hcp"] = np.stack([means[name].to_numpy() for name in keys[:4]], axis=1).view(np.uint8)
+out["bestMove16"], out["eval"] = means["bestMove16"].to_numpy(), means["eval"].to_numpy()
+result = means["gameResult"].to_numpy()
+out["gameResult"] = np.where(result >= 1.5, 2, result > 0)
+out.tofile(target)
+print(len(out))
+"""
+
+
+def write_records(path: Path, rows: int, seed: int = 1) -> None:
+    """Synthetic records: positions are random bytes, which cost as much as real ones once they are hashed."""
+    rng = np.random.default_rng(seed)
+    pool = rng.integers(0, 256, (max(1, rows // 100), 32), np.uint8)
+    with path.open("wb") as file:
+        for begin in range(0, rows, AT_ONCE):
+            count = min(AT_ONCE, rows - begin)
+            records = np.zeros(count, HCPE)
+            records["hcp"] = rng.integers(0, 256, (count, 32), np.uint8)
+            drawn = rng.random(count) < 0.3
+            records["hcp"][drawn] = pool[(len(pool) * rng.random(int(drawn.sum())) ** 3).astype(np.int64)]
+            records["eval"] = rng.integers(-3000, 3000, count)
+            records["bestMove16"] = rng.integers(1000, 1007, count)
+            records["gameResult"] = rng.integers(0, 3, count)
+            file.write(records.tobytes())
+
+
+def measure(command: list[str]) -> dict[str, float | str]:
+    """Run a program to its end; its output, CPU seconds, wall seconds and peak memory."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode()
+    if process.returncode:
+        sys.exit(f"{command[0]} ended with exit code {process.returncode}")
+    scale = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB here
+    return {
+        "text": text,
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "user_s": usage.ru_utime,
+        "wall_s": time.monotonic() - start,
+        "peak_gib": usage.ru_maxrss * scale / 2**30,
+    }
+
+
+def compare(folder: Path, rows: int, mode: str, *, peers: bool) -> dict[str, float | int | str]:
+    source, target = folder / "in.hcpe", folder / ("out.avg" if mode == "shares" else "out.hcpe")
+    write_records(source, rows)
+    command = ["fukayomi", "data", "uniq", str(source), str(target), "--mode", mode, "--json"]
+    ours = measure([sys.executable, "-m", *command])
+    kept = json.loads(str(ours["text"]))["kept"]
+    found: dict[str, float | int | str] = {
+        "mode": mode,
+        "rows": rows,
+        "kept": kept,
+        "rows_per_cpu_s": round(rows / float(ours["cpu_s"])),
+        "peak_gib": round(float(ours["peak_gib"]), 3),
+        "cpu_s": round(float(ours["cpu_s"]), 2),
+        "user_s": round(float(ours["user_s"]), 2),
+        "wall_s": round(float(ours["wall_s"]), 1),
+    }
+    target.unlink()
+    if not peers:
+        return found
+    polars = measure([sys.executable, "-c", POLARS, str(source), str(folder / "polars.hcpe"), str(rows)])
+    if mode != "shares" and int(str(polars["text"])) != kept:
+        sys.exit(f"polars finds {polars['text']} groups, not {kept}")
+    part = max(1, rows // PANDAS_SHARE)
+    pandas = measure([sys.executable, "-c", PANDAS, str(source), str(folder / "pandas.hcpe"), str(part)])
+    for name, peer, count in (("pandas", pandas, part), ("polars", polars, rows)):
+        rate = count / float(peer["cpu_s"])
+        found[f"ratio_to_{name}"] = round(rows / float(ours["cpu_s"]) / rate, 2)
+        found[f"{name}_rows"] = count
+        found[f"{name}_rows_per_cpu_s"] = round(rate)
+        found[f"{name}_peak_gib"] = round(float(peer["peak_gib"]), 3)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--rows", type=int, default=20_000_000, help="how many records (default 20 million)")
+    parser.add_argument("--mode", default="mean", help="of fukayomi data uniq (default mean)")
+    parser.add_argument("--folder", type=Path, help="where the files go (default: a temporary folder)")
+    parser.add_argument("--alone", action="store_true", help="without pandas and polars")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        result = compare(Path(name), args.rows, args.mode, peers=not args.alone)
+    if args.json:
+        print(json.dumps(result))
+        return
+    for key, value in result.items():
+        print(f"{key:24} {value:>14,}" if isinstance(value, int) else f"{key:24} {value:>14}")
+
+
+if __name__ == "__main__":
+    main()
