@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,10 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="without pandas and polars")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=args.folder) as name:
-        result = compare(Path(name), args.rows, args.mode, peers=not args.alone)
+        missing = [peer for peer in ("pandas", "polars") if find_spec(peer) is None]
+        if missing and not args.alone:
+            print(f"without peers: pip install {' '.join(missing)}", file=sys.stderr)
+        result = compare(Path(name), args.rows, args.mode, peers=not args.alone and not missing)
     if args.json:
         print(json.dumps(result))
         return
