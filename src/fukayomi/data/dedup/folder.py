@@ -59,9 +59,16 @@ class WorkFolder:
             self._lock = None
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with all that is in it.
+
+        It loses its name first: what a kill leaves of it is never taken for a job's.
+        """
         self.__exit__(None, None, None)
-        shutil.rmtree(self.path)
+        removed = self.path.with_name(f"{self.path.name}.removed")
+        if removed.exists():
+            shutil.rmtree(removed)
+        self.path.replace(removed)
+        shutil.rmtree(removed)
 
     def read(self, name: str) -> Any:
         """What a JSON file holds, or None where there is none."""

@@ -34,13 +34,16 @@ class Output:
         self._moves_path = folder.path / "moves"
         self._head = HEADER.itemsize if averages else 0
         self._width = POSITION.itemsize if averages else HCPE.itemsize
-        state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0}
+        state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0, "complete": False}
         self.buckets: int = state["buckets"]
         """How many buckets are in it, from the first on."""
         self.rows: int = state["rows"]
         """Records or positions."""
         self.moves: int = state["moves"]
         """Of the positions."""
+        self._is_complete: bool = state["complete"]  # and perhaps in place already
+        if self._is_complete:
+            return
         self._cut(self._rows_path, self._head + self.rows * self._width if self.buckets else 0)
         self._cut(self._moves_path, self.moves * MOVE.itemsize)
         if averages and self.buckets == 0:
@@ -58,12 +61,22 @@ class Output:
             _append(self._rows_path, reduced)
             self.rows += len(reduced)
         self.buckets += 1
-        self._folder.write(STATE, {"buckets": self.buckets, "rows": self.rows, "moves": self.moves})
+        self._save()
 
     def finish(self) -> None:
         """Complete the file and put it into place; once more does no harm."""
-        if not self._rows_path.exists():  # an earlier run came so far
-            return
+        if not self._is_complete:
+            self._complete()
+            self._is_complete = True
+            self._save()
+        if self._rows_path.exists():  # else an earlier run came so far
+            self._rows_path.replace(self._target)
+
+    def _save(self) -> None:
+        state = {"buckets": self.buckets, "rows": self.rows, "moves": self.moves, "complete": self._is_complete}
+        self._folder.write(STATE, state)
+
+    def _complete(self) -> None:
         with self._rows_path.open("r+b") as file:
             if self._head:
                 file.seek(self._head + self.rows * self._width)
@@ -79,7 +92,6 @@ class Output:
                 file.write(header_bytes(self.rows, self.moves, checksum))
             file.flush()
             os.fsync(file.fileno())
-        self._rows_path.replace(self._target)
 
     def _cut(self, path: Path, size: int) -> None:
         """Make a file as long as it was; what was written after that is written again."""
