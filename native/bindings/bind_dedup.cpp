@@ -23,6 +23,7 @@ template <nb::ssize_t WIDTH>
 using RowArray = nb::ndarray<const std::uint8_t, nb::numpy, nb::shape<-1, WIDTH>, nb::c_contig, nb::device::cpu>;
 template <nb::ssize_t WIDTH>
 using OutArray = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<-1, WIDTH>>;
+using Target = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using OutColumn = nb::ndarray<T, nb::numpy, nb::shape<-1>>;
 
@@ -87,6 +88,19 @@ std::pair<OutColumn<std::uint32_t>, OutColumn<std::uint64_t>> bucket(const RowAr
     return {column_array(std::move(found.order)), column_array(std::move(found.counts))};
 }
 
+OutColumn<std::uint64_t> spread(const RowArray<-1>& rows, const Target& out, unsigned bucket_bits,
+                                unsigned hash_bits) {
+    if (rows.shape(1) < KEY_BYTES) throw nb::value_error("a row is at least the 32 bytes of its key");
+    if (out.shape(0) < rows.shape(0) || out.shape(1) != rows.shape(1)) throw nb::value_error("the rows do not fit");
+    check_bits(bucket_bits, 16);
+    check_bits(hash_bits, HASH_BITS);
+    return column_array(without_gil([&] { return spread_rows(rows_of(rows), bucket_bits, hash_bits, out.data()); }));
+}
+
+bool possible(const RowArray<RECORD_BYTES>& records) {
+    return without_gil([&] { return are_possible(rows_of(records)); });
+}
+
 OutArray<RECORD_BYTES> first(const RowArray<RECORD_BYTES>& records, bool by_all_fields, unsigned hash_bits) {
     check_bits(hash_bits, HASH_BITS);
     return rows_array<RECORD_BYTES>(
@@ -98,6 +112,14 @@ OutArray<SUM_BYTES> sums(const RowArray<RECORD_BYTES>& records, const RowArray<S
     check_bits(hash_bits, HASH_BITS);
     return rows_array<SUM_BYTES>(
         without_gil([&] { return sum_records(rows_of(records), rows_of(before), hash_bits); }));
+}
+
+OutArray<RECORD_BYTES> merged(const RowArray<RECORD_BYTES>& records, const RowArray<SUM_BYTES>& before,
+                              bool by_mode, unsigned hash_bits) {
+    check_bits(hash_bits, HASH_BITS);
+    return rows_array<RECORD_BYTES>(without_gil([&] {
+        return merge_records(rows_of(records), rows_of(before), by_mode ? Merge::MODE : Merge::MEAN, hash_bits);
+    }));
 }
 
 std::pair<OutArray<POSITION_BYTES>, OutArray<MOVE_BYTES>> averages(
@@ -121,10 +143,20 @@ void bind_dedup(nb::module_& m) {
           "    hash_bits: How much of the hash counts; less than 64 in tests only.\n\n"
           "Returns:\n    The rows' numbers, bucket after bucket, in a bucket in their own order: uint32 [N];\n"
           "    and how many rows each bucket has: uint64 [buckets].");
+    m.def("spread_rows", &spread, "rows"_a.noconvert(), "out"_a.noconvert(), "bucket_bits"_a, "hash_bits"_a = HASH_BITS,
+          "Put rows, uint8 [N, at least 32], into `out`, uint8 [at least N, the same], in the order of `bucket_rows`.\n\n"
+          "Returns:\n    How many rows each bucket has: uint64 [buckets].");
+    m.def("are_possible", &possible, "records"_a.noconvert(),
+          "Whether results and moves of hcpe records, uint8 [N, 38], can be.");
     m.def("first_records", &first, "records"_a.noconvert(), "by_all_fields"_a, "hash_bits"_a = HASH_BITS,
           "The first hcpe record of each position and move, or of each kind of record: uint8 [N, 38] to [G, 38].");
     m.def("sum_records", &sums, "records"_a.noconvert(), "sums"_a.noconvert(), "hash_bits"_a = HASH_BITS,
           "Add up hcpe records, uint8 [N, 38], by position and move, with sums made before, uint8 [S, 72]: uint8 [G, 72].\n\n"
+          "Raises:\n    ValueError: A result is none.");
+    m.def("merge_records", &merged, "records"_a.noconvert(), "sums"_a.noconvert(), "by_mode"_a, "hash_bits"_a = HASH_BITS,
+          "One hcpe record of each position and move, from records and sums made before: uint8 [G, 38].\n\n"
+          "Evaluations are averaged and cut towards 0. The result is the mean of the results' numbers, 1.5 and more White\n"
+          "and above 0 Black; `by_mode` the most frequent one, a draw where two are equally frequent.\n\n"
           "Raises:\n    ValueError: A result is none.");
     m.def("average_rows", &averages, "records"_a.noconvert(), "sights"_a.noconvert(), "candidates"_a.noconvert(),
           "positions"_a.noconvert(), "moves"_a.noconvert(), "hash_bits"_a = HASH_BITS,
@@ -133,6 +165,6 @@ void bind_dedup(nb::module_& m) {
           "    sights: uint8 [S, 40], hcpe and the number of candidates of a search.\n"
           "    candidates: uint8 [C, 4], move and visits, of all sights.\n"
           "    positions: uint8 [P, 64], added up before.\n    moves: uint8 [M, 16], theirs.\n\n"
-          "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.dedup.averages` has them.\n\n"
+          "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.\n\n"
           "Raises:\n    ValueError: A count is greater than its field, or rows that are referred to are not there.");
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace fukayomi {
 
@@ -31,12 +32,6 @@ void sort_bin(std::span<Item> items) {
 
 void check_count(std::size_t count) {
     if (count > std::numeric_limits<std::uint32_t>::max()) throw std::out_of_range("more rows than 32 bits can number");
-}
-
-std::uint64_t load_word(const std::uint8_t* bytes) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes, sizeof word);
-    return word;
 }
 
 bool same_key(const std::uint8_t* a, const std::uint8_t* b) { return std::memcmp(a, b, KEY_BYTES) == 0; }
@@ -68,37 +63,50 @@ std::vector<Item> sorted_items(std::span<const std::uint8_t* const> keys, unsign
     return items;
 }
 
+// Where rows go, bucket after bucket.
+struct Places {
+    Places(RowView rows, unsigned bucket_bits, unsigned hash_bits)
+        : counts(std::size_t{1} << bucket_bits), bucket_of_(rows.count), next_(counts.size()) {
+        check_count(rows.count);
+        for (std::size_t row = 0; row < rows.count; ++row) {
+            const std::uint64_t hash = hash_key(rows[row], hash_bits);
+            const std::size_t bucket = bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> (HASH_BITS - bucket_bits));
+            bucket_of_[row] = static_cast<std::uint16_t>(bucket);
+            ++counts[bucket];
+        }
+        for (std::size_t bucket = 1; bucket < next_.size(); ++bucket)
+            next_[bucket] = next_[bucket - 1] + static_cast<std::uint32_t>(counts[bucket - 1]);
+    }
+
+    // Of the rows in turn.
+    std::size_t take(std::size_t row) { return next_[bucket_of_[row]]++; }
+
+    std::vector<std::uint64_t> counts;
+
+private:
+    std::vector<std::uint16_t> bucket_of_;
+    std::vector<std::uint32_t> next_;
+};
+
 }  // namespace
 
-std::uint64_t hash_key(const std::uint8_t* key, unsigned bits) {
-    std::uint64_t hash = 0;
-    for (std::size_t word = 0; word < KEY_BYTES; word += sizeof(std::uint64_t)) {
-        hash ^= load_word(key + word);
-        hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
-        hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
-        hash ^= hash >> 31;
-    }
-    return bits == 0 ? 0 : hash & (~std::uint64_t{0} << (HASH_BITS - bits));
+Buckets bucket_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits) {
+    Places places(rows, bucket_bits, hash_bits);
+    Buckets out;
+    out.order.resize(rows.count);
+    for (std::size_t row = 0; row < rows.count; ++row) out.order[places.take(row)] = static_cast<std::uint32_t>(row);
+    out.counts = std::move(places.counts);
+    return out;
 }
 
-Buckets bucket_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits) {
-    check_count(rows.count);
-    Buckets out;
-    out.counts.resize(std::size_t{1} << bucket_bits);
-    std::vector<std::uint16_t> bucket_of(rows.count);
+std::vector<std::uint64_t> spread_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits, std::uint8_t* out) {
+    Places places(rows, bucket_bits, hash_bits);
+    constexpr std::size_t WIDTH = 38;  // hcpe: a width that is known becomes a few moves of registers
     for (std::size_t row = 0; row < rows.count; ++row) {
-        const std::uint64_t hash = hash_key(rows[row], hash_bits);
-        const std::size_t bucket = bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> (HASH_BITS - bucket_bits));
-        bucket_of[row] = static_cast<std::uint16_t>(bucket);
-        ++out.counts[bucket];
+        if (rows.width == WIDTH) std::memcpy(out + places.take(row) * WIDTH, rows.data + row * WIDTH, WIDTH);
+        else std::memcpy(out + places.take(row) * rows.width, rows[row], rows.width);
     }
-    std::vector<std::uint32_t> next(out.counts.size());
-    for (std::size_t bucket = 1; bucket < next.size(); ++bucket)
-        next[bucket] = next[bucket - 1] + static_cast<std::uint32_t>(out.counts[bucket - 1]);
-    out.order.resize(rows.count);
-    for (std::size_t row = 0; row < rows.count; ++row)
-        out.order[next[bucket_of[row]]++] = static_cast<std::uint32_t>(row);
-    return out;
+    return std::move(places.counts);
 }
 
 Groups group_keys(std::span<const std::uint8_t* const> keys, unsigned hash_bits) {

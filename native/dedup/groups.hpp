@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -15,7 +16,18 @@ constexpr unsigned HASH_BITS = 64;
 
 // The hash of docs/formats.md: splitmix64's finaliser over each of the key's four words (Steele, Lea, Flood, 2014).
 // Only the highest `bits` of it are kept; fewer than all serve the tests of equal hashes.
-std::uint64_t hash_key(const std::uint8_t* key, unsigned bits = HASH_BITS);
+inline std::uint64_t hash_key(const std::uint8_t* key, unsigned bits = HASH_BITS) {
+    std::uint64_t hash = 0;
+    for (std::size_t at = 0; at < KEY_BYTES; at += sizeof(std::uint64_t)) {
+        std::uint64_t word;
+        std::memcpy(&word, key + at, sizeof word);
+        hash ^= word;
+        hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
+        hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
+        hash ^= hash >> 31;
+    }
+    return bits == 0 ? 0 : hash & (~std::uint64_t{0} << (HASH_BITS - bits));
+}
 
 // RowView of equal width, each of which begins with a key.
 struct RowView {
@@ -42,6 +54,9 @@ struct Buckets {
     std::vector<std::uint64_t> counts;
 };
 Buckets bucket_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits);
+
+// The rows themselves, put into `out` in that order; returns how many each bucket has.
+std::vector<std::uint64_t> spread_rows(RowView rows, unsigned bucket_bits, unsigned hash_bits, std::uint8_t* out);
 
 // The keys' numbers, group after group: groups by (hash, key bytes), and within a group in their own order.
 // Throws std::out_of_range for more than 2^32 - 1 keys.

@@ -71,6 +71,8 @@ struct Sum {
         ++results[result_of(record)];
         eval += load<std::int16_t>(record + EVAL);
     }
+
+    std::uint64_t count() const { return results[0] + results[1] + results[2]; }
 };
 
 constexpr std::size_t SUM_RESULTS = 40, SUM_EVAL = 64;
@@ -86,6 +88,50 @@ void append_sum(std::vector<std::uint8_t>& out, const std::uint8_t* key, std::ui
     store(row + KEY_BYTES, move);
     for (std::size_t result = 0; result < 3; ++result) store(row + SUM_RESULTS + 8 * result, sum.results[result]);
     store(row + SUM_EVAL, sum.eval);
+}
+
+std::uint8_t mean_result(const Sum& sum) {
+    const std::uint64_t numbers = sum.results[1] + 2 * sum.results[2];
+    return 2 * numbers >= 3 * sum.count() ? 2 : numbers > 0 ? 1 : 0;
+}
+
+std::uint8_t most_frequent_result(const Sum& sum) {
+    const auto [draws, black, white] = sum.results;
+    return black > draws && black > white ? 1 : white > draws && white > black ? 2 : 0;
+}
+
+// visit(key, move, sum) for each (position, move), in the order of (hash, key bytes, move).
+template <class Visit>
+void for_each_sum(RowView records, RowView sums, unsigned hash_bits, Visit visit) {
+    std::vector<const std::uint8_t*> keys;
+    keys.reserve(records.count + sums.count);
+    add_keys(keys, records);
+    add_keys(keys, sums);
+    const Groups groups = group_keys(keys, hash_bits);
+    const auto move_of = [&](std::uint32_t index) -> std::uint64_t {
+        return load<std::uint16_t>(keys[index] + (index < records.count ? MOVE : KEY_BYTES));
+    };
+    const auto add = [&](Sum& sum, std::uint32_t index) {
+        if (index < records.count) sum.add_record(keys[index]);
+        else add_sum(sum, keys[index]);
+    };
+    std::vector<Tail> tails;
+    groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
+        if (members.size() == 1) {  // most are
+            Sum sum;
+            add(sum, members[0]);
+            return visit(keys[members[0]], move_of(members[0]), sum);
+        }
+        tails.clear();
+        for (const std::uint32_t index : members) tails.push_back({move_of(index), index});
+        sort_tails(tails);
+        for (std::size_t begin = 0, end; begin < tails.size(); begin = end) {
+            Sum sum;
+            for (end = begin; end < tails.size() && tails[end].value == tails[begin].value; ++end)
+                add(sum, tails[end].index);
+            visit(keys[tails[begin].index], tails[begin].value, sum);
+        }
+    });
 }
 
 constexpr std::size_t POSITION_RESULTS = 32, POSITION_MOVES = 44, POSITION_EVAL = 48, POSITION_FIRST = 56;
@@ -207,31 +253,34 @@ std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, uns
     return out;
 }
 
+bool are_possible(RowView records) {
+    constexpr std::uint16_t LAST_MOVE = 0x4000 + 80 + 80 * 128;  // 9i9i with promotion
+    bool good = true;  // without a way out of the loop, several rows are looked at together
+    for (std::size_t row = 0; row < records.count; ++row) {
+        const auto move = load<std::uint16_t>(records[row] + MOVE);
+        good &= (move != 0) & (move <= LAST_MOVE) & (records[row][RESULT] <= 2);
+    }
+    return good;
+}
+
 std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned hash_bits) {
-    std::vector<const std::uint8_t*> keys;
-    keys.reserve(records.count + sums.count);
-    add_keys(keys, records);
-    add_keys(keys, sums);
-    const Groups groups = group_keys(keys, hash_bits);
     std::vector<std::uint8_t> out;
-    out.reserve(keys.size() * SUM_BYTES);
-    std::vector<Tail> tails;
-    const auto move_of = [&](std::uint32_t index) -> std::uint64_t {
-        return load<std::uint16_t>(keys[index] + (index < records.count ? MOVE : KEY_BYTES));
-    };
-    groups.for_each(keys, [&](std::span<const std::uint32_t> members) {
-        tails.clear();
-        for (const std::uint32_t index : members) tails.push_back({move_of(index), index});
-        if (tails.size() > 1) sort_tails(tails);
-        for (std::size_t begin = 0, end; begin < tails.size(); begin = end) {
-            Sum sum;
-            for (end = begin; end < tails.size() && tails[end].value == tails[begin].value; ++end) {
-                const std::uint32_t index = tails[end].index;
-                if (index < records.count) sum.add_record(keys[index]);
-                else add_sum(sum, keys[index]);
-            }
-            append_sum(out, keys[tails[begin].index], tails[begin].value, sum);
-        }
+    out.reserve((records.count + sums.count) * SUM_BYTES);
+    for_each_sum(records, sums, hash_bits, [&](const std::uint8_t* key, std::uint64_t move, const Sum& sum) {
+        append_sum(out, key, move, sum);
+    });
+    return out;
+}
+
+std::vector<std::uint8_t> merge_records(RowView records, RowView sums, Merge by, unsigned hash_bits) {
+    std::vector<std::uint8_t> out;
+    out.reserve((records.count + sums.count) * RECORD_BYTES);
+    for_each_sum(records, sums, hash_bits, [&](const std::uint8_t* key, std::uint64_t move, const Sum& sum) {
+        std::uint8_t* row = append(out, RECORD_BYTES);
+        std::memcpy(row, key, KEY_BYTES);
+        store(row + EVAL, static_cast<std::int16_t>(sum.eval / static_cast<std::int64_t>(sum.count())));
+        store(row + MOVE, static_cast<std::uint16_t>(move));
+        row[RESULT] = by == Merge::MEAN ? mean_result(sum) : most_frequent_result(sum);
     });
     return out;
 }

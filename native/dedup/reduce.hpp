@@ -28,9 +28,18 @@ constexpr std::size_t MOVE_BYTES = 16;
 // The first record of each (position, move), or, by all fields, of each kind of record.
 std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, unsigned hash_bits);
 
+// Whether all results and moves can be; the positions are checked where they are decoded.
+bool are_possible(RowView records);
+
 // The sums of each (position, move), from records and sums of other records.
 // Throws std::out_of_range for a record whose result is none.
 std::vector<std::uint8_t> sum_records(RowView records, RowView sums, unsigned hash_bits);
+
+// One record of each (position, move), from records and sums of other records: the mean evaluation, cut towards 0, and
+// MEAN: the mean of the results' numbers, of which 1.5 and more is White, above 0 is Black;
+// MODE: the most frequent result, a draw where two are equally frequent.
+enum class Merge { MEAN, MODE };
+std::vector<std::uint8_t> merge_records(RowView records, RowView sums, Merge by, unsigned hash_bits);
 
 // Positions with all that was seen of them: `first move` counts from 0 in `moves`.
 struct Averages {

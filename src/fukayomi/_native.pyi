@@ -741,6 +741,17 @@ def bucket_rows(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), o
         and how many rows each bucket has: uint64 [buckets].
     """
 
+def spread_rows(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], bucket_bits: int, hash_bits: int = 64) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    Put rows, uint8 [N, at least 32], into `out`, uint8 [at least N, the same], in the order of `bucket_rows`.
+
+    Returns:
+        How many rows each bucket has: uint64 [buckets].
+    """
+
+def are_possible(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)]) -> bool:
+    """Whether results and moves of hcpe records, uint8 [N, 38], can be."""
+
 def first_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], by_all_fields: bool, hash_bits: int = 64) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 38))]:
     """
     The first hcpe record of each position and move, or of each kind of record: uint8 [N, 38] to [G, 38].
@@ -749,6 +760,17 @@ def first_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38)
 def sum_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.uint8], dict(shape=(None, 72), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 72))]:
     """
     Add up hcpe records, uint8 [N, 38], by position and move, with sums made before, uint8 [S, 72]: uint8 [G, 72].
+
+    Raises:
+        ValueError: A result is none.
+    """
+
+def merge_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.uint8], dict(shape=(None, 72), order='C', device='cpu', writable=False)], by_mode: bool, hash_bits: int = 64) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 38))]:
+    """
+    One hcpe record of each position and move, from records and sums made before: uint8 [G, 38].
+
+    Evaluations are averaged and cut towards 0. The result is the mean of the results' numbers, 1.5 and more White
+    and above 0 Black; `by_mode` the most frequent one, a draw where two are equally frequent.
 
     Raises:
         ValueError: A result is none.
@@ -766,7 +788,7 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
         moves: uint8 [M, 16], theirs.
 
     Returns:
-        Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.dedup.averages` has them.
+        Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.
 
     Raises:
         ValueError: A count is greater than its field, or rows that are referred to are not there.

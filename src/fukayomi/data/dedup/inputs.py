@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi import _native
 from fukayomi.data.averages import MAGIC, read_averages
 from fukayomi.data.dedup.folder import flat_bytes
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
@@ -100,7 +101,8 @@ def _record_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
         file.seek(cursor * HCPE.itemsize)
         while (size := _fill(file, flat_bytes(buffer))) > 0:
             rows = buffer[: size // HCPE.itemsize]
-            check_hcpe(rows, str(path), cursor)
+            if not _native.are_possible(rows.view(np.uint8).reshape(-1, HCPE.itemsize)):
+                check_hcpe(rows, str(path), cursor)  # slower, and says what is wrong
             cursor += len(rows)
             yield Chunk(rows, None, cursor)
 

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fukayomi.data.averages import MOVE, POSITION
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
@@ -19,6 +21,7 @@ from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
 BUCKET_BYTES = 4 << 20
 """What a bucket should hold: small enough for the processor's cache, large enough for the disk."""
 MOST_BUCKET_BITS = 10
+_KEPT_BYTES = 31 << 20  # of larger blocks the allocator takes no note
 _SPARE_BYTES = 64 << 20  # left free on every disk
 
 
@@ -127,6 +130,9 @@ def run_job(job: Job, listener: Listener = lambda stage, done, total: None, redu
 
 def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
     """Reduce buckets one after the other in this process."""
+    # The GNU allocator keeps twice the largest block that was ever freed for the next bucket. Without a large one it
+    # gives memory back after each, and the kernel clears it again: a tenth of the time. Nothing touches this one.
+    np.empty(_KEPT_BYTES, np.uint8)
     return (reduce_bucket(folder, bucket) for bucket in buckets)
 
 
@@ -144,7 +150,7 @@ def _describe(job: Job) -> dict[str, Any]:
     size = sum(path.stat().st_size for path in job.inputs)
     bits = max(0, min(MOST_BUCKET_BITS, (size // BUCKET_BYTES).bit_length()))
     return {
-        "version": 1,
+        "version": 2,
         "mode": str(job.mode),
         "out": str(job.out.absolute()),
         "inputs": [_stamp(path, kind) for path, kind in zip(job.inputs, kinds, strict=True)],

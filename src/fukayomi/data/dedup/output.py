@@ -13,7 +13,9 @@ from fukayomi.data.dedup.folder import JobError, WorkFolder, flat_bytes
 from fukayomi.data.hcpe import HCPE
 
 STATE = "output.json"
-_COPIED_AT_ONCE = 16 << 20  # bytes
+# Bytes. Small enough for the pages that the last bucket has left: more at once takes memory that is not yet in use, and
+# on a virtual machine that costs ten times as much.
+_WRITTEN_AT_ONCE = 1 << 18
 
 Reduced = NDArray[np.void] | Averages
 """What a bucket becomes: HCPE [G], or positions whose moves count from 0."""
@@ -34,13 +36,14 @@ class Output:
         self._moves_path = folder.path / "moves"
         self._head = HEADER.itemsize if averages else 0
         self._width = POSITION.itemsize if averages else HCPE.itemsize
-        state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0, "complete": False}
+        state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0, "crc": 0, "complete": False}
         self.buckets: int = state["buckets"]
         """How many buckets are in it, from the first on."""
         self.rows: int = state["rows"]
         """Records or positions."""
         self.moves: int = state["moves"]
         """Of the positions."""
+        self._crc: int = state["crc"]  # of the positions
         self._is_complete: bool = state["complete"]  # and perhaps in place already
         if self._is_complete:
             return
@@ -54,6 +57,7 @@ class Output:
         if isinstance(reduced, Averages):
             reduced.positions["first_move"] += self.moves
             _append(self._rows_path, reduced.positions)
+            self._crc = zlib.crc32(flat_bytes(reduced.positions), self._crc)
             _append(self._moves_path, reduced.moves)
             self.rows += len(reduced.positions)
             self.moves += len(reduced.moves)
@@ -73,23 +77,24 @@ class Output:
             self._rows_path.replace(self._target)
 
     def _save(self) -> None:
-        state = {"buckets": self.buckets, "rows": self.rows, "moves": self.moves, "complete": self._is_complete}
+        state = {
+            "buckets": self.buckets, "rows": self.rows, "moves": self.moves, "crc": self._crc,
+            "complete": self._is_complete,
+        }  # fmt: skip
         self._folder.write(STATE, state)
 
     def _complete(self) -> None:
         with self._rows_path.open("r+b") as file:
             if self._head:
+                crc = self._crc
                 file.seek(self._head + self.rows * self._width)
                 file.truncate()
                 with self._moves_path.open("rb") as moves:
-                    while data := moves.read(_COPIED_AT_ONCE):
+                    while data := moves.read(_WRITTEN_AT_ONCE):
                         file.write(data)
-                file.seek(self._head)
-                checksum = 0
-                while data := file.read(_COPIED_AT_ONCE):
-                    checksum = zlib.crc32(data, checksum)
+                        crc = zlib.crc32(data, crc)
                 file.seek(0)
-                file.write(header_bytes(self.rows, self.moves, checksum))
+                file.write(header_bytes(self.rows, self.moves, crc))
             file.flush()
             os.fsync(file.fileno())
 
@@ -104,5 +109,7 @@ class Output:
 
 
 def _append(path: Path, rows: NDArray[np.void]) -> None:
+    data = flat_bytes(rows)
     with path.open("ab") as file:
-        file.write(flat_bytes(rows))
+        for begin in range(0, len(data), _WRITTEN_AT_ONCE):
+            file.write(data[begin : begin + _WRITTEN_AT_ONCE])

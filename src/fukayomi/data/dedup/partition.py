@@ -41,9 +41,7 @@ class Partition:
         """Of the inputs begun so far, where evaluations are brought to one scale."""
         if self.is_complete and not self._is_new:
             return  # buckets that were reduced are gone
-        self._files = {
-            kind: BucketFiles(folder, kind, 1 << bucket_bits, state["files"].get(kind)) for kind in WIDTHS
-        }
+        self._files = {kind: BucketFiles(folder, kind, 1 << bucket_bits, state["files"].get(kind)) for kind in WIDTHS}
         self._saved = self.rows
         self._spread = np.empty(ROWS_AT_ONCE, HCPE)  # memory that is new costs more than the rows' move
 
@@ -83,12 +81,13 @@ class Partition:
         rows = chunk.rows
         if scale is not None:
             rows["eval"] = rescale_evals(rows["eval"], scale)
-        order, counts = _native.bucket_rows(byte_rows(rows), self.bucket_bits, self.hash_bits)
-        out = self._spread[: len(rows)] if rows.dtype == HCPE else None
-        spread = rows.take(order, out=out, mode="clip")  # the mode that needs no copy of its own
         if chunk.candidates is None:
+            spread = self._spread[: len(rows)]
+            counts = _native.spread_rows(byte_rows(rows), byte_rows(spread), self.bucket_bits, self.hash_bits)
             self._files[ROWS].append(spread, counts)
             return
+        order, counts = _native.bucket_rows(byte_rows(rows), self.bucket_bits, self.hash_bits)
+        spread = rows.take(order)
         self._files[SIGHTS].append(spread, counts)
         taken = _take_ranges(rows["candidates"].astype(np.int64), order)
         ends = np.concatenate([[0], np.cumsum(spread["candidates"], dtype=np.int64)])

@@ -34,7 +34,6 @@ SUM = np.dtype(
 """Records of one position and move, added up."""
 
 _PIECE = 64 << 20  # bytes of a bucket that are reduced at a time
-_FINISHED_AT_ONCE = 1 << 16  # rows
 
 
 def reduce_bucket(path: Path, bucket: int) -> Reduced:
@@ -128,29 +127,12 @@ def _deduplicate(reader: BucketReader, mode: Mode, hash_bits: int) -> NDArray[np
             found = _native.first_records(byte_rows(rows), mode is Mode.ALL_FIELDS, hash_bits)
             kept = found.view(HCPE).ravel()
         return kept
-    sums = byte_rows(np.empty(0, SUM))
-    for piece in reader.rows():
-        sums = _native.sum_records(byte_rows(piece), sums, hash_bits)
-    return finish_sums(sums.view(SUM).ravel(), mode)
-
-
-def finish_sums(sums: NDArray[np.void], mode: Mode) -> NDArray[np.void]:
-    """SUM [G] to HCPE [G], by Mode.MEAN or Mode.MODE."""
-    out = np.empty(len(sums), HCPE)
-    for begin in range(0, len(sums), _FINISHED_AT_ONCE):
-        part, target = sums[begin : begin + _FINISHED_AT_ONCE], out[begin : begin + _FINISHED_AT_ONCE]
-        draws, black, white = part["draws"], part["black_wins"], part["white_wins"]
-        count = draws + black + white
-        target["hcp"], target["bestMove16"], target["dummy"] = part["hcp"], part["move"], 0
-        target["eval"] = part["eval"] / count  # cut towards 0
-        if mode is Mode.MEAN:
-            numbers = black + 2 * white
-            target["gameResult"] = np.where(2 * numbers >= 3 * count, 2, numbers > 0)
-        else:
-            most_black = (black > draws) & (black > white)
-            most_white = (white > draws) & (white > black)
-            target["gameResult"] = most_black + 2 * most_white
-    return out
+    last, sums = byte_rows(np.empty(0, HCPE)), byte_rows(np.empty(0, SUM))
+    for piece in reader.rows():  # hardly ever more than one
+        if len(last):
+            sums = _native.sum_records(last, sums, hash_bits)
+        last = byte_rows(piece)
+    return _native.merge_records(last, sums, mode is Mode.MODE, hash_bits).view(HCPE).ravel()
 
 
 def _average(reader: BucketReader, inputs: list[Path], bucket_bits: int, hash_bits: int) -> Averages:
