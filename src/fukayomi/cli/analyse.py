@@ -1,6 +1,5 @@
 """``fukayomi analyse``: judge the moves of a game (棋譜解析)."""
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis
@@ -170,7 +170,7 @@ def _report(analysis: "GameAnalysis", record: "Record", folder: Path | None, *, 
 
     files = [str(path) for path in write_report(analysis, record, folder, png=png)] if folder else []
     if as_json:
-        typer.echo(json.dumps(analysis_document(analysis) | {"files": files}, ensure_ascii=False))
+        typer.echo(json_text(analysis_document(analysis) | {"files": files}))
         return
     print_analysis(analysis, Console(highlight=False))
     for path in files:

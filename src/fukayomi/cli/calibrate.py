@@ -1,6 +1,5 @@
 """``fukayomi match calibrate``: at which clock does an engine score 50 % against another?"""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 from fukayomi.cli import match_options as options
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.match import players, watching
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.arena.calibration import Calibration, CalibrationSettings
@@ -111,7 +111,7 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
     verdict = found.verdict(odds)
     saved = write_calibrated(found, odds) if found.is_complete and verdict is Verdict.FOUND else None
     if as_json:
-        typer.echo(json.dumps(summarize_calibration(found, odds), ensure_ascii=False))
+        typer.echo(json_text(summarize_calibration(found, odds)))
     else:
         _print(found, odds, saved)
     if found.is_interrupted:

@@ -10,6 +10,7 @@ import typer
 
 from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.convert import Count, HoldOut, Summary
@@ -126,7 +127,7 @@ class _ProgressBar:
 
 def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", seconds: float, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(_summary_as_json(summary, out, apart, seconds), ensure_ascii=False))
+        typer.echo(json_text(_summary_as_json(summary, out, apart, seconds)))
         return
     from rich.console import Console
     from rich.table import Table

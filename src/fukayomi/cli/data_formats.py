@@ -1,6 +1,5 @@
 """``fukayomi data convert`` and ``check``: from any format of training data to any other, and what is wrong."""
 
-import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.findings import Report
@@ -102,7 +102,7 @@ def _print_tally(tally: "Tally", out: Path, written: int, *, as_json: bool) -> N
             "file": str(out), "written": written, "games": tally.games, "positions": tally.positions,
             "dropped": {str(reason): count for reason, count in tally.dropped.items()}, "problems": tally.problems,
         }  # fmt: skip
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        typer.echo(json_text(found))
         return
     _print_lines("skipped", tally.problems)
     for reason, count in tally.dropped.most_common():
@@ -155,7 +155,7 @@ def check(
 
 def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(report.as_json() | ({"good_file": str(good)} if good else {}), ensure_ascii=False))
+        typer.echo(json_text(report.as_json() | ({"good_file": str(good)} if good else {})))
         return
     for level in ("error", "remark"):
         _print_lines(f"{level}:", [str(finding) for finding in report.findings if finding.level == level])

@@ -1,6 +1,5 @@
 """``fukayomi match``: engines play each other, from a first game to a table that can be trusted."""
 
-import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import typer
 from fukayomi.arena.settings import MatchSettings
 from fukayomi.cli import match_options as options
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.arena.match import MatchOutcome, StartWorkers
@@ -114,7 +114,7 @@ def _report(outcome: "MatchOutcome", *, as_json: bool) -> None:
     from fukayomi.arena.summary import summarize
 
     if as_json:
-        typer.echo(json.dumps(summarize(outcome), ensure_ascii=False))
+        typer.echo(json_text(summarize(outcome)))
     else:
         _print_tables(outcome)
     state = outcome.state

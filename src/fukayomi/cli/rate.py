@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -111,12 +110,13 @@ def _rate(
     from fukayomi.arena.ratings import rate as rate_players
     from fukayomi.arena.ratings import rate_pairs, write_table
     from fukayomi.arena.sources import read_games
+    from fukayomi.data.files import replace_file
 
     league = count_league(read_games(sources, problems.append))
     ratings = rate_players(league.tally, options)
     pair_ratings = rate_pairs(league.tally, options) if pairs else []
     if matrix is not None:
-        _write_file(matrix, _matrix(ratings))
+        replace_file(matrix, _matrix(ratings).encode())
     if as_json:
         typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, league, problems)))
         return
@@ -198,16 +198,3 @@ def _matrix(ratings: "Ratings") -> str:
     for name, row in zip(names, ratings.certainty.tolist(), strict=True):
         writer.writerow([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
     return text.getvalue()
-
-
-def _write_file(path: Path, text: str) -> None:
-    """Replace a file in one step."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,7 +1,5 @@
 """``fukayomi strategy``: which strategies (戦型) were played, how often, and who won."""
 
-import json
-import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +11,7 @@ import typer
 from fukayomi.arena.strategy.definitions import Kind
 from fukayomi.arena.strategy.statistics import DRAWS_RULE, NAMED_KINDS, By, StrategyCounts, Table, tables_csv
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.text import printable
+from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.game import Game
@@ -72,6 +70,7 @@ def strategy(
     them: lines of positions (.sfen) have shares alone. docs/strategies.md tells how each strategy is known.
     """
     from fukayomi.arena.strategy import Matcher, load_definitions
+    from fukayomi.data.files import replace_file
 
     chosen = _kinds(kinds)
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
@@ -96,11 +95,11 @@ def strategy(
         if not tables:
             fail(f"no game is left: {_left_out(counts)}")
         if csv is not None:
-            _write(csv, tables_csv(tables, by))
+            replace_file(csv, tables_csv(tables, by))
         if picture is not None:
-            _write(picture, _draw(counts, tables, draw or [], picture.suffix.lower()[1:], english=english))
+            replace_file(picture, _draw(counts, tables, draw or [], picture.suffix.lower()[1:], english=english))
         if as_json:
-            typer.echo(json.dumps(_as_json(counts, tables, problems), ensure_ascii=False))
+            typer.echo(json_text(_as_json(counts, tables, problems)))
         else:
             _print_tables(counts, tables, english=english)
             _print_problems(problems)
@@ -175,7 +174,7 @@ def _print_games(
         names = "  ".join(f"{tag.english if english else tag.label} {ply}" for tag, ply in tags)
         typer.echo(printable(f"{played.name}  {played.black} - {played.white}: {names or 'none'}"))
     if as_json:
-        typer.echo(json.dumps({"games": listed, "problems": problems}, ensure_ascii=False))
+        typer.echo(json_text({"games": listed, "problems": problems}))
     else:
         _print_problems(problems)
 
@@ -187,7 +186,7 @@ def _print_definitions(definitions: "tuple[Definition, ...]", *, as_json: bool) 
     if as_json:
         fields = {"name", "english", "kind", "side", "hides"}
         listed = [{**one.model_dump(mode="json", include=fields), "when": describe(one)} for one in shown]
-        typer.echo(json.dumps(listed, ensure_ascii=False))
+        typer.echo(json_text(listed))
         return
     from rich.console import Console
     from rich.table import Table as Grid
@@ -279,16 +278,3 @@ def _as_json(counts: StrategyCounts, tables: list[Table], problems: list[str]) -
         ],
         "problems": problems,
     }  # fmt: skip
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file in one step."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -8,8 +8,8 @@ from fukayomi.arena.text import printable
 __all__ = ["json_text", "printable"]
 
 
-def json_text(value: dict[str, Any]) -> str:
-    """One JSON object on one line, Japanese text readable; whatever a terminal would not print is escaped.
+def json_text(value: Any) -> str:
+    """One JSON value on one line, Japanese text readable; whatever a terminal would not print is escaped.
 
     Raises:
         ValueError: There is a NaN or an infinity in it, which JSON cannot hold.

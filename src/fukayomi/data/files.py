@@ -81,6 +81,16 @@ class AtomicFile:
             self.temporary.unlink(missing_ok=True)
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file into place whole, or leave what is there.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    with AtomicFile(path) as file:
+        file.write(content)
+
+
 class RowWriter(AtomicFile):
     """Writes rows of one type; see AtomicFile."""
 

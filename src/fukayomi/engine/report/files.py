@@ -1,9 +1,9 @@
 """Writing a report to a folder: the page, the graph, the record with the scores in its comments."""
 
 import copy
-import os
 from pathlib import Path
 
+from fukayomi.data.files import replace_file
 from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
@@ -31,7 +31,11 @@ def write_report(analysis: GameAnalysis, record: Record, folder: Path, *, png: b
     if png:
         contents["analysis.png"] = graph_png(analysis)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / name, content) for name, content in contents.items()]
+    paths: list[Path] = []
+    for name, content in contents.items():
+        paths.append(folder / name)
+        replace_file(paths[-1], content)
+    return paths
 
 
 def annotated(record: Record, analysis: GameAnalysis) -> Record:
@@ -64,17 +68,3 @@ def _notes(move: MoveAnalysis) -> list[str]:
     if move.after.lines:
         notes.append(f"#読み筋={''.join(move.after.lines[0].japanese)}")
     return [note.translate(_KIF_MARKS) for note in notes]
-
-
-def _write(path: Path, content: bytes) -> Path:
-    """Replace a file in one step."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
