@@ -24,12 +24,12 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv sfen records.",
+        typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv avg sfen records.",
                      show_default="by content"),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="hcp hcpe hcpe2 hcpe3 psv sfen csa usi kif ki2 jkf.",
+        typer.Option("--to", metavar="FORMAT", help="hcp hcpe hcpe2 hcpe3 psv cache sfen csa usi kif ki2 jkf.",
                      show_default="by OUT's suffix"),
     ] = None,
     one_hot: Annotated[
@@ -50,13 +50,15 @@ def convert(
 
     \b
     games:      hcpe3, records (CSA, KIF, KI2, JKF, USI lines; AobaZero's CSA with visits)
-    rows:       hcpe, hcpe2, psv
+    rows:       hcpe, hcpe2, psv, avg (averaged positions, which are only read)
     positions:  hcp, sfen
 
     A game gives a row for each move that has candidates, and a position for each move; a row is also a game of one
-    move. A move of a record has candidates if the record has a score or visits for it. Records that cannot be used are
-    left out and named; damage in other formats is an error (fukayomi data check --good writes what is good). OUT
-    appears only when it is whole. KIF, KI2 and JKF have one game a file: for more, let OUT be a folder.
+    move. A move of a record has candidates if the record has a score or visits for it. A row of avg has the mean
+    evaluation, the most visited move, and the mean result, cut as by uniq --mode mean; a cache, dlshogi's averages, is
+    made of one avg. Records that cannot be used are left out and named; damage in other formats is an error (fukayomi
+    data check --good writes what is good). OUT appears only when it is whole. KIF, KI2 and JKF have one game a file:
+    for more, let OUT be a folder.
 
     \b
       fukayomi data convert games.zip games.hcpe3
@@ -120,7 +122,7 @@ def _print_lines(word: str, lines: list[str]) -> None:
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="hcp, hcpe, hcpe2, hcpe3, psv, hcpe3 caches.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="hcp, hcpe, hcpe2, hcpe3, psv, avg, caches.")],
     good: Annotated[
         Path | None, typer.Option(metavar="OUT", help="Write what has no error to this file, in the same format.")
     ] = None,

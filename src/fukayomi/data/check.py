@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.averages import AveragesError
+from fukayomi.data.averages_convert import iter_averages
 from fukayomi.data.cache import CacheError, read_cache
 from fukayomi.data.check_games import judge_games
 from fukayomi.data.detect import DataFormat, detect_data
@@ -26,7 +28,8 @@ from fukayomi.data.psv import PSV
 
 _ROWS_AT_ONCE = 1 << 16
 _KNOWN_FLAGS = 0x1F
-_CHECKED = (DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.HCPE3, DataFormat.PSV, DataFormat.CACHE)
+_WHOLE = (DataFormat.CACHE, DataFormat.AVERAGES)  # no part of which is written elsewhere
+_CHECKED = (DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.HCPE3, DataFormat.PSV, *_WHOLE)
 
 
 def check_data(
@@ -35,11 +38,11 @@ def check_data(
     source: DataFormat | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Check files of hcp, hcpe, hcpe2, hcpe3, psv and caches.
+    """Check files of hcp, hcpe, hcpe2, hcpe3, psv, caches and averages.
 
     Args:
         inputs: The files.
-        good: Where to write what has no error; the inputs must then be of one format, and no caches.
+        good: Where to write what has no error; the inputs must then be of one format, and neither caches nor averages.
         source: The format of all inputs, instead of what their content says.
         advance: Called with the number of bytes that were read since the last call.
 
@@ -52,7 +55,7 @@ def check_data(
         if kind not in _CHECKED:
             raise DataFileError(f"{path}: {kind} are not checked here; convert them to hcpe3")
     layouts = {DataFormat.HCPE if kind is DataFormat.HCPE2 else kind for _, kind in kinds}
-    if good is not None and (len(layouts) != 1 or DataFormat.CACHE in layouts):
+    if good is not None and (len(layouts) != 1 or layouts & set(_WHOLE)):
         names = ", ".join(sorted({str(kind) for _, kind in kinds}))
         raise DataFileError(f"{good}: the good part of {names} files is not written to one file")
     check = _Check(advance)
@@ -78,6 +81,8 @@ class _Check:
             self._check_games(path, out)
         elif kind is DataFormat.CACHE:
             self._check_cache(path)
+        elif kind is DataFormat.AVERAGES:
+            self._check_averages(path)
         else:
             self._check_rows(path, kind, out)
 
@@ -167,6 +172,15 @@ class _Check:
             self.report.add(Finding(Level.ERROR, path, first, None, 0, str(error)))
         self.report.records += first
         self._advance(path.stat().st_size)
+
+    def _check_averages(self, path: Path) -> None:
+        try:
+            for part in iter_averages(path, self._advance):
+                self.report.records += len(part)
+                self.report.good += len(part)
+                self.report.moves += len(part.moves)
+        except AveragesError as error:
+            self.report.add(Finding(Level.ERROR, path, self.report.records, None, 0, str(error)))
 
 
 def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fukayomi.data.averages import read_averages
+from fukayomi.data.averages_convert import averages_to_cache, iter_averages
+from fukayomi.data.cache import write_cache
 from fukayomi.data.convert import Drop
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.files import DataFileError
@@ -56,6 +59,8 @@ def convert_data(
         OSError: A file cannot be read or written.
     """
     tally = Tally()
+    if target is Target.CACHE:
+        return tally, _write_cache(inputs, out, source, tally, advance)
     with DataWriter(out, target) as writer:
         for path in find_files(inputs):
             kind = source or _kind_of(path, tally, must_be_known=path in inputs)
@@ -84,6 +89,17 @@ def _kind_of(path: Path, tally: Tally, *, must_be_known: bool) -> DataFormat | N
         tally.leave_out(Drop.NO_RECORD, f"{path}: {kind} files are not converted")
         return None
     return kind
+
+
+def _write_cache(
+    inputs: Sequence[Path], out: Path, source: DataFormat | None, tally: Tally, advance: Callable[[int], None]
+) -> int:
+    if len(inputs) != 1 or (source or detect_data(inputs[0])) is not DataFormat.AVERAGES:
+        raise DataFileError(f"{out}: a cache is made of one file of averages; fukayomi data average makes that of all")
+    if len(read_averages(inputs[0])) == 0:
+        raise NothingConvertedError("nothing is left to write", tally)
+    tally.positions = write_cache(out, (averages_to_cache(part) for part in iter_averages(inputs[0], advance)))
+    return tally.positions
 
 
 def _copy_records(path: Path, writer: DataWriter, tally: Tally, advance: Callable[[int], None]) -> None:

@@ -1,8 +1,8 @@
 """Which format a file of positions or games is in, by its content: names lie.
 
-None of the binary formats has a mark, so up to 16 records spread over the file are tried as each format whose size
-fits, and the one that explains most of them is taken, if that is at least a half. A chance record hardly ever decodes:
-its 256 bits must give the 40 pieces of a shogi set, and its move must be legal.
+Of the binary formats only averages have a mark. For the others up to 16 records spread over the file are tried as each
+format whose size fits, and the one that explains most of them is taken, if that is at least a half. A chance record
+hardly ever decodes: its 256 bits must give the 40 pieces of a shogi set, and its move must be legal.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.averages import MAGIC
 from fukayomi.data.book import BOOK_ENTRY
 from fukayomi.data.cache import POSITION
 from fukayomi.data.files import DataFileError
@@ -37,6 +38,7 @@ class DataFormat(StrEnum):
     HCPE2 = "hcpe2"
     HCPE3 = "hcpe3"
     CACHE = "cache"
+    AVERAGES = "avg"
     PSV = "psv"
     BOOK = "book"
     SFEN = "sfen"
@@ -62,6 +64,8 @@ def detect_data(path: Path) -> DataFormat:
         head = file.read(_HEAD)
     if not head:
         raise UnknownDataError(f"{path}: an empty file may be anything; say which format it is with --from")
+    if head.startswith(MAGIC):
+        return DataFormat.AVERAGES
     if head.startswith(_ARCHIVES) or head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
         return DataFormat.RECORDS
     scores = {kind: score(path, head) for kind, score in _SCORES.items()}

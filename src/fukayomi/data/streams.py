@@ -1,8 +1,8 @@
 """Every format as a stream: a file in, batches of games, rows or positions out, and each of these as the others.
 
-Records and hcpe3 hold games; hcpe, hcpe2 and psv rows (positions with targets); hcp and SFEN lines positions. A game
-gives a row for each move with candidates and a position for each move; a row is also a game of one move; from positions
-nothing else can be made.
+Records and hcpe3 hold games; hcpe, hcpe2, psv and avg rows (positions with targets); hcp and SFEN lines positions. A
+game gives a row for each move with candidates and a position for each move; a row is also a game of one move; from
+positions nothing else can be made.
 """
 
 from collections import Counter
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.averages_convert import averages_to_records, iter_averages
 from fukayomi.data.convert import Drop
 from fukayomi.data.detect import DataFormat
 from fukayomi.data.files import DataFileError
@@ -92,6 +93,8 @@ def read_data(
             batches = read_hcpe3(path, advance)
         case DataFormat.HCPE | DataFormat.HCPE2:
             batches = _read_hcpe(path, advance)
+        case DataFormat.AVERAGES:
+            batches = (_rows_of(averages_to_records(part)) for part in iter_averages(path, advance))
         case DataFormat.PSV:
             batches = _read_psv(path, advance)
         case DataFormat.HCP:
@@ -172,7 +175,11 @@ def _read_hcpe(path: Path, advance: Callable[[int], None]) -> Iterator[Rows]:
         moves = np.ascontiguousarray(records["bestMove16"])
         found += _native.find_bad_records(np.ascontiguousarray(records["hcp"]), moves)[:1]
         _refuse_bad(path, first, HCPE.itemsize, sorted(found))
-        yield Rows(records, np.zeros(len(records), np.uint16))
+        yield _rows_of(records)
+
+
+def _rows_of(records: NDArray[np.void]) -> Rows:
+    return Rows(records, np.zeros(len(records), np.uint16))
 
 
 def _read_psv(path: Path, advance: Callable[[int], None]) -> Iterator[Rows]:

@@ -25,6 +25,8 @@ class Target(StrEnum):
     HCPE2 = "hcpe2"
     HCPE3 = "hcpe3"
     PSV = "psv"
+    CACHE = "cache"
+    """Of averages alone, by `fukayomi.data.conversion`."""
     SFEN = "sfen"
     CSA = "csa"
     USI = "usi"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.averages import MAGIC, read_averages
+from fukayomi.data.averages import read_averages
 from fukayomi.data.dedup.folder import flat_bytes
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
@@ -55,9 +55,6 @@ def kind_of(path: Path) -> Kind:
         InputError: It is of another format.
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
-        if file.read(len(MAGIC)) == MAGIC:
-            return Kind.AVERAGES
     size = path.stat().st_size
     if size == 0:
         return Kind.RECORDS
@@ -67,7 +64,7 @@ def kind_of(path: Path) -> Kind:
         if size % HCPE.itemsize:
             raise
         return Kind.RECORDS  # each record is checked when it is read; that it is a real position matters nowhere
-    if found not in (DataFormat.HCPE, DataFormat.HCPE3):
+    if found not in (DataFormat.HCPE, DataFormat.HCPE3, DataFormat.AVERAGES):
         raise InputError(f"{path} is {found}; fukayomi data convert makes hcpe of it")
     return Kind(found)
 
