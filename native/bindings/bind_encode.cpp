@@ -1,8 +1,11 @@
 // Codec and encoding: hcp, hcpe, input planes, policy labels. Batched functions work on arrays that the caller owns,
 // check their shapes, and release the GIL.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include "bindings.hpp"
 #include "codec/hcp.hpp"
 #include "encode/batch.hpp"
+#include "encode/game_index.hpp"
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
 #include "shogi/errors.hpp"
@@ -83,11 +87,13 @@ void decode_hcps(const HcpRows& hcps, const Packed1Rows& planes1, const Packed2R
 }
 
 void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Packed2Rows& planes2,
-                  const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values) {
+                  const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values,
+                  const std::optional<Rows<const double>>& eval_scales) {
     const std::size_t n = common_rows(records, planes1, planes2, labels, results, values);
+    if (eval_scales) common_rows(records, *eval_scales);
     const nb::gil_scoped_release release;
     const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
-    decode_hcpe_batch(n, records.data(), out);
+    decode_hcpe_batch(n, records.data(), eval_scales ? eval_scales->data() : nullptr, out);
 }
 
 void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
@@ -140,12 +146,14 @@ void bind_batched(nb::module_& m) {
           "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
     m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),
+          "eval_scales"_a.noconvert().none() = nb::none(),
           "Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.\n\n"
           "Args:\n    records: uint8 [N, 38].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
           "    labels: uint16 [N], written: the policy label of the best move.\n"
           "    results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.\n"
-          "    values: float32 [N], written: 1 / (1 + exp(-eval / 756.0864962951762)).\n\n"
+          "    values: float32 [N], written: 1 / (1 + exp(-eval / scale)).\n"
+          "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"
           "Raises:\n    InvalidPackedError: A record is no position, its best move cannot be one, or its result is\n"
           "        none; the message names the record's index.");
     m.def("unpack_planes", &unpack_planes, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "features1"_a.noconvert(),
@@ -163,9 +171,77 @@ void bind_batched(nb::module_& m) {
           "Raises:\n    ValueError: A count is above 593 or a label above 2186; the message names the row.");
 }
 
+using Places = nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>;
+using Weights = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
+using EvalCountArray = nb::ndarray<std::uint64_t, nb::numpy, nb::shape<GameIndex::EVALUATIONS, 3>>;
+
+std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const std::int64_t>& numbers,
+                                        const Packed1Rows& planes1, const Packed2Rows& planes2,
+                                        const Rows<std::uint16_t>& labels, const Rows<float>& results,
+                                        const Rows<float>& values, double temperature,
+                                        const Rows<const double>& eval_scales) {
+    const std::size_t n = common_rows(numbers, planes1, planes2, labels, results, values);
+    if (!(temperature >= 0)) throw nb::value_error("a temperature is not below 0");
+    if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
+    SoftPolicy policy;
+    try {
+        const nb::gil_scoped_release release;
+        const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
+        policy = index.decode(n, numbers.data(), temperature, eval_scales.data(), out);
+    } catch (const std::out_of_range& e) {
+        throw nb::index_error(e.what());
+    }
+    const std::size_t count = policy.places.size();
+    return {new_array<std::int32_t, nb::shape<-1>>(policy.places.data(), count, {count}),
+            new_array<float, nb::shape<-1>>(policy.weights.data(), count, {count})};
+}
+
+void bind_game_index(nb::module_& m) {
+    nb::class_<GameIndex>(m, "GameIndex",
+                          "The training positions of hcpe3 files by number, to be read in any order.\n\n"
+                          "A training position has candidates, and its move does not lead into a repetition within 16\n"
+                          "plies. The index keeps a position every 16 moves and replays the file's moves from there.")
+        .def(nb::init<>())
+        .def("add_file", [](GameIndex& index, const Rows<const std::uint8_t>& data, std::string name) {
+            index.add_file({data.data(), data.shape(0)}, std::move(name));
+        }, "data"_a.noconvert(), "name"_a, nb::keep_alive<1, 2>(),
+           "Begin with a file; `read_on` reads it.\n\n"
+           "Args:\n    data: uint8 [N], its bytes, usually memory-mapped; they must not change.\n"
+           "    name: For messages.")
+        .def("read_on", &GameIndex::read_on, "size"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Go on with the last file for about `size` bytes; false at its end.\n\n"
+             "Raises:\n    InvalidPackedError: Something is no whole game, or has candidates without visits; the message\n"
+             "        names the file, the game, the move and the offset.")
+        .def("__len__", &GameIndex::size)
+        .def_prop_ro("repetitions", &GameIndex::repetitions,
+                     "Positions that were left out because their move leads into a repetition.")
+        .def_prop_ro("bytes", &GameIndex::bytes, "Memory that the index takes.")
+        .def_prop_ro("eval_counts", [](const GameIndex& index) {
+            std::vector<std::array<std::uint64_t, 3>> counts = index.eval_counts();
+            counts.resize(GameIndex::EVALUATIONS);
+            return new_array<std::uint64_t, nb::shape<GameIndex::EVALUATIONS, 3>>(
+                counts.front().data(), GameIndex::EVALUATIONS * 3, {GameIndex::EVALUATIONS, 3});
+        }, "Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the\n"
+           "side to move: uint64 [65536, 3].")
+        .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
+             "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,
+             "eval_scales"_a.noconvert(),
+             "Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
+             "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
+             "Args:\n    numbers: int64 [N], which positions.\n"
+             "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
+             "    labels: uint16 [N], written: of the candidate with the most visits.\n"
+             "    results: float32 [N], written.\n    values: float32 [N], written.\n"
+             "    temperature: Weights are visits^(1/temperature); 0 takes the most visited move alone.\n"
+             "    eval_scales: float64 [F], of each file.\n\n"
+             "Raises:\n    IndexError: There is no such number.\n"
+             "    InvalidPackedError: A file was changed since it was indexed.");
+}
+
 }  // namespace
 
 void bind_encode(nb::module_& m) {
     bind_single(m);
     bind_batched(m);
+    bind_game_index(m);
 }

@@ -14,9 +14,6 @@
 namespace fukayomi {
 namespace {
 
-// dlshogi's constant (0.0013226 a centipawn): 1 / (1 + exp(-eval / 756.0864962951762)) is the chance of winning.
-constexpr double EVAL_SCALE = 756.0864962951762;
-
 constexpr std::size_t EVAL_OFFSET = 32;
 constexpr std::size_t MOVE_OFFSET = 34;
 constexpr std::size_t RESULT_OFFSET = 36;
@@ -69,6 +66,12 @@ std::uint16_t label_of(const PieceSets& sets, Move m) {
     return policy_label(BLACK, seen);
 }
 
+}  // namespace
+
+float win_probability(std::int16_t eval, double scale) {
+    return static_cast<float>(1.0 / (1.0 + std::exp(-eval / scale)));
+}
+
 float result_for(Color turn, unsigned result) {
     if (result > WHITE_WINS)
         reject("the result " + std::to_string(result) + " is not 0 (draw), 1 (Black won) or 2 (White won)");
@@ -76,15 +79,13 @@ float result_for(Color turn, unsigned result) {
     return (result == BLACK_WINS) == (turn == BLACK) ? 1.0F : 0.0F;
 }
 
-}  // namespace
-
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2) {
     for_each_record(n, [&](std::size_t i) {
         encode_packed_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES), packed1(planes1, i), packed2(planes2, i));
     });
 }
 
-void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const Targets& out) {
+void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double* eval_scales, const Targets& out) {
     for_each_record(n, [&](std::size_t i) {
         const std::uint8_t* record = records + i * HCPE_BYTES;
         const PieceSets sets =
@@ -92,7 +93,7 @@ void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const Targets
         const auto eval = static_cast<std::int16_t>(read_u16(record + EVAL_OFFSET));
         out.labels[i] = label_of(sets, Move(read_u16(record + MOVE_OFFSET)));
         out.results[i] = result_for(sets.turn, record[RESULT_OFFSET]);
-        out.values[i] = static_cast<float>(1.0 / (1.0 + std::exp(-eval / EVAL_SCALE)));
+        out.values[i] = win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]);
     });
 }
 

@@ -13,6 +13,14 @@
 namespace fukayomi {
 
 constexpr std::size_t HCPE_BYTES = 38;  // hcp [32], eval int16, best move uint16, result uint8, one unused byte
+constexpr unsigned RESULT_BITS = 3;     // of the result byte of hcpe2 and hcpe3
+
+// dlshogi's constant (0.0013226 a centipawn): 1 / (1 + exp(-eval / 756.0864962951762)) is the chance of winning.
+constexpr double EVAL_SCALE = 756.0864962951762;
+float win_probability(std::int16_t eval, double scale);
+
+// 1 won, 0.5 drawn, 0 lost by the side to move; of 0 draw, 1 Black won, 2 White won. Throws ParseError for any other.
+float result_for(Color turn, unsigned result);
 
 // hcps [n, 32] -> planes1 [n, 628], planes2 [n, 8].
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2);
@@ -25,8 +33,8 @@ struct Targets {
     float* results;         // [n], 1 won, 0.5 drawn, 0 lost
     float* values;          // [n], 0 to 1: the evaluation as a probability of winning
 };
-// records [n, 38].
-void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const Targets& out);
+// records [n, 38]; eval_scales [n], or null: EVAL_SCALE for all.
+void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double* eval_scales, const Targets& out);
 
 // planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, 57, 9, 9].
 void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,

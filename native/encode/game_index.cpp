@@ -1,0 +1,237 @@
+#include "encode/game_index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+
+#include "encode/labels.hpp"
+#include "shogi/errors.hpp"
+
+namespace fukayomi {
+namespace {
+
+constexpr std::size_t KEYFRAME_MOVES = 16;  // bits of Keyframe::taken
+constexpr int REPETITION_WINDOW = 16;       // plies; dlshogi's
+
+struct Changed {};  // the bytes are not what they were when they were indexed
+
+std::uint16_t read_u16(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[0] | (bytes[1] << 8)); }
+
+// The moves of a game, one after the other.
+class MoveCursor {
+public:
+    MoveCursor(std::span<const std::uint8_t> data, std::size_t offset) : data_(data), at_(offset) { require_whole(); }
+
+    Move move() const { return Move(read_u16(here())); }
+    std::int16_t eval() const { return static_cast<std::int16_t>(read_u16(here() + 2)); }
+    std::size_t candidates() const { return read_u16(here() + 4); }
+    Move candidate(std::size_t i) const { return Move(read_u16(pair(i))); }
+    unsigned visits(std::size_t i) const { return read_u16(pair(i) + 2); }
+    void next() {
+        at_ += HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES;
+        require_whole();
+    }
+
+private:
+    const std::uint8_t* here() const { return data_.data() + at_; }
+    const std::uint8_t* pair(std::size_t i) const { return here() + HCPE3_MOVE_BYTES + i * HCPE3_CANDIDATE_BYTES; }
+    void require_whole() const {
+        const bool has_move = at_ <= data_.size() && data_.size() - at_ >= HCPE3_MOVE_BYTES;
+        if (!has_move || candidates() > MAX_MOVES) throw Changed();
+        if (data_.size() - at_ < HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES) throw Changed();
+    }
+
+    std::span<const std::uint8_t> data_;
+    std::size_t at_;
+};
+
+std::size_t nth_bit(unsigned bits, std::size_t n) {  // the place of the n-th bit that is set, from 0
+    for (; n > 0; --n) bits &= bits - 1;
+    return static_cast<std::size_t>(std::countr_zero(bits));
+}
+
+// The candidate with the most visits; of several, the move played or else the first.
+std::size_t most_visited(const MoveCursor& at) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < at.candidates(); ++i) {
+        const bool more = at.visits(i) > at.visits(best);
+        if (more || (at.visits(i) == at.visits(best) && at.candidate(i) == at.move() && at.candidate(best) != at.move()))
+            best = i;
+    }
+    return best;
+}
+
+std::int32_t place_of(std::size_t row, Color turn, Move move) {
+    if (!has_policy_label(turn, move)) throw Changed();
+    return static_cast<std::int32_t>(row * POLICY_LABELS + policy_label(turn, move));
+}
+
+void add_policy(const MoveCursor& at, std::size_t best, std::size_t row, Color turn, double temperature,
+                SoftPolicy& out) {
+    const std::size_t begin = out.weights.size();
+    if (at.candidates() == 1 || temperature == 0) {
+        out.places.push_back(place_of(row, turn, at.candidate(best)));
+        out.weights.push_back(1.0F);
+        return;
+    }
+    const double most = at.visits(best);
+    double sum = 0;
+    for (std::size_t i = 0; i < at.candidates(); ++i) {
+        if (at.visits(i) == 0) continue;
+        const double share = at.visits(i) / most;  // at most 1, so that no power overflows
+        const double weight = temperature == 1 ? share : std::pow(share, 1 / temperature);
+        out.places.push_back(place_of(row, turn, at.candidate(i)));
+        out.weights.push_back(static_cast<float>(weight));
+        sum += weight;
+    }
+    if (sum == 0) throw Changed();
+    for (std::size_t i = begin; i < out.weights.size(); ++i)
+        out.weights[i] = static_cast<float>(out.weights[i] / sum);
+}
+
+[[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset,
+                         const std::string& reason) {
+    const std::string move = ply < 0 ? "" : ", move " + std::to_string(ply);
+    throw ParseError(ParseError::Kind::PACKED, file + ", game " + std::to_string(game) + move + " (offset " +
+                                                   std::to_string(offset) + "): " + reason);
+}
+
+}  // namespace
+
+void GameIndex::add_file(std::span<const std::uint8_t> data, std::string name) {
+    const std::unique_lock lock(mutex_);
+    files_.push_back({data, std::move(name)});
+    cursor_ = games_ = 0;
+    eval_counts_.assign(EVALUATIONS, {0, 0, 0});
+}
+
+bool GameIndex::read_on(std::size_t bytes) {
+    const std::unique_lock lock(mutex_);
+    if (files_.empty()) return false;
+    const File& file = files_.back();
+    const auto rest = file.data.subspan(cursor_);
+    DecodedGames found;
+    for (std::size_t part = bytes;; part *= 2) {  // until a game is whole
+        part = std::min(std::max<std::size_t>(part, 1), rest.size());
+        found = decode_hcpe3(rest.first(part), part == rest.size());
+        if (found.consumed > 0 || part == rest.size()) break;
+    }
+    if (!found.damages.empty()) {
+        const GameDamage& damage = found.damages.front();
+        const auto& offsets = found.games.offsets;
+        const auto before = std::lower_bound(offsets.begin(), offsets.end(), damage.offset) - offsets.begin();
+        refuse(file.name, games_ + static_cast<std::size_t>(before), damage.ply, cursor_ + damage.offset, damage.reason);
+    }
+    for (std::size_t g = 0; g < found.games.results.size(); ++g) add_game(found.games, g);
+    cursor_ += found.consumed;
+    return cursor_ < file.data.size();
+}
+
+void GameIndex::add_game(const GameColumns& games, std::size_t g) {
+    std::size_t offset = cursor_ + games.offsets[g] + HCPE3_HEADER_BYTES;
+    std::size_t keyframe_at = 0;  // its move
+    bool has_keyframe = false;
+    Position pos = decode_hcp(games.starts[g]);
+    past_.clear();
+    past_.push(pos);
+    for (std::size_t p = games.plies[g]; p < games.plies[g + 1]; ++p) {
+        const std::size_t first = games.candidates[p];
+        const std::size_t count = games.candidates[p + 1] - first;
+        const Color turn = pos.turn();
+        const bool repeats = leads_to_repetition(pos, Move(games.moves[p]));
+        repetitions_ += repeats && count > 0;
+        if (count > 0 && !repeats) {
+            const auto visits = std::span(games.candidate_visits).subspan(first, count);
+            if (count > 1 && std::ranges::all_of(visits, [](std::uint16_t n) { return n == 0; }))
+                refuse(files_.back().name, games_, static_cast<int>(p - games.plies[g]), cursor_ + games.offsets[g],
+                       "none of the " + std::to_string(count) + " candidates has visits");
+            if (!has_keyframe || p - keyframe_at >= KEYFRAME_MOVES) {
+                has_keyframe = true;
+                keyframe_at = p;
+                const auto file = static_cast<std::uint32_t>(files_.size() - 1);
+                keyframes_.push_back({games.hcps[p], offset, file, 0, games.results[g]});
+                firsts_.push_back(size_);
+            }
+            keyframes_.back().taken |= static_cast<std::uint16_t>(1U << (p - keyframe_at));
+            count_evaluation(turn, games.results[g], games.evals[p]);
+            ++size_;
+        }
+        offset += HCPE3_MOVE_BYTES + count * HCPE3_CANDIDATE_BYTES;
+    }
+    ++games_;
+}
+
+bool GameIndex::leads_to_repetition(Position& pos, Move move) {
+    pos.do_move(move);
+    past_.push(pos);
+    switch (past_.first_recurrence(REPETITION_WINDOW)) {
+        case Repetition::DRAW:
+        case Repetition::SUPERIOR:
+        case Repetition::INFERIOR: return true;
+        default: return false;
+    }
+}
+
+void GameIndex::count_evaluation(Color turn, std::uint8_t result, std::int16_t eval) {
+    const auto outcome = static_cast<std::size_t>(2 * result_for(turn, result & RESULT_BITS));
+    ++eval_counts_[static_cast<std::size_t>(eval + 32'768)][outcome];
+}
+
+std::size_t GameIndex::bytes() const {
+    return keyframes_.capacity() * sizeof(Keyframe) + firsts_.capacity() * sizeof(std::uint64_t);
+}
+
+SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
+                             const Targets& out) const {
+    const std::shared_lock lock(mutex_);
+    SoftPolicy policy;
+    policy.places.reserve(n);
+    policy.weights.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        if (numbers[i] < 0 || static_cast<std::uint64_t>(numbers[i]) >= size_)
+            throw std::out_of_range("number " + std::to_string(numbers[i]) + " of " + std::to_string(size_) +
+                                    " positions");
+        decode_one(i, static_cast<std::size_t>(numbers[i]), temperature, eval_scales, out, policy);
+    }
+    return policy;
+}
+
+void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
+                           const Targets& out, SoftPolicy& policy) const {
+    const auto found = std::upper_bound(firsts_.begin(), firsts_.end(), number) - firsts_.begin() - 1;
+    const auto k = static_cast<std::size_t>(found);
+    const Keyframe& key = keyframes_[k];
+    const File& file = files_[key.file];
+    const Packed1 planes1(out.planes1 + row * PACKED1_BYTES, PACKED1_BYTES);
+    const Packed2 planes2(out.planes2 + row * PACKED2_BYTES, PACKED2_BYTES);
+    try {
+        MoveCursor at(file.data, key.offset);
+        Color turn{};
+        const std::size_t moves = nth_bit(key.taken, number - firsts_[k]);
+        if (moves == 0) {
+            turn = encode_packed_hcp(key.position, planes1, planes2).turn;
+        } else {
+            Position pos = decode_hcp(key.position);
+            for (std::size_t i = 0; i < moves; ++i, at.next()) {
+                if (!pos.is_legal(at.move())) throw Changed();  // or do_move would run wild
+                pos.do_move(at.move());
+            }
+            encode_packed(pos, planes1, planes2);
+            turn = pos.turn();
+        }
+        if (at.candidates() == 0) throw Changed();
+        const std::size_t best = most_visited(at);
+        add_policy(at, best, row, turn, temperature, policy);
+        out.labels[row] = policy_label(turn, at.candidate(best));
+        out.results[row] = result_for(turn, key.result & RESULT_BITS);
+        out.values[row] = win_probability(at.eval(), eval_scales[key.file]);
+    } catch (const Changed&) {
+        throw ParseError(ParseError::Kind::PACKED,
+                         file.name + ": the file was changed while it was in use, after offset " +
+                             std::to_string(key.offset));
+    }
+}
+
+}  // namespace fukayomi

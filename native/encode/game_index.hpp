@@ -1,0 +1,88 @@
+// The training positions of hcpe3 files by number, to be read in any order.
+//
+// A position inside a game costs the moves that lead to it. So the index keeps a position every 16 moves (a keyframe),
+// and whoever asks for one in between replays at most 15 moves, straight from the file's bytes. That is about 4 bytes a
+// position in memory, and nothing on the disk.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/hcpe3.hpp"
+#include "encode/batch.hpp"
+#include "shogi/history.hpp"
+
+namespace fukayomi {
+
+// The moves that a network learns from, of all rows one after the other: `places` are row * 2187 + label, `weights` of a
+// row add up to 1.
+struct SoftPolicy {
+    std::vector<std::int32_t> places;
+    std::vector<float> weights;
+};
+
+class GameIndex {
+public:
+    // How many positions have each evaluation (from -32768) and were lost, drawn and won by the side to move.
+    static constexpr std::size_t EVALUATIONS = 65'536;
+    using EvalCounts = std::vector<std::array<std::uint64_t, 3>>;
+
+    // The bytes must stay where they are and as they are. `name` is for messages.
+    void add_file(std::span<const std::uint8_t> data, std::string name);
+
+    // Goes on with the last file, for about so many bytes; false at its end. Every game is replayed as decode_hcpe3 does.
+    // A training position has candidates, and its move does not lead into a repetition: a position that occurred in the
+    // 16 plies before with the same pieces in hand, or more, or fewer. Throws ParseError(PACKED), which names file, game,
+    // move and offset, for what is no whole game, or for candidates without visits; the index is of no use then.
+    bool read_on(std::size_t bytes);
+
+    std::size_t size() const { return size_; }
+    std::size_t files() const { return files_.size(); }
+    std::size_t repetitions() const { return repetitions_; }  // positions left out because their move leads into one
+    std::size_t bytes() const;                                // of memory
+    const EvalCounts& eval_counts() const { return eval_counts_; }  // of the last file
+
+    // Positions of these numbers, into rows of `out`; out.labels are those of the candidates with the most visits (if
+    // several: the move played, else the first of them). Weights are visits^(1/temperature); temperature 0 takes the
+    // label alone. `eval_scales` has the scale of each file. Throws std::out_of_range for a number, ParseError(PACKED) if
+    // the bytes are no longer what they were.
+    SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
+                      const Targets& out) const;
+
+private:
+    struct File {
+        std::span<const std::uint8_t> data;
+        std::string name;
+    };
+    struct Keyframe {
+        Hcp position;          // whose move is a training position
+        std::uint64_t offset;  // of that move in its file
+        std::uint32_t file;
+        std::uint16_t taken;  // bit i: its i-th move from there is a training position
+        std::uint8_t result;
+    };
+
+    void add_game(const GameColumns& games, std::size_t g);
+    bool leads_to_repetition(Position& pos, Move move);
+    void count_evaluation(Color turn, std::uint8_t result, std::int16_t eval);
+    void decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
+                    const Targets& out, SoftPolicy& policy) const;
+
+    mutable std::shared_mutex mutex_;
+    std::vector<File> files_;
+    std::vector<Keyframe> keyframes_;
+    std::vector<std::uint64_t> firsts_;  // by keyframe: the number of its first training position
+    std::size_t size_ = 0;
+    std::size_t repetitions_ = 0;
+    std::size_t cursor_ = 0;  // in the last file
+    std::size_t games_ = 0;   // of the last file
+    EvalCounts eval_counts_;
+    History past_;
+};
+
+}  // namespace fukayomi
