@@ -47,10 +47,10 @@ constexpr auto ONE_SQUARE = [] {
 class Reader {
 public:
     // The sets must be empty.
-    Reader(const PackedCode& code, HcpView bytes, bool from_mover, PieceSets& sets)
+    Reader(const PackedCode& code, HcpView bytes, Color viewer, PieceSets& sets)
         : code_(code), bytes_(bytes), sets_(sets) {
         std::memcpy(buffer_.data(), bytes.data(), HCP_BYTES);
-        read_header(from_mover);
+        read_header(viewer);
         read_board();
         read_hands();
         if ((counts_ & COUNTED) != FULL_COUNT) reject(code_, bytes_, "not the 40 pieces of a shogi set");
@@ -64,13 +64,11 @@ private:
         return word >> (cursor_ & 7);
     }
 
-    void read_header(bool from_mover) {
+    void read_header(Color viewer) {
         const std::uint64_t header = peek();
         sets_.turn = static_cast<Color>(header & 1);
-        if (from_mover) {
-            swap_ = static_cast<unsigned>(sets_.turn) << 4;
-            seen_ = ONE_SQUARE[sets_.turn].data();
-        }
+        swap_ = static_cast<unsigned>(viewer) << 4;
+        seen_ = ONE_SQUARE[viewer].data();
         const auto black = static_cast<Square>((header >> 1) & 127);
         const auto white = static_cast<Square>((header >> 8) & 127);
         if (black >= SQUARES || white >= SQUARES) reject(code_, bytes_, "a king is not on the board");
@@ -207,14 +205,14 @@ Hcp encode(const PackedCode& code, const Position& pos) {
     return writer.bytes();
 }
 
-PieceSets read(const PackedCode& code, HcpView bytes, bool from_mover) {
+PieceSets read(const PackedCode& code, HcpView bytes, Color viewer) {
     PieceSets sets;
-    Reader(code, bytes, from_mover, sets);
+    Reader(code, bytes, viewer, sets);
     return sets;
 }
 
 Position decode(const PackedCode& code, HcpView bytes) {
-    const PieceSets sets = read(code, bytes, false);
+    const PieceSets sets = read(code, bytes, BLACK);
     Position pos = Position::empty();
     for (std::uint8_t p = 1; p < sets.pieces.size(); ++p)
         sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
@@ -233,7 +231,7 @@ Position decode(const PackedCode& code, HcpView bytes) {
 
 Hcp encode_hcp(const Position& pos) { return encode(HCP_CODE, pos); }
 Position decode_hcp(HcpView bytes) { return decode(HCP_CODE, bytes); }
-PieceSets read_hcp(HcpView bytes, bool from_mover) { return read(HCP_CODE, bytes, from_mover); }
+PieceSets read_hcp(HcpView bytes, Color viewer) { return read(HCP_CODE, bytes, viewer); }
 
 Hcp encode_psfen(const Position& pos) { return encode(PSFEN_CODE, pos); }
 Position decode_psfen(HcpView bytes) { return decode(PSFEN_CODE, bytes); }

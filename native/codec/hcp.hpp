@@ -18,7 +18,7 @@ using HcpView = std::span<const std::uint8_t, HCP_BYTES>;
 struct PieceSets {
     std::array<Bitboard, 32> pieces;  // by Piece: type + 16 * colour
     std::array<Hand, 2> hands;
-    Color turn = BLACK;
+    Color turn = BLACK;  // the side to move, whoever sees the sets
     const Bitboard& of(Color c, PieceType t) const { return pieces[make_piece(c, t)]; }
 };
 
@@ -29,9 +29,10 @@ Hcp encode_hcp(const Position& pos);
 // and the 38 other pieces, on the board, in a hand or set aside (a handicap), in their order.
 Position decode_hcp(HcpView bytes);
 
-// The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. With from_mover the
-// board comes as the side to move sees it: if White moves, it is rotated and BLACK in the result means White.
-PieceSets read_hcp(HcpView bytes, bool from_mover);
+// The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. The board comes as
+// `viewer` sees it: for WHITE it is rotated, and BLACK in the result means White.
+PieceSets read_hcp(HcpView bytes, Color viewer);
+inline Color hcp_turn(HcpView bytes) { return static_cast<Color>(bytes[0] & 1); }
 
 // The same in YaneuraOu's code.
 Hcp encode_psfen(const Position& pos);

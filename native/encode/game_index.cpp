@@ -47,6 +47,38 @@ private:
     std::size_t at_;
 };
 
+// Plays a move of `mover` on the sets that `viewer` sees. What no piece can do throws, so that nothing runs wild; whether
+// the move is legal was asked when it was indexed.
+void play(PieceSets& sets, Color viewer, Color mover, Move move) {
+    if (!has_policy_label(mover, move)) throw Changed();
+    const Color us = mover == viewer ? BLACK : WHITE;
+    const auto seen = [viewer](Square s) { return viewer == BLACK ? s : rotate(s); };
+    const auto piece_on = [&sets](Color c, Square s) {
+        for (std::size_t t = PAWN; t < PIECE_TYPES; ++t)
+            if (sets.of(c, static_cast<PieceType>(t)).has(s)) return static_cast<PieceType>(t);
+        return NO_PIECE_TYPE;
+    };
+    const Square to = seen(move.to());
+    const PieceType captured = piece_on(~us, to);
+    PieceType arrives = NO_PIECE_TYPE;
+    if (move.is_drop()) {
+        arrives = move.dropped();
+        if (captured != NO_PIECE_TYPE || !sets.hands[us].has(arrives)) throw Changed();
+        sets.hands[us].remove(arrives);
+    } else {
+        const Square from = seen(move.from());
+        const PieceType moved = piece_on(us, from);
+        if (moved == NO_PIECE_TYPE || captured == KING || (move.is_promotion() && !can_promote(moved))) throw Changed();
+        sets.pieces[make_piece(us, moved)].toggle(from);
+        arrives = move.is_promotion() ? promote(moved) : moved;
+        if (captured != NO_PIECE_TYPE) {
+            sets.pieces[make_piece(~us, captured)].toggle(to);
+            sets.hands[us].add(unpromote(captured));
+        }
+    }
+    sets.pieces[make_piece(us, arrives)].set(to);
+}
+
 std::size_t nth_bit(unsigned bits, std::size_t n) {  // the place of the n-th bit that is set, from 0
     for (; n > 0; --n) bits &= bits - 1;
     return static_cast<std::size_t>(std::countr_zero(bits));
@@ -208,19 +240,12 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
     const Packed2 planes2(out.planes2 + row * PACKED2_BYTES, PACKED2_BYTES);
     try {
         MoveCursor at(file.data, key.offset);
-        Color turn{};
+        Color turn = hcp_turn(key.position);
         const std::size_t moves = nth_bit(key.taken, number - firsts_[k]);
-        if (moves == 0) {
-            turn = encode_packed_hcp(key.position, planes1, planes2).turn;
-        } else {
-            Position pos = decode_hcp(key.position);
-            for (std::size_t i = 0; i < moves; ++i, at.next()) {
-                if (!pos.is_legal(at.move())) throw Changed();  // or do_move would run wild
-                pos.do_move(at.move());
-            }
-            encode_packed(pos, planes1, planes2);
-            turn = pos.turn();
-        }
+        const Color viewer = moves % 2 == 0 ? turn : ~turn;
+        PieceSets sets = read_hcp(key.position, viewer);
+        for (std::size_t i = 0; i < moves; ++i, at.next(), turn = ~turn) play(sets, viewer, turn, at.move());
+        if (!encode_packed_sets(sets, planes1, planes2)) throw Changed();
         if (at.candidates() == 0) throw Changed();
         const std::size_t best = most_visited(at);
         add_policy(at, best, row, turn, temperature, policy);

@@ -184,24 +184,6 @@ std::uint64_t hand_bits(Hand hand) {
     return bits;
 }
 
-// The sets are as the side to move sees them: BLACK is that side. Returns false if its opponent is in check, which the
-// rules do not allow.
-bool encode_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2) {
-    Bitboard occupied;
-    for (const Bitboard& b : sets.pieces) occupied |= b;
-    const AttackPlanes own = attack_planes<BLACK>(sets, occupied);
-    const AttackPlanes opponents = attack_planes<WHITE>(sets, occupied);
-    BitStream stream(planes1.data());
-    pack<BLACK>(sets, own, stream);
-    pack<WHITE>(sets, opponents, stream);
-    stream.finish<FEATURES1 * SQUARES>();
-    const bool check = (opponents[ATTACKED] & sets.of(BLACK, KING)).any();
-    const std::uint64_t bits = hand_bits(sets.hands[BLACK]) | hand_bits(sets.hands[WHITE]) << 28 |
-                               static_cast<std::uint64_t>(check) << CHECK_PLANE;
-    std::memcpy(planes2.data(), &bits, PACKED2_BYTES);
-    return (own[ATTACKED] & sets.of(WHITE, KING)).none();
-}
-
 constexpr std::uint64_t reversed(std::uint64_t x) {  // the lowest bit becomes the highest
     x = ((x >> 1) & 0x5555555555555555ULL) | ((x & 0x5555555555555555ULL) << 1);
     x = ((x >> 2) & 0x3333333333333333ULL) | ((x & 0x3333333333333333ULL) << 2);
@@ -231,6 +213,22 @@ bool squares_allowed(const PieceSets& sets) {
 
 }  // namespace
 
+bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2) {
+    Bitboard occupied;
+    for (const Bitboard& b : sets.pieces) occupied |= b;
+    const AttackPlanes own = attack_planes<BLACK>(sets, occupied);
+    const AttackPlanes opponents = attack_planes<WHITE>(sets, occupied);
+    BitStream stream(planes1.data());
+    pack<BLACK>(sets, own, stream);
+    pack<WHITE>(sets, opponents, stream);
+    stream.finish<FEATURES1 * SQUARES>();
+    const bool check = (opponents[ATTACKED] & sets.of(BLACK, KING)).any();
+    const std::uint64_t bits = hand_bits(sets.hands[BLACK]) | hand_bits(sets.hands[WHITE]) << 28 |
+                               static_cast<std::uint64_t>(check) << CHECK_PLANE;
+    std::memcpy(planes2.data(), &bits, PACKED2_BYTES);
+    return (own[ATTACKED] & sets.of(WHITE, KING)).none();
+}
+
 void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2) {
     PieceSets sets;
     sets.turn = pos.turn();
@@ -243,13 +241,13 @@ void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2) {
         }
     }
     sets.hands = {pos.hand(mover), pos.hand(~mover)};
-    encode_sets(sets, planes1, planes2);
+    encode_packed_sets(sets, planes1, planes2);
 }
 
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2) {
-    const PieceSets sets = read_hcp(hcp, true);
+    const PieceSets sets = read_hcp(hcp, hcp_turn(hcp));
     const bool allowed =
-        encode_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
+        encode_packed_sets(sets, planes1, planes2) && squares_allowed<BLACK>(sets) && squares_allowed<WHITE>(sets);
     if (!allowed) decode_hcp(hcp);  // finds the words for what is wrong, and throws
     return sets;
 }

@@ -23,6 +23,10 @@ using Packed2 = std::span<std::uint8_t, PACKED2_BYTES>;
 
 void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2);
 
+// The sets are as the side to move sees them: BLACK is that side. Returns false if its opponent is in check, which the
+// rules do not allow.
+bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2);
+
 // Straight from the code, without the keys and the checkers of a Position: several times as fast. Throws as decode_hcp
 // does, and leaves the planes undefined then. Returns the pieces as the side to move sees them.
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2);
