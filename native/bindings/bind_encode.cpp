@@ -221,7 +221,8 @@ void bind_game_index(nb::module_& m) {
             counts.resize(GameIndex::EVALUATIONS);
             return new_array<std::uint64_t, nb::shape<GameIndex::EVALUATIONS, 3>>(
                 counts.front().data(), GameIndex::EVALUATIONS * 3, {GameIndex::EVALUATIONS, 3});
-        }, "Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the\n"
+        }, nb::rv_policy::move,
+           "Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the\n"
            "side to move: uint64 [65536, 3].")
         .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
              "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,

@@ -9,13 +9,12 @@ from learning_samples import RECORD, random_records
 
 from fukayomi import _native
 from fukayomi.learning.batches import (
-    PositionFiles,
-    TrainingDataError,
     decode_batch,
     epoch_order,
     evaluation_batches,
     training_batches,
 )
+from fukayomi.learning.positions import PositionFiles, TrainingDataError
 from fukayomi.shogi import BLACK, Move
 
 
@@ -49,7 +48,12 @@ def test_files_are_read_as_one(tmp_path: Path):
     files = PositionFiles([tmp_path / "a.hcpe", tmp_path / "b.hcpe"])
     assert len(files) == 10
     indices = np.array([9, 2, 3, 0, 7])
-    assert files.records(indices).tobytes() == records[indices].tobytes()
+    records.tofile(tmp_path / "all.hcpe")
+    expected = decode_batch(PositionFiles([tmp_path / "all.hcpe"]), indices)
+    batch = decode_batch(files, indices)
+    assert torch.equal(batch.planes1, expected.planes1)
+    assert torch.equal(batch.labels, expected.labels)
+    assert torch.equal(batch.values, expected.values)
 
 
 def test_an_epoch_visits_every_record_once_in_an_order_of_its_own():

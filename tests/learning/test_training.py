@@ -10,10 +10,10 @@ import pytest
 import torch
 from rich.console import Console
 
-from fukayomi.learning.batches import PositionFiles, TrainingDataError
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.evaluation import evaluate_network
 from fukayomi.learning.models import load_network
+from fukayomi.learning.positions import PositionFiles, TrainingDataError
 from fukayomi.learning.training import (
     TrainingResult,
     TrainingRun,
@@ -43,7 +43,8 @@ def quiet() -> Console:
 def run_training(out: Path, files: tuple[Path, Path], settings: TrainingSettings, **options: Any) -> TrainingResult:
     console = options.pop("console", quiet())
     resume = options.pop("resume", False)
-    run = TrainingRun((files[0],), (files[1],), out, CPU, **{"eval_interval": 1000, **options})
+    train_files, test_files = PositionFiles([files[0]]), PositionFiles([files[1]])
+    run = TrainingRun(train_files, test_files, out, CPU, **{"eval_interval": 1000, **options})
     return train(TINY, settings, run, resume, console)
 
 
@@ -143,7 +144,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, train_file: Path
         run_training(tmp_path / "run", files, TrainingSettings(steps=1, batch=8), resume=True)
     with pytest.raises(CheckpointError, match="the run uses sgd, not adamw"):
         run_training(tmp_path / "run", files, TrainingSettings(steps=2, batch=8, optimizer="adamw"), resume=True)
-    run = TrainingRun((train_file,), (), tmp_path / "run", CPU)
+    run = TrainingRun(PositionFiles([train_file]), None, tmp_path / "run", CPU)
     with pytest.raises(CheckpointError, match="channels=8"):
         train(NetworkConfig(2, 16), TrainingSettings(steps=2, batch=8), run, True, quiet())
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP, read_eval_scale
 
 LABELS = {
     "positions": "positions",
@@ -22,23 +23,26 @@ LABELS = {
 
 def eval_model(
     model: Annotated[Path, typer.Argument(help="A checkpoint, a .safetensors or an .onnx file.")],
-    test: Annotated[list[Path], typer.Argument(metavar="TEST.hcpe...", help="Test positions.")],
+    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe and hcpe3 files.")],
     val_lambda: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the search value in the sum of the losses.")
     ] = 0.333,
+    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP)] = 1.0,
+    eval_scale: Annotated[str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP)] = DEFAULT_EVAL_SCALE,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one. ONNX: cpu.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Evaluate a network on hcpe files that it was not trained on."""
+    """Evaluate a network on hcpe and hcpe3 files that it was not trained on."""
     with user_errors():
-        from fukayomi.learning.batches import PositionFiles
         from fukayomi.learning.devices import choose_device
         from fukayomi.learning.evaluation import evaluate_network
         from fukayomi.learning.models import load_model
+        from fukayomi.learning.positions import PositionFiles, TargetSettings
 
         where = choose_device("cpu" if model.suffix == ".onnx" and device == "auto" else device)
         network = load_model(model).to(where)
-        metrics = evaluate_network(network, PositionFiles(test), where, val_lambda).as_dict()
+        targets = TargetSettings(temperature, read_eval_scale(eval_scale))
+        metrics = evaluate_network(network, PositionFiles(test), where, val_lambda, targets=targets).as_dict()
     if as_json:
         typer.echo(json.dumps(metrics))
         return

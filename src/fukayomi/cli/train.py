@@ -1,4 +1,4 @@
-"""``fukayomi train``: from hcpe files to a trained network."""
+"""``fukayomi train``: from hcpe and hcpe3 files to a trained network."""
 
 import enum
 import json
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, user_errors
+from fukayomi.cli.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP, read_eval_scale
 
 NETWORK = "Network"
 OPTIMISATION = "Optimisation"
@@ -42,9 +43,11 @@ def network_option(text: str) -> typer.models.OptionInfo:
 
 
 def train(
-    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN.hcpe...", help="Training positions.")],
+    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe and hcpe3 files.")],
     out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint and TensorBoard files.")],
-    test: Annotated[list[Path] | None, typer.Option(help="Test positions; may be given more than once.")] = None,
+    test: Annotated[
+        list[Path] | None, typer.Option(help="Test positions, likewise; may be given more than once.")
+    ] = None,
     blocks: Annotated[int, network_option("Residual blocks.")] = 10,
     channels: Annotated[int, network_option("Channels of the trunk.")] = 192,
     activation: Annotated[
@@ -82,6 +85,12 @@ def train(
             rich_help_panel=OPTIMISATION,
         ),
     ] = 0.333,
+    temperature: Annotated[
+        float, typer.Option(min=0, help=TEMPERATURE_HELP, rich_help_panel=OPTIMISATION)
+    ] = 1.0,
+    eval_scale: Annotated[
+        str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP, rich_help_panel=OPTIMISATION)
+    ] = DEFAULT_EVAL_SCALE,
     seed: Annotated[
         int, typer.Option(min=0, help="Of the first weights and the order of the data.", rich_help_panel=OPTIMISATION)
     ] = 0,
@@ -112,17 +121,18 @@ def train(
         bool, typer.Option("--json", help="Print how the run ended as one JSON object; progress goes to stderr.")
     ] = False,
 ) -> None:
-    """Train a network on hcpe files (as `fukayomi data csa-to-hcpe` makes them).
+    """Train a network on hcpe and hcpe3 files (as `fukayomi data convert` makes them), also on both at once.
 
-    The loss is the cross-entropy of the move played, plus that of the value against a mix of game result and search
-    value. Ctrl-C saves and stops; --resume goes on, to the same weights as if the run had never stopped.
+    The loss is the cross-entropy of the move played, or of the visits of hcpe3, plus that of the value against a mix of
+    game result and search value. hcpe3 files are read and checked first; a move that leads into a repetition within 16
+    plies is not learnt. Ctrl-C saves and stops; --resume goes on, to the same weights as if the run had never stopped.
     """
     with user_errors():
         import torch
         from rich.console import Console
 
-        from fukayomi.learning.batches import PositionFiles
         from fukayomi.learning.devices import choose_amp, choose_device
+        from fukayomi.learning.positions import PositionFiles
         from fukayomi.learning.training import TrainingRun, TrainingSettings, steps_of_epochs
         from fukayomi.learning.training import train as run_training
         from fukayomi.nn.config import NetworkConfig
@@ -132,8 +142,9 @@ def train(
         if threads:
             torch.set_num_threads(threads)
         where = choose_device(device)
+        files = PositionFiles(train_files)
         settings = TrainingSettings(
-            steps=steps or steps_of_epochs(PositionFiles(train_files), 1.0 if epochs is None else epochs, batch),
+            steps=steps or steps_of_epochs(files, 1.0 if epochs is None else epochs, batch),
             batch=batch,
             optimizer=optimizer.value,
             lr=lr,
@@ -141,13 +152,17 @@ def train(
             weight_decay=weight_decay,
             clip=clip,
             val_lambda=val_lambda,
+            temperature=temperature,
+            eval_scale=read_eval_scale(eval_scale),
             seed=seed,
             amp=choose_amp(amp.value, where),
         )
         result = run_training(
             NetworkConfig(blocks, channels, activation.value, value_hidden),
             settings,
-            TrainingRun(tuple(train_files), tuple(test or ()), out, where, eval_interval, checkpoint_interval),
+            TrainingRun(
+                files, PositionFiles(test) if test else None, out, where, eval_interval, checkpoint_interval
+            ),
             resume,
             Console(stderr=as_json),
         )

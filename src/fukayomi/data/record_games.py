@@ -11,13 +11,13 @@ import numpy as np
 
 from fukayomi import _native
 from fukayomi.data.convert import USEFUL_ENDINGS, Drop
+from fukayomi.data.eval_scale import EVAL_SCALE
 from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, ResultFlag
 from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game
 from fukayomi.shogi import BLACK, Move, Position, Repetition, ShogiError
 from fukayomi.shogi.formats import csa_moves, move_from_csa
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
 
-EVAL_SCALE = 756.0864962951762  # dlshogi's: 1 / (1 + exp(-eval / EVAL_SCALE)) is the chance of winning
 _VISITS = "v="
 _FLAGS = {
     Termination.REPETITION: ResultFlag.REPETITION,

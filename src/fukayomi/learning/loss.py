@@ -17,8 +17,37 @@ class Losses:
     search_value: Tensor
 
 
+@dataclass(frozen=True)
+class SoftPolicy:
+    """The policy target of N positions as the shares of their candidates, C in all.
+
+    Attributes:
+        places: int32 [C], row * 2187 + label: where the candidates' logits are.
+        weights: float32 [C]; those of a position add up to 1.
+    """
+
+    places: Tensor
+    weights: Tensor
+
+    def to(self, device: torch.device) -> "SoftPolicy":
+        """The same on a device."""
+        places, weights = (field.pin_memory().to(device, non_blocking=True) for field in (self.places, self.weights))
+        return SoftPolicy(places, weights)
+
+    def cross_entropy(self, policy: Tensor) -> Tensor:
+        """The mean over all positions; policy: logits [N, 2187]."""
+        log_p = torch.log_softmax(policy, dim=1).flatten().gather(0, self.places.long())
+        return -(self.weights * log_p).sum() / len(policy)
+
+
 def compute_losses(
-    policy: Tensor, value: Tensor, labels: Tensor, results: Tensor, values: Tensor, val_lambda: float
+    policy: Tensor,
+    value: Tensor,
+    labels: Tensor,
+    results: Tensor,
+    values: Tensor,
+    val_lambda: float,
+    soft: SoftPolicy | None = None,
 ) -> Losses:
     """policy + (1 - val_lambda) * result + val_lambda * search value, as dlshogi's.
 
@@ -32,8 +61,9 @@ def compute_losses(
         results: 1, 0.5 or 0 for the side to move, float32 [N].
         values: The search's win probability, float32 [N].
         val_lambda: Share of the search value, 0 to 1.
+        soft: The policy target, instead of the labels.
     """
-    policy_loss = F.cross_entropy(policy, labels)
+    policy_loss = F.cross_entropy(policy, labels) if soft is None else soft.cross_entropy(policy)
     logits = value.squeeze(1)
     result_loss = F.binary_cross_entropy_with_logits(logits, results)
     value_loss = F.binary_cross_entropy_with_logits(logits, values)

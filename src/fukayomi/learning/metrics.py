@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
-from fukayomi.learning.loss import compute_losses
+from fukayomi.learning.loss import SoftPolicy, compute_losses
 
 
 @dataclass(frozen=True)
@@ -16,11 +16,12 @@ class Metrics:
 
     Attributes:
         positions: How many positions.
-        policy_loss: Cross-entropy of the move played, over all 2187 labels, nats.
+        policy_loss: Cross-entropy of the move played (of hcpe3, of the candidates' shares), over all 2187 labels, nats.
         result_loss: Binary cross-entropy of the game's result, nats.
         search_value_loss: Binary cross-entropy of the search's win probability, nats.
         total_loss: policy + (1 - val_lambda) * result + val_lambda * search value.
-        policy_accuracy: Share of positions whose most likely label is the move played.
+        policy_accuracy: Share of positions whose most likely label is the move played; of hcpe3, the candidate with the
+            most visits.
         value_accuracy: Share of positions where the value (at least one half: won) agrees with the result (a draw
             counts as won, as in dlshogi).
         policy_entropy: Of the policy over all 2187 labels, nats.
@@ -48,10 +49,18 @@ class MetricsSum:
         self._positions = 0
         self._sums = torch.zeros(7, dtype=torch.float64)
 
-    def add(self, policy: Tensor, value: Tensor, labels: Tensor, results: Tensor, values: Tensor) -> None:
+    def add(
+        self,
+        policy: Tensor,
+        value: Tensor,
+        labels: Tensor,
+        results: Tensor,
+        values: Tensor,
+        soft: SoftPolicy | None = None,
+    ) -> None:
         """Add a batch; arguments as in `compute_losses`."""
         n = len(labels)
-        losses = compute_losses(policy, value, labels, results, values, self._val_lambda)
+        losses = compute_losses(policy, value, labels, results, values, self._val_lambda, soft)
         log_p = torch.log_softmax(policy, dim=1)
         means = (
             losses.policy,

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fukayomi import _native
-from fukayomi.learning.batches import PACKED1_BYTES, PACKED2_BYTES, Batch
+from fukayomi.learning.batches import Batch
 from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.positions import PACKED1_BYTES, PACKED2_BYTES
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import load_parameters

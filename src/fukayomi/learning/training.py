@@ -23,11 +23,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
-from fukayomi.learning.batches import PositionFiles, training_batches
+from fukayomi.data.eval_scale import EVAL_SCALE
+from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.evaluation import evaluate_network
 from fukayomi.learning.loss import Losses, compute_losses
 from fukayomi.learning.metrics import Metrics
+from fukayomi.learning.positions import PositionFiles, TargetSettings
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 
@@ -53,6 +55,8 @@ class TrainingSettings:
         weight_decay: Of weight matrices and convolutions; never of biases and BatchNorm.
         clip: Largest norm of the gradient.
         val_lambda: Share of the search value in the value target, 0 to 1.
+        temperature: Of the policy target, with visits; TargetSettings says how.
+        eval_scale: Of the search value, centipawns; None: fitted to each file.
         seed: Of the initial weights and the order of the data.
         amp: Whether to compute in bfloat16 where that is safe.
     """
@@ -65,6 +69,8 @@ class TrainingSettings:
     weight_decay: float = 1e-4
     clip: float = 10.0
     val_lambda: float = 0.333
+    temperature: float = 1.0
+    eval_scale: float | None = EVAL_SCALE
     seed: int = 0
     amp: bool = False
 
@@ -75,14 +81,19 @@ class TrainingSettings:
         if not 0 <= self.val_lambda <= 1:
             raise TrainingRunError(f"val_lambda must be between 0 and 1, not {self.val_lambda}")
 
+    @property
+    def targets(self) -> TargetSettings:
+        """What visits and evaluations become."""
+        return TargetSettings(self.temperature, self.eval_scale)
+
 
 @dataclass(frozen=True)
 class TrainingRun:
     """Where a run reads and writes, and how often; none of it changes the weights.
 
     Attributes:
-        train: Training files.
-        test: Test files; none: no evaluation.
+        train: Training positions.
+        test: Test positions; None: no evaluation.
         out: Folder for the checkpoint and the TensorBoard files.
         device: Where to compute.
         eval_interval: Steps between two evaluations.
@@ -90,8 +101,8 @@ class TrainingRun:
         test_positions: Size of the sample of the test set that is evaluated on the way (at the end, all of it).
     """
 
-    train: tuple[Path, ...]
-    test: tuple[Path, ...]
+    train: PositionFiles
+    test: PositionFiles | None
     out: Path
     device: torch.device
     eval_interval: int = 1000
@@ -122,15 +133,13 @@ def train(
         console: Where progress and metrics are shown.
 
     Raises:
-        TrainingDataError: files that are missing, empty or damaged.
+        TrainingDataError: fewer positions than a batch, or an hcpe record that is none.
         TrainingRunError: a folder that is in use, or a loss that is not a number.
         CheckpointError: a checkpoint that cannot be read or is of another run.
     """
     save_path = run.out / CHECKPOINT_NAME
     if not resume:
         require_unused(run.out)
-    train_files = PositionFiles(run.train)
-    test_files = PositionFiles(run.test) if run.test else None
 
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(network_config).to(run.device)
@@ -138,7 +147,7 @@ def train(
     step = restore(save_path, network, optimizer, settings, console) if resume else 0
 
     metrics: Metrics | None = None
-    batches = training_batches(train_files, settings.batch, settings.seed, step, settings.steps)
+    batches = training_batches(run.train, settings.batch, settings.seed, step, settings.steps, settings.targets)
     curves = SummaryWriter(str(run.out), purge_step=step)
     with curves, StopRequest() as stop, training_progress(console, step, settings) as progress:
         for batch in batches:
@@ -147,7 +156,9 @@ def train(
             network.train()
             with autocast(run.device, settings.amp):
                 policy, value = network(*batch.features())
-            losses = compute_losses(policy, value, batch.labels, batch.results, batch.values, settings.val_lambda)
+            losses = compute_losses(
+                policy, value, batch.labels, batch.results, batch.values, settings.val_lambda, batch.soft
+            )
             optimizer.zero_grad()
             losses.total.backward()
             norm = nn.utils.clip_grad_norm_(network.parameters(), settings.clip)
@@ -159,8 +170,8 @@ def train(
             if step % LOG_INTERVAL == 0 or finished:
                 require_finite(losses, step)
                 write_curves(curves, step, losses, optimizer, norm)
-            if test_files and (step % run.eval_interval == 0 or finished):
-                metrics = look_at_test_set(network, test_files, settings, run, all_of_it=finished)
+            if run.test and (step % run.eval_interval == 0 or finished):
+                metrics = look_at_test_set(network, run.test, settings, run, all_of_it=finished)
                 write_metrics(curves, step, metrics)
                 progress.report(step, metrics)
             if step % run.checkpoint_interval == 0 or finished or stop.requested:
@@ -223,7 +234,7 @@ def look_at_test_set(
     """Metrics on the whole test set or the run's sample of it, in the run's precision."""
     sample = None if all_of_it else run.test_positions
     with autocast(run.device, settings.amp):
-        return evaluate_network(network, files, run.device, settings.val_lambda, sample=sample)
+        return evaluate_network(network, files, run.device, settings.val_lambda, sample, targets=settings.targets)
 
 
 def make_checkpoint(

@@ -1,0 +1,263 @@
+"""Training positions by number, out of hcpe and hcpe3 files, in any order.
+
+hcpe rows lie where their number says. For hcpe3 the native core keeps a position every 16 moves and replays the few
+moves from there to the one that is asked for; so any order costs the same, and nothing but the file is on the disk.
+Every hcpe3 file is read once, when it is opened, and every game in it replayed: so damage is known before training.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.eval_scale import EVAL_SCALE, fit_eval_scale
+from fukayomi.data.hcpe import HCPE, MATE_EVAL
+
+RECORD_BYTES = 38
+PACKED1_BYTES = 628
+PACKED2_BYTES = 8
+POLICY_LABELS = 2187
+_INDEXED_AT_ONCE = 4 << 20  # bytes
+_COUNTED_AT_ONCE = 1 << 20  # records
+_LOWEST_EVAL = -32_768
+
+
+class TrainingDataError(ValueError):
+    """A file of training positions that cannot be used."""
+
+
+@dataclass(frozen=True)
+class TargetSettings:
+    """How visits and evaluations become targets.
+
+    Attributes:
+        temperature: A candidate weighs visits^(1/temperature); 0: the one with the most visits alone.
+        eval_scale: Centipawns in 1 / (1 + exp(-eval / scale)); None: fitted to the results of each file.
+    """
+
+    temperature: float = 1.0
+    eval_scale: float | None = EVAL_SCALE
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise TrainingDataError(f"the temperature must be 0 or more, not {self.temperature}")
+        if self.eval_scale is not None and not 0 < self.eval_scale < float("inf"):
+            raise TrainingDataError(f"the evaluation scale must be positive, not {self.eval_scale}")
+
+
+DEFAULT_TARGETS = TargetSettings()
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """N positions with targets, as Batch has them; the policy has C entries in all."""
+
+    planes1: NDArray[np.uint8]
+    planes2: NDArray[np.uint8]
+    labels: NDArray[np.uint16]
+    results: NDArray[np.float32]
+    values: NDArray[np.float32]
+    places: NDArray[np.int32]
+    """[C]: row * 2187 + label."""
+    weights: NDArray[np.float32]
+    """[C]; those of a row add up to 1."""
+
+    @classmethod
+    def empty(cls, rows: int) -> "Decoded":
+        """Room for so many positions."""
+        return cls(
+            np.empty((rows, PACKED1_BYTES), np.uint8),
+            np.empty((rows, PACKED2_BYTES), np.uint8),
+            np.empty(rows, np.uint16),
+            np.empty(rows, np.float32),
+            np.empty(rows, np.float32),
+            np.empty(0, np.int32),
+            np.empty(0, np.float32),
+        )
+
+    def followed_by(self, other: "Decoded") -> "Decoded":
+        """Both, one after the other."""
+        shifted = other.places + np.int32(len(self.labels) * POLICY_LABELS)
+        return Decoded(
+            np.concatenate([self.planes1, other.planes1]),
+            np.concatenate([self.planes2, other.planes2]),
+            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.results, other.results]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.places, shifted]),
+            np.concatenate([self.weights, other.weights]),
+        )
+
+
+class PositionFiles:
+    """hcpe and hcpe3 files read as one array of training positions: all of hcpe first, then all of hcpe3."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Open files; hcpe3 files are read and checked.
+
+        Raises:
+            TrainingDataError: A file is missing, empty, damaged, or of another format; the message says where.
+        """
+        self.paths = tuple(paths)
+        kinds = [_kind_of(path) for path in paths]
+        self._rows = _RowFiles([path for path, kind in zip(paths, kinds, strict=True) if kind is DataFormat.HCPE])
+        self._games = _GameFiles([path for path, kind in zip(paths, kinds, strict=True) if kind is DataFormat.HCPE3])
+
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._games)
+
+    @property
+    def repetitions(self) -> int:
+        """Positions of hcpe3 that are left out because their move leads into a repetition within 16 plies."""
+        return self._games.index.repetitions
+
+    def decode(self, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS) -> Decoded:
+        """The positions of these numbers, in this order, but for those of hcpe, which come before those of hcpe3.
+
+        Raises:
+            TrainingDataError: An hcpe record holds no legal position or no possible move, or an hcpe3 file was changed.
+        """
+        of_rows = indices < len(self._rows)
+        if of_rows.all():
+            return self._rows.decode(indices, targets)
+        games = self._games.decode(indices[~of_rows] - len(self._rows), targets)
+        return self._rows.decode(indices[of_rows], targets).followed_by(games) if of_rows.any() else games
+
+
+def _kind_of(path: Path) -> DataFormat:
+    """HCPE or HCPE3."""
+    if not path.is_file():
+        raise TrainingDataError(f"{path}: no such file")
+    if path.stat().st_size == 0:
+        raise TrainingDataError(f"{path}: the file is empty")
+    try:
+        kind = detect_data(path)
+    except UnknownDataError as error:
+        by_name = {".hcpe": DataFormat.HCPE, ".hcpe3": DataFormat.HCPE3}.get(path.suffix.lower())
+        if by_name is None:
+            raise TrainingDataError(str(error)) from error
+        kind = by_name  # whose reader says what is wrong
+    if kind not in (DataFormat.HCPE, DataFormat.HCPE3):
+        raise TrainingDataError(f"{path}: {kind} is not trained from; fukayomi data convert makes hcpe or hcpe3 of it")
+    return kind
+
+
+class _RowFiles:
+    """hcpe files, memory-mapped."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._maps = [_map_records(path) for path in paths]
+        self._starts = np.cumsum([0] + [len(records) for records in self._maps])
+        self._fitted: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def decode(self, indices: NDArray[np.int64], targets: TargetSettings) -> Decoded:
+        out = Decoded.empty(len(indices))
+        records = self._records(indices)
+        scales = self._scales(targets)[np.searchsorted(self._starts, indices, side="right") - 1]
+        try:
+            _native.decode_hcpe(records, out.planes1, out.planes2, out.labels, out.results, out.values, scales)
+        except ValueError as error:
+            raise TrainingDataError(self._locate(indices, records, error)) from error
+        places = np.arange(len(indices), dtype=np.int32) * POLICY_LABELS + out.labels.astype(np.int32)
+        weights = np.ones(len(indices), np.float32)
+        return Decoded(out.planes1, out.planes2, out.labels, out.results, out.values, places, weights)
+
+    def _records(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
+        out = np.empty((len(indices), RECORD_BYTES), np.uint8)
+        for records, start in zip(self._maps, self._starts, strict=False):
+            mine = (indices >= start) & (indices < start + len(records))
+            out[mine] = records[indices[mine] - start]
+        return out
+
+    def _scales(self, targets: TargetSettings) -> NDArray[np.float64]:
+        if targets.eval_scale is not None:
+            return np.full(len(self._maps), targets.eval_scale)
+        if self._fitted is None:
+            self._fitted = np.array([_fitted_scale(_count_outcomes(records)) for records in self._maps], np.float64)
+        return self._fitted
+
+    def _locate(self, indices: NDArray[np.int64], records: NDArray[np.uint8], error: ValueError) -> str:
+        """The message for the first record that does not decode on its own."""
+        for row, index in enumerate(indices):
+            one = Decoded.empty(1)
+            try:
+                _native.decode_hcpe(
+                    records[row : row + 1], one.planes1, one.planes2, one.labels, one.results, one.values
+                )
+            except ValueError as alone:
+                file = int(np.searchsorted(self._starts, index, side="right")) - 1
+                number = int(index) - int(self._starts[file])
+                return f"{self._paths[file]}, record {number} (byte {number * RECORD_BYTES}): {alone}"
+        return f"{self._paths[0]}: {error}"
+
+
+def _map_records(path: Path) -> NDArray[np.uint8]:
+    size = path.stat().st_size
+    if size % RECORD_BYTES:
+        raise TrainingDataError(
+            f"{path}: {size} bytes are no whole number of hcpe records of {RECORD_BYTES} bytes; "
+            f"{size % RECORD_BYTES} bytes are left over after record {size // RECORD_BYTES - 1}"
+        )
+    return np.memmap(path, np.uint8, mode="r").reshape(-1, RECORD_BYTES)
+
+
+def _count_outcomes(records: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """How many positions have each evaluation (row 0: -32768) and were lost, drawn, won: uint64 [65536, 3]."""
+    counts: NDArray[np.int64] = np.zeros(65_536 * 3, np.int64)
+    for first in range(0, len(records), _COUNTED_AT_ONCE):
+        part = np.ascontiguousarray(records[first : first + _COUNTED_AT_ONCE]).view(HCPE).reshape(-1)
+        white_moves = part["hcp"][:, 0] & 1
+        won = part["gameResult"] == 1 + white_moves
+        outcomes = np.where(part["gameResult"] == 0, 1, 2 * won.astype(np.int64))
+        counts += np.bincount((part["eval"].astype(np.int64) - _LOWEST_EVAL) * 3 + outcomes, minlength=len(counts))
+    return counts.reshape(-1, 3).astype(np.uint64)
+
+
+def _fitted_scale(outcomes: NDArray[np.uint64]) -> float:
+    """As fit_eval_scale, from [65536, 3]; EVAL_SCALE where nothing fits."""
+    evals = np.flatnonzero(outcomes.any(axis=1)) + _LOWEST_EVAL
+    evals = evals[np.abs(evals) < MATE_EVAL]
+    return fit_eval_scale(evals, outcomes[evals - _LOWEST_EVAL]) or EVAL_SCALE
+
+
+class _GameFiles:
+    """hcpe3 files, memory-mapped and indexed."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self.index = _native.GameIndex()
+        self._fitted = np.empty(len(paths))
+        for file, path in enumerate(paths):
+            before = len(self.index)
+            self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
+            try:
+                while self.index.read_on(_INDEXED_AT_ONCE):
+                    pass
+            except ValueError as error:
+                raise TrainingDataError(str(error)) from error
+            if len(self.index) == before:
+                raise TrainingDataError(f"{path}: no move has candidates, so there is nothing to train from")
+            self._fitted[file] = _fitted_scale(self.index.eval_counts)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def decode(self, indices: NDArray[np.int64], targets: TargetSettings) -> Decoded:
+        out = Decoded.empty(len(indices))
+        fixed = targets.eval_scale
+        scales = self._fitted if fixed is None else np.full(len(self._paths), fixed)
+        try:
+            places, weights = self.index.decode(
+                indices, out.planes1, out.planes2, out.labels, out.results, out.values, targets.temperature, scales
+            )
+        except ValueError as error:
+            raise TrainingDataError(str(error)) from error
+        return Decoded(out.planes1, out.planes2, out.labels, out.results, out.values, places, weights)
