@@ -115,6 +115,11 @@ class PositionFiles:
         """Positions of hcpe3 that are left out because their move leads into a repetition within 16 plies."""
         return self._games.index.repetitions
 
+    @property
+    def index_bytes(self) -> int:
+        """Memory that the index of hcpe3 files takes."""
+        return self._games.index.bytes
+
     def decode(self, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS) -> Decoded:
         """The positions of these numbers, in this order, but for those of hcpe, which come before those of hcpe3.
 
