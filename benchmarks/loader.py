@@ -1,12 +1,13 @@
-"""Batches of training positions from hcpe3, shuffled, in positions a CPU-second, beside cshogi's decode of the same games.
+"""Batches of training positions from hcpe3, shuffled, in positions a CPU-second, beside cshogi's decode.
 
     python benchmarks/loader.py [--json] [FILE.hcpe3]
 
 Ours is what `fukayomi train` reads: batches of 1024 in the random order of an epoch (bit-packed planes, the policy as
-labels and weights, value, result), made ahead by the loader's thread. cshogi's is the cheapest way its documentation
-offers to the same in Python: games one after the other, a Board that plays the moves, `make_input_features` (floats, one
-pair of arrays again and again) and `make_move_label` for every candidate. It shuffles nothing, which favours it. The two
-take turns, and the best round of each counts; before that, planes, labels, weights and values of both are compared.
+labels and weights, value, result), made ahead by the loader's one thread. cshogi's is the cheapest way that its
+documentation offers to the same in Python: games one after the other, a Board that plays the moves,
+`make_input_features` (floats, one pair of arrays again and again) and `make_move_label` for every candidate. It does not
+shuffle, which favours it. The two take turns, and the best round of each counts; before that, planes, policies, values
+and results of both are compared.
 
 Without a file: games of random moves with as many candidates as a search of some 800 visits leaves.
 """

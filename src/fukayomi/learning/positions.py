@@ -191,7 +191,7 @@ class _RowFiles:
 
     def _locate(self, indices: NDArray[np.int64], records: NDArray[np.uint8], error: ValueError) -> str:
         """The message for the first record that does not decode on its own."""
-        for row, index in enumerate(indices):
+        for row, index in enumerate(map(int, indices)):
             one = Decoded.empty(1)
             try:
                 _native.decode_hcpe(
@@ -199,7 +199,7 @@ class _RowFiles:
                 )
             except ValueError as alone:
                 file = int(np.searchsorted(self._starts, index, side="right")) - 1
-                number = int(index) - int(self._starts[file])
+                number = index - int(self._starts[file])
                 return f"{self._paths[file]}, record {number} (byte {number * RECORD_BYTES}): {alone}"
         return f"{self._paths[0]}: {error}"
 

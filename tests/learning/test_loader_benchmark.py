@@ -1,0 +1,39 @@
+"""benchmarks/loader.py keeps its contract: one JSON object, and outputs that were compared."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from fukayomi import _native
+from fukayomi.data.hcpe import HCPE
+from fukayomi.data.hcpe3 import Hcpe3Writer
+from fukayomi.data.streams import Rows, as_games
+from fukayomi.shogi import Position
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "loader.py"
+
+
+def test_the_benchmark_prints_its_figures(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    rows = np.zeros(1200, HCPE)
+    position = Position()
+    for row in rows:
+        if position.ply > 60 or not position.legal_moves:
+            position = Position()
+        move = rng.choice(position.legal_moves)
+        row["hcp"] = np.frombuffer(_native.encode_hcp(position), np.uint8)
+        row["bestMove16"], row["gameResult"], row["eval"] = move.raw, rng.randrange(3), rng.randrange(-999, 999)
+        position.push(move)
+    with Hcpe3Writer(tmp_path / "some.hcpe3") as writer:
+        writer.append(as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
+    command = [sys.executable, BENCHMARK, tmp_path / "some.hcpe3", "--json", "--rounds", "1"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(run.stdout)
+    assert figures["positions"] == 1200
+    assert {"ours_positions_per_s", "cshogi_positions_per_s", "ratio"} <= set(figures)
+    assert all(figure > 0 for figure in figures.values())
