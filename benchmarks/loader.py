@@ -5,9 +5,9 @@
 Ours is what `fukayomi train` reads: batches of 1024 in the random order of an epoch (bit-packed planes, the policy as
 labels and weights, value, result), made ahead by the loader's one thread. cshogi's is the cheapest way that its
 documentation offers to the same in Python: games one after the other, a Board that plays the moves,
-`make_input_features` (floats, one pair of arrays again and again) and `make_move_label` for every candidate. It does not
-shuffle, which favours it. The two take turns, and the best round of each counts; before that, planes, policies, values
-and results of both are compared.
+`make_input_features` (floats, one pair of arrays again and again) and `make_move_label` for every candidate; it does
+not shuffle, which favours it. The two take turns, and the best round of each counts; before that, planes, policies,
+values and results of both are compared.
 
 Without a file: games of random moves with as many candidates as a search of some 800 visits leaves.
 """
@@ -28,7 +28,7 @@ import numpy as np
 from cshogi.dlshogi import make_input_features, make_move_label
 
 from fukayomi import _native
-from fukayomi.data.eval_scale import EVAL_SCALE
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe3 import Game, Hcpe3Writer, join_games
 from fukayomi.learning.batches import training_batches
 from fukayomi.learning.positions import PositionFiles

@@ -680,7 +680,7 @@ def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), orde
         InvalidPackedError: A record is no position; the message names its index.
     """
 
-def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
     """
     Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.
 
@@ -690,7 +690,8 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
         planes2: uint8 [N, 8], written.
         labels: uint16 [N], written: the policy label of the best move.
         results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
-        values: float32 [N], written: 1 / (1 + exp(-eval / 756.0864962951762)).
+        values: float32 [N], written: 1 / (1 + exp(-eval / scale)).
+        eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.
 
     Raises:
         InvalidPackedError: A record is no position, its best move cannot be one, or its result is
@@ -721,6 +722,73 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
     Raises:
         ValueError: A count is above 593 or a label above 2186; the message names the row.
     """
+
+class GameIndex:
+    """
+    The training positions of hcpe3 files by number, to be read in any order.
+
+    A training position has candidates, and its move does not lead into a repetition within 16
+    plies. The index keeps a position every 16 moves and replays the file's moves from there.
+    """
+
+    def __init__(self) -> None: ...
+
+    def add_file(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], name: str) -> None:
+        """
+        Begin with a file; `read_on` reads it.
+
+        Args:
+            data: uint8 [N], its bytes, usually memory-mapped; they must not change.
+            name: For messages.
+        """
+
+    def read_on(self, size: int) -> bool:
+        """
+        Go on with the last file for about `size` bytes; false at its end.
+
+        Raises:
+            InvalidPackedError: Something is no whole game, or has candidates without visits; the message
+                names the file, the game, the move and the offset.
+        """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def repetitions(self) -> int:
+        """
+        Positions that were left out because their move leads into a repetition.
+        """
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the index takes."""
+
+    @property
+    def eval_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(65536, 3))]:
+        """
+        Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the
+        side to move: uint64 [65536, 3].
+        """
+
+    def decode(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float, eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+        """
+        Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
+        2187 + label, and float32 [C], the weights, which add up to 1 in each row.
+
+        Args:
+            numbers: int64 [N], which positions.
+            planes1: uint8 [N, 628], written.
+            planes2: uint8 [N, 8], written.
+            labels: uint16 [N], written: of the candidate with the most visits.
+            results: float32 [N], written.
+            values: float32 [N], written.
+            temperature: Weights are visits^(1/temperature); 0 takes the most visited move alone.
+            eval_scales: float64 [F], of each file.
+
+        Raises:
+            IndexError: There is no such number.
+            InvalidPackedError: A file was changed since it was indexed.
+        """
 
 def hash_keys(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
     """

@@ -13,7 +13,7 @@ from learning_samples import random_records
 from rich.console import Console
 
 from fukayomi import _native
-from fukayomi.data.eval_scale import EVAL_SCALE, fit_eval_scale
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe import HCPE
 from fukayomi.data.hcpe3 import Game, Games, Hcpe3Writer, join_games
 from fukayomi.data.streams import Rows, as_games, as_rows
@@ -231,13 +231,6 @@ def test_a_scale_is_found_again(tmp_path: Path) -> None:
     write(tmp_path / "a.hcpe3", as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
     same = decode_batch(PositionFiles([tmp_path / "a.hcpe3"]), np.arange(200, 300), TargetSettings(eval_scale=None))
     assert torch.equal(same.values, fitted.values)
-
-
-def test_where_no_scale_fits_there_is_none() -> None:
-    nothing = fit_eval_scale(np.array([0]), np.array([[5, 1, 5]], np.uint64))
-    backwards = fit_eval_scale(np.array([-100, 100]), np.array([[0, 0, 9], [9, 0, 0]], np.uint64))
-    assert nothing is None
-    assert backwards is None
 
 
 def test_damaged_files_are_named_before_training_starts(tmp_path: Path, soft_file: Path) -> None:

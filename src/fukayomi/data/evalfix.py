@@ -40,6 +40,18 @@ class EvalTally:
         self._half_points += np.bincount(bins[half_points[kept] == 2], minlength=_EVALS) * 2
         self._half_points += np.bincount(bins[half_points[kept] == 1], minlength=_EVALS)
 
+    def add_outcomes(self, evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> None:
+        """Count records that were counted by evaluation.
+
+        Args:
+            evals: [E], different evaluations from the side to move.
+            outcomes: [E, 3]: how many positions with each the side to move lost, drew and won.
+        """
+        kept = np.abs(evals) < MATE_EVAL
+        bins, outcomes = evals[kept] + _EVALS // 2, outcomes[kept]
+        self._counts[bins] += outcomes.sum(axis=1)
+        self._half_points[bins] += outcomes @ np.array([0, 1, 2])
+
     def fit(self) -> float | None:
         """The a of 1 / (1 + exp(-eval / a)) that is nearest to the results, by least squares.
 

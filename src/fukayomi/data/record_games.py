@@ -11,7 +11,7 @@ import numpy as np
 
 from fukayomi import _native
 from fukayomi.data.convert import USEFUL_ENDINGS, Drop
-from fukayomi.data.eval_scale import EVAL_SCALE
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, ResultFlag
 from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game
 from fukayomi.shogi import BLACK, Move, Position, Repetition, ShogiError

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
-from fukayomi.data.eval_scale import EVAL_SCALE, fit_eval_scale
-from fukayomi.data.hcpe import HCPE, MATE_EVAL
+from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
+from fukayomi.data.hcpe import HCPE
 
 RECORD_BYTES = 38
 PACKED1_BYTES = 628
@@ -186,7 +186,7 @@ class _RowFiles:
         if targets.eval_scale is not None:
             return np.full(len(self._maps), targets.eval_scale)
         if self._fitted is None:
-            self._fitted = np.array([_fitted_scale(_count_outcomes(records)) for records in self._maps], np.float64)
+            self._fitted = np.array([_fit_rows(records) for records in self._maps], np.float64)
         return self._fitted
 
     def _locate(self, indices: NDArray[np.int64], records: NDArray[np.uint8], error: ValueError) -> str:
@@ -214,33 +214,23 @@ def _map_records(path: Path) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, mode="r").reshape(-1, RECORD_BYTES)
 
 
-def _count_outcomes(records: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """How many positions have each evaluation (row 0: -32768) and were lost, drawn, won: uint64 [65536, 3]."""
-    counts: NDArray[np.int64] = np.zeros(65_536 * 3, np.int64)
+def _fit_rows(records: NDArray[np.uint8]) -> float:
+    """The scale of a file's evaluations; EVAL_SCALE where nothing fits."""
+    tally = EvalTally()
     for first in range(0, len(records), _COUNTED_AT_ONCE):
-        part = np.ascontiguousarray(records[first : first + _COUNTED_AT_ONCE]).view(HCPE).reshape(-1)
-        white_moves = part["hcp"][:, 0] & 1
-        won = part["gameResult"] == 1 + white_moves
-        outcomes = np.where(part["gameResult"] == 0, 1, 2 * won.astype(np.int64))
-        counts += np.bincount((part["eval"].astype(np.int64) - _LOWEST_EVAL) * 3 + outcomes, minlength=len(counts))
-    return counts.reshape(-1, 3).astype(np.uint64)
-
-
-def _fitted_scale(outcomes: NDArray[np.uint64]) -> float:
-    """As fit_eval_scale, from [65536, 3]; EVAL_SCALE where nothing fits."""
-    evals = np.flatnonzero(outcomes.any(axis=1)) + _LOWEST_EVAL
-    evals = evals[np.abs(evals) < MATE_EVAL]
-    return fit_eval_scale(evals, outcomes[evals - _LOWEST_EVAL]) or EVAL_SCALE
+        part = np.ascontiguousarray(records[first : first + _COUNTED_AT_ONCE])
+        tally.add(part.view(HCPE).reshape(-1))
+    return tally.fit() or EVAL_SCALE
 
 
 class _GameFiles:
     """hcpe3 files, memory-mapped and indexed."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = paths
         self.index = _native.GameIndex()
-        self._fitted = np.empty(len(paths))
-        for file, path in enumerate(paths):
+        self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # evaluations and their results, by file
+        self._fitted: NDArray[np.float64] | None = None
+        for path in paths:
             before = len(self.index)
             self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
             try:
@@ -250,15 +240,16 @@ class _GameFiles:
                 raise TrainingDataError(str(error)) from error
             if len(self.index) == before:
                 raise TrainingDataError(f"{path}: no move has candidates, so there is nothing to train from")
-            self._fitted[file] = _fitted_scale(self.index.eval_counts)
+            counts = self.index.eval_counts.astype(np.int64)
+            seen = np.flatnonzero(counts.any(axis=1))
+            self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
 
     def __len__(self) -> int:
         return len(self.index)
 
     def decode(self, indices: NDArray[np.int64], targets: TargetSettings) -> Decoded:
         out = Decoded.empty(len(indices))
-        fixed = targets.eval_scale
-        scales = self._fitted if fixed is None else np.full(len(self._paths), fixed)
+        scales = self._scales(targets)
         try:
             places, weights = self.index.decode(
                 indices, out.planes1, out.planes2, out.labels, out.results, out.values, targets.temperature, scales
@@ -266,3 +257,17 @@ class _GameFiles:
         except ValueError as error:
             raise TrainingDataError(str(error)) from error
         return Decoded(out.planes1, out.planes2, out.labels, out.results, out.values, places, weights)
+
+    def _scales(self, targets: TargetSettings) -> NDArray[np.float64]:
+        if targets.eval_scale is not None:
+            return np.full(len(self._outcomes), targets.eval_scale)
+        if self._fitted is None:
+            self._fitted = np.array([_fit_games(*outcomes) for outcomes in self._outcomes], np.float64)
+        return self._fitted
+
+
+def _fit_games(evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> float:
+    """As _fit_rows."""
+    tally = EvalTally()
+    tally.add_outcomes(evals, outcomes)
+    return tally.fit() or EVAL_SCALE
