@@ -58,6 +58,22 @@ def test_from_positions_to_onnx(trained: dict[str, Any], test_file: Path, tmp_pa
     assert "value loss (result)" in text
 
 
+def test_games_are_trained_from_as_rows_are(train_file: Path, test_file: Path, tmp_path: Path):
+    games = tmp_path / "games.hcpe3"
+    fukayomi_json("data", "convert", train_file, games)
+    options = [*TINY, "--steps", 3, "--test", test_file, "--temperature", 0.5, "--eval-scale", "fit"]
+    from_games = fukayomi_json("train", games, "--out", tmp_path / "games", *options)
+    from_rows = fukayomi_json("train", train_file, "--out", tmp_path / "rows", *options)
+    assert from_games["metrics"] == from_rows["metrics"]
+    by_games, by_rows = (fukayomi_json("eval-model", from_games["checkpoint"], file) for file in (games, train_file))
+    assert by_games == by_rows
+    games.write_bytes(games.read_bytes()[:-1])
+    damaged = fukayomi("train", games, train_file, "--out", tmp_path / "damaged", *TINY)
+    assert damaged.exit_code == 1
+    assert "games.hcpe3, game 95, move 0 (offset 4370): the data end" in damaged.stderr
+    assert not (tmp_path / "damaged").exists()
+
+
 def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
     out = tmp_path / "run"
     first = fukayomi("train", train_file, "--out", out, *TINY, "--epochs", 0.5)
@@ -79,6 +95,7 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
         (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99' here"),
         (["train", "TRAIN", "--out", "run", "--lr", "0"], "lr must be positive"),
         (["train", "TRAIN", "--out", "run", "--steps", "1", "--epochs", "1"], "not both"),
+        (["train", "TRAIN", "--out", "run", "--eval-scale", "steep"], "'steep' is neither a number"),
         (["train", "TRAIN"], "--out"),
         (["eval-model", "none.pt", "TRAIN"], "none.pt: no such file"),
         (["eval-model", "none.onnx", "TRAIN"], "none.onnx: no such file"),

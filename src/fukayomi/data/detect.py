@@ -28,6 +28,8 @@ _HEAD = 1 << 16  # bytes of the beginning that are looked at
 _ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _TAR_MAGIC_AT = 257
 _KNOWN_FLAGS = 0x1F
+# Text has no other bytes; rows and games of the binary formats do, since each has a zero or a small number somewhere.
+_TEXT_BYTES = b"\t\n\r\x0c" + bytes(range(0x20, 0x100))
 
 
 class DataFormat(StrEnum):
@@ -68,6 +70,8 @@ def detect_data(path: Path) -> DataFormat:
         return DataFormat.AVERAGES
     if head.startswith(_ARCHIVES) or head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
         return DataFormat.RECORDS
+    if not head.translate(None, _TEXT_BYTES) and (found := _detect_text(head)) is not None:
+        return found
     scores = {kind: score(path, head) for kind, score in _SCORES.items()}
     best = max(scores, key=lambda kind: scores[kind])
     if scores[best] >= 0.5:
