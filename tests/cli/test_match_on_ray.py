@@ -275,7 +275,8 @@ def test_a_cluster_that_cannot_be_reached_is_said_at_once(
 
 def test_without_ray_it_says_what_to_install(basics: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "fukayomi.arena.ray_workers", raising=False)
+    for name in ("fukayomi.arena.ray_workers", "fukayomi.cluster"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     code, printed, said = run(*engine("a"), *engine("b"), "--games", 2, *basics, "--ray", "auto")
     assert (code, printed) == (1, "")
     assert said == "error: this command needs ray: pip install 'fukayomi[ray]'\n"

@@ -1,4 +1,4 @@
-"""Playing the games of a match on a Ray cluster that runs already. The only module that imports ray.
+"""Playing the games of a match on a Ray cluster that this process is connected to (`fukayomi.cluster`).
 
 The match stays with whoever began it: database, files and schedule are those of a match on one machine, which can be
 begun here and gone on with there. A node sees settings and a game, and gives back what was played.
@@ -7,24 +7,20 @@ begun here and gone on with there. A node sees settings and a game, and gives ba
 # ray is typed in parts.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-import logging
 import os
-import queue
 import socket
-import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError
+from ray.exceptions import RayActorError
 
 from fukayomi import __version__
 from fukayomi.arena.configuration import ConfigurationError, check_programs
@@ -33,42 +29,15 @@ from fukayomi.arena.schedule import ScheduledGame
 from fukayomi.arena.settings import MatchSettings
 from fukayomi.arena.table import Table
 from fukayomi.arena.workers import Delivery, Finished, GameQueue
+from fukayomi.cluster import ClusterError, last_line, not_installed
 
-REACH_S = 10.0  # to find out whether anything answers at an address at all
-CONNECT_S = 60.0  # to become part of the cluster; ray itself would try for ever
 POLL_S = 0.2  # how late a stop may be heard
 PATIENCE_S = 20.0  # without a table before the user is told what the match waits for
 CLOSE_S = 15.0  # for engines that do not stop and do not quit; then their table is killed
-REASON = 200  # characters of an explanation by Ray
 ATTEMPTS = 4  # at the same game, or at a table that does not open
 
 
-class ClusterError(ValueError):
-    """A cluster that cannot be reached, or cannot play. The message names the address, or the node."""
-
-
 # ---------------------------------------------------------------------------------------------------------- the cluster
-
-
-@contextmanager
-def connect(address: str) -> Generator[None]:
-    """Be part of a cluster that runs already.
-
-    Args:
-        address: ``auto``: the one this machine belongs to; ``HOST:PORT``: the same, by name; ``ray://HOST:PORT``: any,
-            from outside.
-
-    Raises:
-        ClusterError: It does not answer, or is of another version.
-    """
-    if address != "auto":
-        _check_reachable(address)
-    with redirect_stdout(sys.stderr):  # ray prints the cluster's troubles, and stdout is for results
-        _init(address)
-        try:
-            yield
-        finally:
-            ray.shutdown()
 
 
 def fit(settings: MatchSettings) -> MatchSettings:
@@ -92,40 +61,6 @@ def fit(settings: MatchSettings) -> MatchSettings:
 def cpus_of(settings: MatchSettings) -> int:
     """What a game reserves of its node."""
     return settings.cores_per_game or 1
-
-
-def _check_reachable(address: str) -> None:
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise ClusterError(f"{address!r} is no address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()
-    except OSError as error:
-        raise ClusterError(f"no Ray cluster answers at {address}: {error}") from error
-
-
-def _init(address: str) -> None:
-    """`ray.init`, with an end: it has none of its own where something answers that is not Ray."""
-    outcome: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
-
-    def init() -> None:
-        try:
-            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
-            outcome.put(None)
-        except Exception as error:
-            outcome.put(error)
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="ray")  # what is wrong comes as an error, too
-        threading.Thread(target=init, name="ray.init", daemon=True).start()
-        try:
-            error = outcome.get(timeout=CONNECT_S)
-        except queue.Empty:
-            raise ClusterError(f"what answers at {address} is no Ray cluster, or has no time") from None
-    if isinstance(error, ConnectionError | RuntimeError | ValueError | RayError):
-        raise ClusterError(f"cannot be part of the Ray cluster at {address}: {_last_line(error)}") from error
-    if error is not None:
-        raise error
 
 
 # ------------------------------------------------------------------------------------------------------------- the node
@@ -271,7 +206,7 @@ class RayWorkers:
         try:
             table: Any = ray.remote(RayTable).options(scheduling_strategy="SPREAD", **options).remote()
         except ModuleNotFoundError as error:  # ray:// unpacks it at once
-            raise _not_installed(error) from error
+            raise not_installed(error) from error
         self._seats[table.open.remote(self._settings, str(Path.cwd()), __version__)] = _Seat(table)
 
     def _go_on(self, ref: Any, seat: _Seat, games: GameQueue, deliver: Callable[[Delivery], None]) -> None:
@@ -317,9 +252,9 @@ class RayWorkers:
             ClusterError: That was tried often enough.
         """
         ray.kill(seat.table)  # it may be out of reach, and alive
-        reason = _last_line(error)
+        reason = last_line(error)
         if error.actor_init_failed:
-            raise _not_installed(error) from error
+            raise not_installed(error) from error
         number = 0 if seat.game is None else seat.game.number
         what = "a table" if seat.game is None else f"game {number} on node {seat.node}"
         self._losses[number] += 1
@@ -343,13 +278,3 @@ def _close(seats: list[_Seat]) -> None:
         ray.wait(closing, num_returns=len(closing), timeout=CLOSE_S)
     for seat in seats:
         ray.kill(seat.table)
-
-
-def _not_installed(error: Exception) -> ClusterError:
-    return ClusterError(f"every node of the cluster needs fukayomi {__version__}: {_last_line(error)}")
-
-
-def _last_line(error: Exception) -> str:
-    """Ray's messages are long; the last line has the point, at its beginning."""
-    line = str(error).strip().rpartition("\n")[2].strip()
-    return line if len(line) <= REASON else f"{line[:REASON]}..."

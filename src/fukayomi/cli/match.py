@@ -93,7 +93,8 @@ def players(settings: MatchSettings, ray: str | None) -> "Generator[tuple[MatchS
 
         yield settings, LocalWorkers
     else:
-        from fukayomi.arena.ray_workers import RayWorkers, connect, fit
+        from fukayomi.arena.ray_workers import RayWorkers, fit
+        from fukayomi.cluster import connect
 
         with connect(ray):
             yield fit(settings), RayWorkers

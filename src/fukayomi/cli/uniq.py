@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,10 +13,22 @@ from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.data.dedup.modes import Mode
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from fukayomi.data.dedup import Job, Stage, Summary
+    from fukayomi.data.dedup.job import Reducer
 
 Scratch = Annotated[
     Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside OUT")
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Reduce on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
+        "outside. Its nodes must see the folder for the work, and averages that are read, under the same names.",
+        show_default="this machine",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -33,6 +46,7 @@ def uniq(
         ),
     ] = Mode.FIRST_MOVE,
     scratch: Scratch = None,
+    ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove duplicate positions, at any size.
@@ -44,7 +58,7 @@ def uniq(
     """
     from fukayomi.data.dedup import Job
 
-    _run(Job(mode, tuple(inputs), out, scratch), as_json=as_json)
+    _run(Job(mode, tuple(inputs), out, scratch), ray, as_json=as_json)
 
 
 def average(
@@ -54,6 +68,7 @@ def average(
         bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
     ] = False,
     scratch: Scratch = None,
+    ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
     """Average positions: each once, with the sums of evaluations, results, moves played and visits.
@@ -65,16 +80,16 @@ def average(
     """
     from fukayomi.data.dedup import Job
 
-    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix), as_json=as_json)
+    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix), ray, as_json=as_json)
 
 
-def _run(job: "Job", *, as_json: bool) -> None:
+def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
     from fukayomi.data.dedup import run_job
 
     _check_target(job)
-    with user_errors(), _ProgressBar() as listener:
+    with user_errors(), _reducer(ray) as reducer, _ProgressBar() as listener:
         try:
-            summary = run_job(job, listener)
+            summary = run_job(job, listener, reducer)
         except KeyboardInterrupt:
             listener.stop()
             fail(f"stopped; the same command goes on with the work in {job.folder}", INTERRUPTED)
@@ -82,6 +97,19 @@ def _run(job: "Job", *, as_json: bool) -> None:
         typer.echo(json.dumps(_as_json(job, summary)))
     else:
         _print(job, summary)
+
+
+@contextmanager
+def _reducer(ray: str | None) -> "Generator[Reducer | None]":
+    """Who reduces the buckets: this process, or a Ray cluster at this address."""
+    if ray is None:
+        yield None
+    else:
+        from fukayomi.cluster import connect
+        from fukayomi.data.dedup.ray_reducer import reduce_on_cluster
+
+        with connect(ray):
+            yield reduce_on_cluster
 
 
 def _check_target(job: "Job") -> None:
