@@ -21,8 +21,10 @@ class EvalTally:
     """Results by evaluation, from any number of records; their order does not matter."""
 
     def __init__(self) -> None:
-        self._counts = np.zeros(_EVALS, np.int64)
-        self._half_points = np.zeros(_EVALS, np.int64)
+        self.counts = np.zeros(_EVALS, np.int64)
+        """Records by evaluation; -32768 comes first."""
+        self.half_points = np.zeros(_EVALS, np.int64)
+        """What the side to move got in them: 2 for a win, 1 for a draw."""
 
     def add(self, records: NDArray[np.void]) -> None:
         """Count records; what is evaluated as a mate is left out.
@@ -36,9 +38,9 @@ class EvalTally:
         half_points = np.where(results == 0, 1, np.where(results == 1 + white_moves, 2, 0))
         kept = np.abs(evals) < MATE_EVAL
         bins = evals[kept] + _EVALS // 2
-        self._counts += np.bincount(bins, minlength=_EVALS)
-        self._half_points += np.bincount(bins[half_points[kept] == 2], minlength=_EVALS) * 2
-        self._half_points += np.bincount(bins[half_points[kept] == 1], minlength=_EVALS)
+        self.counts += np.bincount(bins, minlength=_EVALS)
+        self.half_points += np.bincount(bins[half_points[kept] == 2], minlength=_EVALS) * 2
+        self.half_points += np.bincount(bins[half_points[kept] == 1], minlength=_EVALS)
 
     def add_outcomes(self, evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> None:
         """Count records that were counted by evaluation.
@@ -60,13 +62,13 @@ class EvalTally:
         """
         from scipy import optimize  # pyright: ignore[reportMissingTypeStubs]
 
-        seen = np.flatnonzero(self._counts)
+        seen = np.flatnonzero(self.counts)
         evals = (seen - _EVALS // 2).astype(np.float64)
         if not evals.any():
             return None
-        counts = self._counts[seen]
+        counts = self.counts[seen]
         # Each evaluation once, with its mean result and weight: the same least squares as over all records.
-        means = self._half_points[seen] / (2 * counts)
+        means = self.half_points[seen] / (2 * counts)
         try:
             found: Any = optimize.curve_fit(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
                 _win_probability, evals, means, p0=[_FIRST_GUESS], sigma=1 / np.sqrt(counts)

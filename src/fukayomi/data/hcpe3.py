@@ -161,7 +161,10 @@ class Games:
 
 
 def scan_hcpe3(
-    path: Path | str, advance: Callable[[int], None] = lambda _: None, read_at_once: int = _READ_AT_ONCE
+    path: Path | str,
+    advance: Callable[[int], None] = lambda _: None,
+    read_at_once: int = _READ_AT_ONCE,
+    begin: tuple[int, int] = (0, 0),
 ) -> Iterator[Games | Hcpe3Error]:
     """All whole games of a file, a batch at a time, and what is no whole game as its error, in the order of the file.
 
@@ -172,14 +175,16 @@ def scan_hcpe3(
         path: The file.
         advance: Called with the number of bytes that were read since the last call.
         read_at_once: How much is read and decoded at a time.
+        begin: Where to begin: the offset of a game, and how many games stand before it.
 
     Raises:
         OSError: The file cannot be read.
     """
     path = Path(path)
-    offset = games = 0
+    offset, games = begin
     damage: Hcpe3Error | None = None  # held back until its end is known
     with path.open("rb") as file:
+        file.seek(offset)
         data = file.read(read_at_once)
         while data:
             more = file.read(max(read_at_once, len(data)))  # an unfinished game is met with twice the data
@@ -244,14 +249,16 @@ def _part(found: _native.DecodedGames, path: Path, first: int, offset: int, begi
     )
 
 
-def read_hcpe3(path: Path | str, advance: Callable[[int], None] = lambda _: None) -> Iterator[Games]:
+def read_hcpe3(
+    path: Path | str, advance: Callable[[int], None] = lambda _: None, begin: tuple[int, int] = (0, 0)
+) -> Iterator[Games]:
     """As scan_hcpe3, but the first damage is raised.
 
     Raises:
         Hcpe3Error: Some bytes are no whole game.
         OSError: The file cannot be read.
     """
-    for found in scan_hcpe3(path, advance):
+    for found in scan_hcpe3(path, advance, begin=begin):
         if isinstance(found, Hcpe3Error):
             raise found
         yield found
