@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fukayomi.cli.data_deal import merge, sample, shuffle, split
+from fukayomi.cli.data_filter import filter_files, fix_eval
 from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.errors import INTERRUPTED, fail
 from fukayomi.cli.text import json_text
@@ -22,6 +24,12 @@ app = typer.Typer(
 )
 app.command("convert")(convert)
 app.command("check")(check)
+app.command("split")(split)
+app.command("sample")(sample)
+app.command("shuffle")(shuffle)
+app.command("merge")(merge)
+app.command("filter")(filter_files)
+app.command("fix-eval")(fix_eval)
 
 
 @app.command("csa-to-hcpe")

@@ -143,7 +143,7 @@ def _good_plies(plies: NDArray[np.int64], conditions: Conditions) -> NDArray[np.
     return good if conditions.max_ply is None else good & (plies <= conditions.max_ply)
 
 
-def _is_in(values: NDArray[np.uint8], wanted: Collection[int]) -> NDArray[np.bool_]:
+def _is_in(values: NDArray[np.integer], wanted: Collection[int]) -> NDArray[np.bool_]:
     return np.isin(values, list(wanted)) if wanted else np.ones(len(values), np.bool_)
 
 

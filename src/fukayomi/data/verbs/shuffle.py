@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.dedup.folder import BucketFiles
+from fukayomi.data.dedup.folder import BucketFiles, flat_bytes
 from fukayomi.data.detect import DataFormat
 from fukayomi.data.verbs.blocks import Block, Inputs
 from fukayomi.data.verbs.keys import index_keys
@@ -48,7 +48,7 @@ def shuffle(
         removed = 0
         for bucket in work.steps("writing", 1 << bits):
             data, items = _sorted_bucket(work, bucket)
-            work.outputs[0].append(data, items)
+            work.outputs[0].append(data.tobytes(), items)
             while removed < work.steps_saved("writing"):
                 for kind in _KINDS:
                     work.folder.bucket_path(removed, kind).unlink(missing_ok=True)
@@ -106,7 +106,7 @@ def _in_order(data: NDArray[np.uint8], sizes: NDArray[np.int64], order: NDArray[
     if len(sizes) and (sizes == sizes[0]).all():
         return data.reshape(len(sizes), -1)[order].reshape(-1)
     ends = np.cumsum(sizes)
-    whole = memoryview(np.ascontiguousarray(data))
+    whole = flat_bytes(data)
     parts = [whole[end - size : end] for end, size in zip(ends[order].tolist(), sizes[order].tolist(), strict=True)]
     return np.frombuffer(b"".join(parts), np.uint8)
 

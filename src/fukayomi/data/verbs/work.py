@@ -17,9 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.files import DataFileError
 from fukayomi.data.sources import SourceError
@@ -56,9 +53,10 @@ class Output:
             self._file.truncate(size)
         self._file.seek(size)
 
-    def append(self, data: bytes | memoryview | NDArray[np.uint8], items: int) -> None:
+    def append(self, data: bytes, items: int) -> None:
         """Add so many items."""
-        self.size += self._file.write(data)
+        self._file.write(data)
+        self.size += len(data)
         self.items += items
 
     def sync(self) -> None:

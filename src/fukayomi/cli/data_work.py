@@ -1,0 +1,113 @@
+"""What the commands that run verbs have in common: options, the bar, the end."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+
+if TYPE_CHECKING:
+    from fukayomi.data.verbs import Inputs, Summary
+
+NAMED_PROBLEMS = 20  # the rest is counted, and named in --json
+
+InputFiles = Annotated[
+    list[Path], typer.Argument(metavar="IN...", help="Files and folders of one format; of records, also archives.")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write, in the format that is read; records: CSA.")]
+Seed = Annotated[int, typer.Option(help="Another number, another outcome; the same number, the same bytes.")]
+SourceFormat = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv records.",
+                 show_default="by content"),
+]  # fmt: skip
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+
+def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
+    """The inputs of a verb, opened.
+
+    Raises:
+        ValueError: They are not of one known format.
+        OSError: One cannot be read.
+    """
+    from fukayomi.data.detect import DataFormat
+    from fukayomi.data.verbs import open_inputs
+
+    if source is not None and source not in list(DataFormat):
+        raise typer.BadParameter(f"{source!r} is none of {', '.join(DataFormat)}", param_hint="--from")
+    return open_inputs(paths, DataFormat(source) if source else None)
+
+
+def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit: str, *, as_json: bool) -> None:
+    """Run a verb with a bar, print what it did, and fail with one line.
+
+    Args:
+        verb: Given a listener, does the work.
+        unit: What the items are called.
+        as_json: Whether to print JSON.
+    """
+    with user_errors():
+        try:
+            with StageBar() as listener:
+                summary = verb(listener)
+        except KeyboardInterrupt:
+            fail("stopped; the same command goes on where it was", INTERRUPTED)
+    if as_json:
+        typer.echo(json.dumps(summary.as_json(), ensure_ascii=False))
+        return
+    print_problems(summary.problems.messages, summary.problems.count)
+    for name, value in summary.found.items():
+        typer.echo(f"{name.replace('_', ' ')}: {value:,}")
+    for path, count in summary.written.items():
+        typer.echo(f"{path}: {count:,} of {summary.read:,} {unit}")
+
+
+def print_problems(messages: list[str], count: int) -> None:
+    """Name records that were left out, on stderr."""
+    for message in messages[:NAMED_PROBLEMS]:
+        typer.echo(f"skipped {plain(message)}", err=True)
+    if count > NAMED_PROBLEMS:
+        typer.echo(f"skipped {count - NAMED_PROBLEMS:,} more; --json names the first 100", err=True)
+
+
+def plain(text: str) -> str:
+    """A text out of files, with nothing in it that could steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def unit_of(inputs: "Inputs") -> str:
+    """What the items of some inputs are called."""
+    return {"hcpe3": "games", "records": "records", "hcp": "positions"}.get(inputs.written, "rows")
+
+
+class StageBar:
+    """A bar for each stage of a verb with the remaining time, on stderr. A context manager that gives a listener."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description} {task.percentage:>3.0f}%"), BarColumn(), TimeElapsedColumn(),
+            TextColumn("remaining"), TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+        )  # fmt: skip
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> Callable[[str, int, int], None]:
+        self._progress.start()
+        return self._listen
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def _listen(self, stage: str, done: int, total: int) -> None:
+        if stage not in self._tasks:
+            for task in self._tasks.values():
+                self._progress.update(task, visible=False)
+            self._tasks[stage] = self._progress.add_task(stage, total=max(1, total))
+        self._progress.update(self._tasks[stage], completed=done)
