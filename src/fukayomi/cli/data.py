@@ -11,6 +11,8 @@ import typer
 from fukayomi.cli.data_deal import merge, sample, shuffle, split
 from fukayomi.cli.data_filter import filter_files, fix_eval
 from fukayomi.cli.data_formats import check, convert
+from fukayomi.cli.data_print import print_file
+from fukayomi.cli.data_stats import stats
 from fukayomi.cli.errors import INTERRUPTED, fail
 from fukayomi.cli.text import json_text
 
@@ -30,6 +32,8 @@ app.command("shuffle")(shuffle)
 app.command("merge")(merge)
 app.command("filter")(filter_files)
 app.command("fix-eval")(fix_eval)
+app.command("print")(print_file)
+app.command("stats")(stats)
 
 
 @app.command("csa-to-hcpe")

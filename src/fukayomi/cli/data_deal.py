@@ -127,9 +127,7 @@ def shuffle(
     with user_errors():
         found = inputs_of(inputs, source)
     size = int(memory * (1 << 30))
-    run_verb(
-        lambda listener: shuffle_data(found, out, seed, size, listener, scratch), unit_of(found), as_json=as_json
-    )
+    run_verb(lambda listener: shuffle_data(found, out, seed, size, listener, scratch), unit_of(found), as_json=as_json)
 
 
 def merge(

@@ -29,8 +29,12 @@ def filter_files(
     min_plies: Annotated[int | None, typer.Option(min=0, help="Games of so many moves at least.")] = None,
     opponent: Annotated[
         list[int] | None,
-        typer.Option(min=0, max=255, help="Games with this opponent byte: 0 itself, 1 Black, 2 White was another "
-                     "program. May be given again.", show_default="all"),
+        typer.Option(
+            min=0,
+            max=255,
+            help="Games with this opponent byte: 0 itself, 1 Black, 2 White was another program. May be given again.",
+            show_default="all",
+        ),
     ] = None,
     min_rating: Annotated[
         float | None, typer.Option(min=0, help="Records whose players are both rated at least so.")

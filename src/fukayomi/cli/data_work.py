@@ -27,7 +27,6 @@ SourceFormat = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-
 def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
     """The inputs of a verb, opened.
 

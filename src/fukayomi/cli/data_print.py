@@ -1,0 +1,68 @@
+"""``fukayomi data print``: what stands in a file."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fukayomi.cli.data_work import AsJson, SourceFormat, plain, print_problems
+from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+
+_SHOWN = 10
+
+
+def print_file(
+    file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, or records.")],
+    start: Annotated[int, typer.Option(min=0, help="The first row or game, from 0.")] = 0,
+    end: Annotated[
+        int | None, typer.Option(min=0, help="The row or game after the last.", show_default="10 of them")
+    ] = None,
+    source: SourceFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print rows, games or records: position, move, evaluation, result, candidates.
+
+    \b
+      fukayomi data print rows.hcpe --start 1000 --end 1020
+      fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
+
+    Evaluations are from the side to move, in centipawns; candidates have their visits. With --json, an object a line.
+    """
+    from fukayomi.data.detect import DataFormat
+    from fukayomi.data.printing import describe
+    from fukayomi.data.verbs.blocks import Problems
+
+    if source is not None and source not in list(DataFormat):
+        raise typer.BadParameter(f"{source!r} is none of {', '.join(DataFormat)}", param_hint="--from")
+    problems = Problems()
+    with user_errors():
+        try:
+            kind = DataFormat(source) if source else None
+            for item in describe(file, start, start + _SHOWN if end is None else end, kind, problems):
+                typer.echo(json.dumps(item, ensure_ascii=False) if as_json else as_text(item))
+        except KeyboardInterrupt:
+            fail("stopped", INTERRUPTED)
+    print_problems(problems.messages, problems.count)
+
+
+def as_text(item: dict[str, Any]) -> str:
+    """A row as a line; a game as a line and one more for each move."""
+    head = [f"{item['index']}"]
+    if "name" in item:
+        ratings = [f" ({rating:.0f})" if rating is not None else "" for rating in item["ratings"]]
+        head.append(f"{item['name']}: {item['black']}{ratings[0]} - {item['white']}{ratings[1]}")
+    head.append(f"sfen {item['sfen']}")
+    if "moves" not in item and "move" in item:
+        head.append(f"move {item['move']}  eval {item['eval']}")
+    if "result" in item:
+        head.append(f"result {item['result']}" + "".join(f" {flag}" for flag in item.get("flags", ())))
+    head += [f"{name} {item[name]}" for name in ("end", "ply") if name in item]
+    if item.get("opponent"):
+        head.append(f"opponent {item['opponent']}")
+    lines = [plain("  ".join(head))]
+    for move in item.get("moves", ()):
+        evaluation = "" if move["eval"] is None else f"{move['eval']:+}"
+        visits = "  ".join(f"{name} {count}" for name, count in move.get("visits", {}).items())
+        lines.append(f"{move['ply']:5} {move['move']:6}{evaluation:>7}  {visits}".rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+"""Files of training data as people and programs read them: ``fukayomi data print``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fukayomi import _native
+from fukayomi.data.detect import DataFormat
+from fukayomi.data.files import DataFileError
+from fukayomi.data.hcpe import RESULT_BITS, ResultFlag
+from fukayomi.data.hcpe3 import Game, Games
+from fukayomi.data.psv import PSV, psv_move
+from fukayomi.data.verbs.blocks import HCP, ROWS, Block, Cursor, Problems, open_inputs, read_blocks
+from fukayomi.shogi import Move, Position, ShogiError
+from fukayomi.shogi.record import Record, Result
+
+RESULTS = {Result.DRAW: "draw", Result.BLACK_WIN: "black", Result.WHITE_WIN: "white", Result.UNKNOWN: "unknown"}
+
+
+def describe(
+    path: Path, start: int, end: int, kind: DataFormat | None = None, problems: Problems | None = None
+) -> Iterator[dict[str, Any]]:
+    """Items of a file as dictionaries: `index` and, of rows, `sfen`, `move`, `eval`, `result`; of games `moves` too.
+
+    Evaluations are from the side to move, in centipawns. Results are black, white, draw; unknown in records.
+
+    Args:
+        path: hcp, hcpe, hcpe2, hcpe3, psv, or records.
+        start: The first item, from 0.
+        end: The item after the last.
+        kind: The file's format, instead of what its content says.
+        problems: Gets the records that cannot be read.
+
+    Raises:
+        DataFileError: The file is damaged, or of another format.
+        OSError: It cannot be read.
+    """
+    inputs = open_inputs([path], kind)
+    begin = Cursor(0, start, 0, start) if inputs.kind in ROWS else Cursor()
+    for block in read_blocks(inputs, begin, problems):
+        first, last = max(start, block.first) - block.first, min(end, block.first + len(block)) - block.first
+        for offset in range(first, last):
+            yield {"index": block.first + offset, **_describe(block, offset)}
+        if block.first + len(block) >= end:
+            return
+
+
+def _describe(block: Block, offset: int) -> dict[str, Any]:
+    content = block.content
+    if isinstance(content, Games):
+        return _game(content[offset])
+    if isinstance(content, list):
+        return _record(content[offset])
+    try:
+        return _row(content[offset])
+    except ShogiError as error:
+        number = block.after.place - len(block) + offset
+        place = f"{block.path}, record {number} (offset {number * content.dtype.itemsize})"
+        raise DataFileError(f"{place}: {error}") from error
+
+
+def _row(row: np.void) -> dict[str, Any]:
+    if row.dtype == PSV:
+        position = _native.position_from_psfen(row["sfen"].tobytes())
+        sign = 0 if row["game_result"] == 0 else 1 if (row["game_result"] == 1) == (position.turn == 0) else 2
+        return {
+            "sfen": _sfen(position, int(row["gamePly"])), "move": psv_move(int(row["move"])).usi(),
+            "eval": int(row["score"]), "result": RESULTS[Result(sign)], "ply": int(row["gamePly"]),
+        }  # fmt: skip
+    position = _native.position_from_hcp(row["hcp"].tobytes())
+    if row.dtype == HCP:
+        return {"sfen": position.sfen()}
+    result = int(row["gameResult"])
+    return {
+        "sfen": position.sfen(), "move": Move.from_raw(int(row["bestMove16"])).usi(), "eval": int(row["eval"]),
+        "result": RESULTS[Result(result & RESULT_BITS)], **_flags(ResultFlag(result & ~RESULT_BITS)),
+    }  # fmt: skip
+
+
+def _sfen(position: Position, ply: int) -> str:
+    fields = position.sfen().split()
+    return " ".join([*fields[:3], str(max(1, ply))])
+
+
+def _flags(flags: ResultFlag) -> dict[str, Any]:
+    names = [flag.name.lower() for flag in ResultFlag if flag in flags and flag.name]
+    return {"flags": names} if names else {}
+
+
+def _game(game: Game) -> dict[str, Any]:
+    candidates = game.candidates.astype(np.int64)
+    return {
+        "sfen": _native.position_from_hcp(game.start).sfen(), "result": RESULTS[game.result], **_flags(game.flags),
+        "opponent": game.opponent,
+        "moves": [
+            {
+                "ply": ply + 1, "move": Move.from_raw(int(move)).usi(), "eval": int(game.evals[ply]),
+                "visits": {
+                    Move.from_raw(int(game.candidate_moves[at])).usi(): int(game.candidate_visits[at])
+                    for at in range(candidates[ply], candidates[ply + 1])
+                },
+            }
+            for ply, move in enumerate(game.moves)
+        ],
+    }  # fmt: skip
+
+
+def _record(record: Record) -> dict[str, Any]:
+    black_first = record.initial_sfen.split()[1] == "b"
+    moves: list[dict[str, Any]] = []
+    for ply, played in enumerate(record.moves):
+        score = played.score_cp
+        if score is not None and black_first != (ply % 2 == 0):
+            score = -score
+        moves.append({"ply": ply + 1, "move": played.move.usi(), "eval": score})
+    return {
+        "name": record.name, "black": record.black_name, "white": record.white_name,
+        "ratings": [record.black_rating, record.white_rating], "sfen": record.initial_sfen,
+        "result": RESULTS[record.result], "end": str(record.termination), "moves": moves,
+    }  # fmt: skip

@@ -1,0 +1,215 @@
+"""Counts over files of training data: games, positions, results, plies, evaluations, ratings."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi.data.calibration import Calibration, calibrate
+from fukayomi.data.convert import Drop
+from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
+from fukayomi.data.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
+from fukayomi.data.hcpe3 import Game, Games, join_games
+from fukayomi.data.psv import PSV
+from fukayomi.data.record_games import game_from_record
+from fukayomi.data.stats.unique import UniqueCounter
+from fukayomi.data.verbs.blocks import HCP, Block, Inputs, Problems, read_blocks, rows_of
+from fukayomi.data.verbs.work import Listener, silent
+from fukayomi.shogi.record import Record, RecordError, Result
+
+PLY_BIN = 10
+RATING_BIN = 100
+NO_PLY = 0  # what psv has where the ply is not known
+
+_RESULTS = {Result.BLACK_WIN: "black", Result.WHITE_WIN: "white", Result.DRAW: "draw", Result.UNKNOWN: "unknown"}
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What is in some files. A histogram maps the lowest value of a bin to how many there are."""
+
+    kind: str
+    """The files' format."""
+    files: int
+    games: int | None = None
+    """None where the format does not tell."""
+    games_without_positions: int = 0
+    """Games and records from which nothing can be learnt: no candidates, no scores, or no useful end."""
+    moves: int | None = None
+    """Moves of the games."""
+    positions: int = 0
+    """With an evaluation and a result; all, in hcp files."""
+    unique: int | None = None
+    """Different ones among them; None where they were not counted."""
+    game_results: Counter[str] = field(default_factory=Counter[str])
+    """Games by who won: black, white, draw, unknown."""
+    game_ends: Counter[str] = field(default_factory=Counter[str])
+    """Games by how they ended, as far as the format tells."""
+    results: Counter[str] = field(default_factory=Counter[str])
+    """Positions by the result of their game."""
+    lengths: Counter[int] = field(default_factory=Counter[int])
+    """Games by their number of moves, in bins of 10."""
+    plies: Counter[int] = field(default_factory=Counter[int])
+    """Positions by the number of their move in the game, in bins of 10."""
+    ratings: Counter[int] = field(default_factory=Counter[int])
+    """Players of the records by rating, in bins of 100."""
+    mates: int = 0
+    """Positions evaluated as a mate by the side to move; these are not in the calibration."""
+    mated: int = 0
+    calibration: Calibration | None = None
+    scale: float | None = None
+    """The a for which 1 / (1 + exp(-eval / a)) is nearest to the results; None where nothing fits."""
+    problems: Problems = field(default_factory=Problems)
+    """Records that cannot be read."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain dictionaries."""
+        found: dict[str, Any] = {
+            "format": self.kind, "files": self.files, "games": self.games, "moves": self.moves,
+            "games_without_positions": self.games_without_positions, "positions": self.positions,
+            "unique_positions": self.unique, "unique_share": self.unique_share,
+            "results": dict(self.results), "game_results": dict(self.game_results), "game_ends": dict(self.game_ends),
+            "game_lengths": _sorted(self.lengths), "plies": _sorted(self.plies), "ratings": _sorted(self.ratings),
+            "mates": self.mates, "mated": self.mated, "unreadable": self.problems.count,
+            "problems": self.problems.messages,
+        }  # fmt: skip
+        if self.calibration is not None:
+            table = self.calibration
+            columns = (table.centers, table.counts, table.win_rates, table.mean_evals)
+            found["evaluations"] = [
+                {"center": center, "positions": count, "win_rate": round(rate, 6), "mean": round(mean, 2)}
+                for center, count, rate, mean in zip(*(column.tolist() for column in columns), strict=True)
+            ]
+            found["scale"] = self.scale
+            found["calibration_error"] = {
+                "dlshogi": round(table.error(EVAL_SCALE), 6),
+                "fitted": round(table.error(self.scale), 6) if self.scale else None,
+            }
+        return found
+
+    @property
+    def unique_share(self) -> float | None:
+        """Different positions among all; None where they were not counted."""
+        return None if self.unique is None or not self.positions else round(self.unique / self.positions, 6)
+
+
+def _sorted(counts: Counter[int]) -> dict[str, int]:
+    return {str(low): counts[low] for low in sorted(counts)}
+
+
+def measure(
+    inputs: Inputs,
+    unique: UniqueCounter | None = None,
+    listener: Listener = silent,
+) -> Statistics:
+    """Read the inputs once and count.
+
+    Args:
+        inputs: hcp, hcpe, psv, hcpe3 or records.
+        unique: Counts different positions, if it is wanted.
+        listener: Told of the progress.
+
+    Raises:
+        ValueError: An input is not what it should be.
+        OSError: Something cannot be read or written.
+    """
+    statistics = Statistics(str(inputs.kind), len(inputs.paths))
+    tally, done, total = EvalTally(), 0, inputs.bytes
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        listener("counting", done, total)
+
+    for block in read_blocks(inputs, problems=statistics.problems, advance=advance):
+        _add(statistics, block, tally, unique)
+    if unique is not None:
+        listener("comparing positions", 0, 1)
+        statistics.unique = unique.count()
+    if tally.counts.any():
+        statistics.calibration, statistics.scale = calibrate(tally), tally.fit()
+    return statistics
+
+
+def _add(statistics: Statistics, block: Block, tally: EvalTally, unique: UniqueCounter | None) -> None:
+    content = block.content
+    if isinstance(content, list):
+        content = _add_records(statistics, content)
+        block = Block(content, block.first, block.after, block.path)
+    elif isinstance(content, Games):
+        statistics.games = (statistics.games or 0) + len(content)
+        statistics.game_results.update(_named(content.results & np.uint8(RESULT_BITS)))
+        for game in content:
+            names = [flag.name.lower() for flag in ResultFlag if flag in game.flags and flag.name]
+            statistics.game_ends["+".join(names) or "no flag"] += 1
+    if isinstance(content, Games):
+        _add_games(statistics, content)
+    elif content.dtype == HCP:
+        statistics.positions += len(content)
+        if unique is not None:
+            unique.add(content["hcp"])
+        return
+    elif content.dtype == PSV:
+        known = content["gamePly"][content["gamePly"] != NO_PLY].astype(np.int64)
+        _add_bins(statistics.plies, known, PLY_BIN)
+    _add_rows(statistics, rows_of(block), tally, unique)
+
+
+def _add_rows(statistics: Statistics, rows: NDArray[np.void], tally: EvalTally, unique: UniqueCounter | None) -> None:
+    assert rows.dtype == HCPE
+    statistics.positions += len(rows)
+    statistics.results.update(_named(rows["gameResult"]))
+    evals = rows["eval"].astype(np.int64)
+    statistics.mates += int((evals >= MATE_EVAL).sum())
+    statistics.mated += int((evals <= -MATE_EVAL).sum())
+    tally.add(rows)
+    if unique is not None:
+        unique.add(rows["hcp"])
+
+
+def _add_games(statistics: Statistics, games: Games) -> None:
+    lengths = np.diff(games.plies.astype(np.int64))
+    statistics.moves = (statistics.moves or 0) + int(lengths.sum())
+    _add_bins(statistics.lengths, lengths, PLY_BIN)
+    learnt = games.candidate_counts() > 0
+    _add_bins(statistics.plies, games.ply_in_game()[learnt] + 1, PLY_BIN)
+    used = np.bincount(games.game_of_ply()[learnt], minlength=len(games)) > 0
+    statistics.games_without_positions += int((~used).sum())
+
+
+def _add_records(statistics: Statistics, records: list[Record]) -> Games:
+    """Count what only records tell; returns the games among them from which can be learnt."""
+    games: list[Game] = []
+    statistics.games = (statistics.games or 0) + len(records)
+    for record in records:
+        statistics.game_results[_RESULTS[record.result]] += 1
+        statistics.game_ends[str(record.termination)] += 1
+        for rating in (record.black_rating, record.white_rating):
+            if rating is not None and isfinite(rating):
+                statistics.ratings[int(rating // RATING_BIN) * RATING_BIN] += 1
+        try:
+            game = game_from_record(record)
+        except RecordError as error:
+            statistics.problems.add(str(error))
+            continue
+        if isinstance(game, Drop):
+            statistics.games_without_positions += 1
+            statistics.moves = (statistics.moves or 0) + len(record)
+            _add_bins(statistics.lengths, np.array([len(record)]), PLY_BIN)
+        else:
+            games.append(game)
+    return join_games(games, Path("records"))
+
+
+def _named(results: NDArray[np.uint8]) -> Counter[str]:
+    counts = np.bincount(results, minlength=3).tolist()
+    return Counter({_RESULTS[Result(value)]: count for value, count in enumerate(counts) if count})
+
+
+def _add_bins(counts: Counter[int], values: NDArray[np.int64], width: int) -> None:
+    numbers, found = np.unique(values // width * width, return_counts=True)
+    counts.update(dict(zip(numbers.tolist(), found.tolist(), strict=True)))
