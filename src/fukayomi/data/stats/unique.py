@@ -99,7 +99,7 @@ class UniqueCounter:
         same_hash = hashes[1:] == hashes[:-1]
         collided = same_hash & (positions[1:] != positions[:-1]).any(axis=1)
         count = len(hashes) - int(same_hash.sum())
-        for value in np.unique(hashes[1:][collided]):
-            first, last = int(np.searchsorted(hashes, value)), int(np.searchsorted(hashes, value, "right"))
+        for value in np.unique(hashes[1:][collided]).tolist():
+            first, last = (int(np.searchsorted(hashes, np.uint64(value), side)) for side in ("left", "right"))
             count += len({position.tobytes() for position in positions[first:last]}) - 1
         return count
