@@ -1,13 +1,13 @@
 """``fukayomi data print``: what stands in a file."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, SourceFormat, plain, print_problems
+from fukayomi.cli.data_work import AsJson, SourceFormat, print_problems
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.text import json_text, printable
 
 _SHOWN = 10
 
@@ -40,7 +40,7 @@ def print_file(
         try:
             kind = DataFormat(source) if source else None
             for item in describe(file, start, start + _SHOWN if end is None else end, kind, problems):
-                typer.echo(json.dumps(item, ensure_ascii=False) if as_json else as_text(item))
+                typer.echo(json_text(item) if as_json else as_text(item))
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
     print_problems(problems.messages, problems.count)
@@ -60,7 +60,7 @@ def as_text(item: dict[str, Any]) -> str:
     head += [f"{name} {item[name]}" for name in ("end", "ply") if name in item]
     if item.get("opponent"):
         head.append(f"opponent {item['opponent']}")
-    lines = [plain("  ".join(head))]
+    lines = [printable("  ".join(head))]
     for move in item.get("moves", ()):
         evaluation = "" if move["eval"] is None else f"{move['eval']:+}"
         visits = "  ".join(f"{name} {count}" for name, count in move.get("visits", {}).items())

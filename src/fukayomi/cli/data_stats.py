@@ -1,6 +1,5 @@
 """``fukayomi data stats``: what is in files of training data."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +8,7 @@ import typer
 
 from fukayomi.cli.data_work import AsJson, InputFiles, SourceFormat, StageBar, inputs_of, print_problems
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.calibration import Calibration
@@ -60,7 +60,7 @@ def stats(
             fail("stopped; start again for all of it", INTERRUPTED)
     if as_json:
         files = {"pictures": [str(path) for path in written]} if pictures is not None else {}
-        typer.echo(json.dumps(statistics.as_json() | files, ensure_ascii=False))
+        typer.echo(json_text(statistics.as_json() | files))
         return
     _print(statistics)
     for path in written:

@@ -1,6 +1,5 @@
 """What the commands that run verbs have in common: options, the bar, the end."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.data.verbs import Inputs, Summary
@@ -57,7 +57,7 @@ def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit:
         except KeyboardInterrupt:
             fail("stopped; the same command goes on where it was", INTERRUPTED)
     if as_json:
-        typer.echo(json.dumps(summary.as_json(), ensure_ascii=False))
+        typer.echo(json_text(summary.as_json()))
         return
     print_problems(summary.problems.messages, summary.problems.count)
     for name, value in summary.found.items():
@@ -69,14 +69,9 @@ def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit:
 def print_problems(messages: list[str], count: int) -> None:
     """Name records that were left out, on stderr."""
     for message in messages[:NAMED_PROBLEMS]:
-        typer.echo(f"skipped {plain(message)}", err=True)
+        typer.echo(f"skipped {printable(message)}", err=True)
     if count > NAMED_PROBLEMS:
         typer.echo(f"skipped {count - NAMED_PROBLEMS:,} more; --json names the first 100", err=True)
-
-
-def plain(text: str) -> str:
-    """A text out of files, with nothing in it that could steer a terminal."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def unit_of(inputs: "Inputs") -> str:

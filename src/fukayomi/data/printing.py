@@ -1,6 +1,7 @@
 """Files of training data as people and programs read them: ``fukayomi data print``."""
 
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,11 @@ def _record(record: Record) -> dict[str, Any]:
         moves.append({"ply": ply + 1, "move": played.move.usi(), "eval": score})
     return {
         "name": record.name, "black": record.black_name, "white": record.white_name,
-        "ratings": [record.black_rating, record.white_rating], "sfen": record.initial_sfen,
+        "ratings": [_finite(record.black_rating), _finite(record.white_rating)], "sfen": record.initial_sfen,
         "result": RESULTS[record.result], "end": str(record.termination), "moves": moves,
     }  # fmt: skip
+
+
+def _finite(rating: float | None) -> float | None:
+    """A rating that JSON can hold: a record may have any digits."""
+    return rating if rating is not None and isfinite(rating) else None

@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
+import io
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 
 from fukayomi.data.calibration import BIN_CP, Calibration, win_probabilities
 from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.files import AtomicFile
+from fukayomi.data.files import replace_file
 from fukayomi.data.stats.measure import PLY_BIN, RATING_BIN, Statistics
 
 if TYPE_CHECKING:
@@ -47,12 +48,9 @@ def write_pictures(statistics: Statistics, folder: Path) -> list[Path]:
 
 
 def _save(figure: "Figure", path: Path) -> Path:
-    import io
-
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=_DPI)
-    with AtomicFile(path) as file:
-        file.write(data.getvalue())
+    replace_file(path, data.getvalue())
     return path
 
 
