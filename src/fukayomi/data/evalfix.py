@@ -51,8 +51,8 @@ class EvalTally:
         """
         kept = np.abs(evals) < MATE_EVAL
         bins, outcomes = evals[kept] + _EVALS // 2, outcomes[kept]
-        self._counts[bins] += outcomes.sum(axis=1)
-        self._half_points[bins] += outcomes @ np.array([0, 1, 2])
+        self.counts[bins] += outcomes.sum(axis=1)
+        self.half_points[bins] += outcomes @ np.array([0, 1, 2])
 
     def fit(self) -> float | None:
         """The a of 1 / (1 + exp(-eval / a)) that is nearest to the results, by least squares.
