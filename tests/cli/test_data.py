@@ -39,10 +39,10 @@ def test_a_folder_becomes_a_file_of_positions(tmp_path: Path) -> None:
     assert sum(found["training"]["positions_by_result"].values()) == found["training"]["positions"]
     assert found["games_dropped"] == {"no_record": 1}
     assert [problem["reason"] for problem in found["problems"]] == ["no_record"]
-    code, printed, _ = run("info", out, "--json")
+    code, printed, _ = run("stats", out, "--json")
     assert code == 0
     assert json.loads(printed)["positions"] == found["training"]["positions"]
-    assert run("info", out)[0] == 0
+    assert run("stats", out)[0] == 0
 
 
 def test_a_zip_gives_the_same_bytes_as_its_folder(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from fukayomi.data.hcpe import HCPE, HcpeError, HcpeWriter, check_hcpe, read_hcpe
-from fukayomi.data.statistics import measure_hcpe
 
 
 def some_records(count: int) -> np.ndarray:
@@ -70,15 +69,3 @@ def test_records_are_checked(field: str, value: int) -> None:
     records[field][7] = value
     with pytest.raises(HcpeError, match=r"a\.hcpe, record 7 \(offset 266\)"):
         check_hcpe(records, "a.hcpe")
-
-
-def test_statistics(tmp_path: Path) -> None:
-    path = tmp_path / "a.hcpe"
-    records = some_records(9)
-    records["eval"] = [-32767, -30000, -29999, -100, 0, 99, 100, 30000, 32767]
-    records.tofile(path)
-    statistics = measure_hcpe(path)
-    assert statistics.positions == 9
-    assert statistics.results == {"draw": 3, "black_win": 3, "white_win": 3}
-    counted = {name: count for name, count in statistics.evals.items() if count}
-    assert counted == {"mated": 2, "below -3000": 1, "-100 to 99": 3, "100 to 299": 1, "mate": 2}

@@ -1,6 +1,5 @@
 """``fukayomi data``: game records to training positions, and what is in a file of positions."""
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -233,34 +232,3 @@ def _summary_as_json(summary: "Summary", out: Path, apart: "HoldOut | None", sec
 def _count_as_json(count: "Count", path: Path) -> dict[str, Any]:
     results = {result.name.lower(): positions for result, positions in sorted(count.results.items())}
     return {"file": str(path), "games": count.games, "positions": count.positions, "positions_by_result": results}
-
-
-@app.command("info")
-def info(
-    file: Annotated[Path, typer.Argument(help="An hcpe file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Count the positions of an hcpe file by result and evaluation, and check its records."""
-    from fukayomi.data.statistics import HcpeStatistics, measure_hcpe
-
-    try:
-        statistics: HcpeStatistics = measure_hcpe(file)
-    except (ValueError, OSError) as error:
-        fail(str(error))
-    if as_json:
-        typer.echo(json.dumps(statistics.as_json()))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    total = max(1, statistics.positions)
-    table = Table("", "positions", "share")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    table.add_row("all", f"{statistics.positions:,}", "")
-    for name, count in statistics.results.items():
-        table.add_row(name.replace("_", " "), f"{count:,}", f"{count / total:.1%}")
-    table.add_section()
-    for name, count in statistics.evals.items():
-        table.add_row(f"evaluation {name}", f"{count:,}", f"{count / total:.1%}")
-    Console().print(table)
