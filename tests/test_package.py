@@ -13,7 +13,7 @@ import pytest
 import fukayomi
 from fukayomi import _native
 
-HEAVY = ("matplotlib", "onnx", "onnxruntime", "ray", "scipy", "tensorboard", "torch")
+HEAVY = ("matplotlib", "numpy", "onnx", "onnxruntime", "ray", "scipy", "tensorboard", "torch")
 PACKAGE = Path(str(resources.files("fukayomi")))
 WITH_EXAMPLES = sorted(
     ".".join(("fukayomi", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
@@ -24,6 +24,11 @@ WITH_EXAMPLES = sorted(
 
 def test_version_is_the_distribution_s() -> None:
     assert metadata.version("fukayomi") == fukayomi.__version__
+
+
+def test_the_program_tells_its_version() -> None:
+    run = subprocess.run([sys.executable, "-m", "fukayomi", "--version"], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, f"fukayomi {fukayomi.__version__}\n")
 
 
 def test_programs_are_installed_and_lead_somewhere() -> None:

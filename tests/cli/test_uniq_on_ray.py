@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from test_match_on_ray import ENVIRONMENT, START_S, Cluster, cluster, needs_ray
 
-from fukayomi.data.dedup import Job, Mode, run_job
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.hcpe import HCPE
 
 __all__ = ["cluster"]  # the fixture

@@ -16,7 +16,8 @@ from fukayomi.data.averages_convert import averages_to_cache, averages_to_record
 from fukayomi.data.cache import read_cache
 from fukayomi.data.check import check_data
 from fukayomi.data.conversion import convert_data
-from fukayomi.data.dedup import Job, Mode, run_job
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.detect import DataFormat, detect_data
 from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import read_hcpe

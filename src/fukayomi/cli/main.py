@@ -1,7 +1,10 @@
 """``fukayomi``: the sub-commands, each in a file of its own."""
 
+from typing import Annotated
+
 import typer
 
+from fukayomi import __version__
 from fukayomi.cli import data, match, positions
 from fukayomi.cli.analyse import analyse
 from fukayomi.cli.bench import bench
@@ -26,8 +29,18 @@ app = typer.Typer(
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fukayomi {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def fukayomi() -> None:
+def fukayomi(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Play, analyse, learn, measure."""
 
 

@@ -15,8 +15,7 @@ from fukayomi.data.dedup.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fukayomi.data.dedup import Job, Stage, Summary
-    from fukayomi.data.dedup.job import Reducer
+    from fukayomi.data.dedup.job import Job, Reducer, Stage, Summary
 
 Scratch = Annotated[
     Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside OUT")
@@ -56,7 +55,7 @@ def uniq(
     Memory stays small, however large the input. A run that was stopped or killed goes on when it is started again, and
     writes the same bytes. But for first-move, the order of the input does not matter.
     """
-    from fukayomi.data.dedup import Job
+    from fukayomi.data.dedup.job import Job
 
     _run(Job(mode, tuple(inputs), out, scratch), ray, as_json=as_json)
 
@@ -78,13 +77,13 @@ def average(
     All sums are whole numbers: files of averages are merged by averaging them again, and the order of inputs does not
     change a byte. Of hcpe3, moves without candidates are left out; a record of hcpe counts as one visit.
     """
-    from fukayomi.data.dedup import Job
+    from fukayomi.data.dedup.job import Job
 
     _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix), ray, as_json=as_json)
 
 
 def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
-    from fukayomi.data.dedup import run_job
+    from fukayomi.data.dedup.job import run_job
 
     _check_target(job)
     with user_errors(), _reducer(ray) as reducer, _ProgressBar() as listener:

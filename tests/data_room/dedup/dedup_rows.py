@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fukayomi.data.dedup import Job, Mode, run_job
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.hcpe import HCPE
 
 

@@ -9,7 +9,8 @@ from dedup_rows import random_records, run, write
 
 from fukayomi import _native
 from fukayomi.data.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
-from fukayomi.data.dedup import Job, Mode, run_job
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally, rescale_evals
 from fukayomi.data.hcpe3 import Game, Hcpe3Writer, join_games
 from fukayomi.shogi import Position

@@ -9,7 +9,9 @@ from dedup_rows import random_records, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fukayomi.data.dedup import Job, JobError, Mode, run_job
+from fukayomi.data.dedup.folder import JobError
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 
 UNORDERED = [mode for mode in Mode if not mode.depends_on_order]
 

@@ -8,7 +8,7 @@ import pytest
 from dedup_rows import by_key, random_records, run
 
 from fukayomi.data.averages import MOVE, POSITION, check_averages, read_averages
-from fukayomi.data.dedup import Mode
+from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.hcpe import HCPE
 
 

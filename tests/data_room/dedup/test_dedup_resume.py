@@ -15,15 +15,19 @@ from dedup_rows import random_records, run, write
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
-from fukayomi.data.dedup import Job, JobError, Mode, run_job
 from fukayomi.data.dedup import job as job_module
 from fukayomi.data.dedup import partition as partition_module
+from fukayomi.data.dedup.folder import JobError
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 
 # Small chunks, many buckets and checkpoints: a kill finds the job at every kind of place.
 PROGRAM = """
 import sys
 from pathlib import Path
-from fukayomi.data.dedup import Job, Mode, inputs, partition, run_job
+from fukayomi.data.dedup import inputs, partition
+from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.modes import Mode
 inputs.ROWS_AT_ONCE = partition.ROWS_AT_ONCE = 2000
 partition._ROWS_A_CHECKPOINT = 5000
 mode, out, *paths = sys.argv[1:]
