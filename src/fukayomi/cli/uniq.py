@@ -86,6 +86,8 @@ def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
     from fukayomi.data.dedup.job import run_job
 
     _check_target(job)
+    if all(path.is_file() and path.stat().st_size == 0 for path in job.inputs):
+        fail(f"{', '.join(map(str, job.inputs))}: there is nothing in it; nothing is written")
     with user_errors(), _reducer(ray) as reducer, _ProgressBar() as listener:
         try:
             summary = run_job(job, listener, reducer)

@@ -38,8 +38,9 @@ def test_lines_by_year() -> None:
     tables = count(YEARS, StrategyCounts(by=By.YEAR)).tables()
     for lettering in (find_lettering(), ENGLISH):
         names = ["角換わり", "後手四間飛車,先手船囲い"]
-        ElementTree.fromstring(draw_years(tables, names, "svg", lettering))
-        size_of(draw_years(tables, names[:1], "png", lettering))
+        assert ElementTree.fromstring(draw_years(tables, names, "svg", lettering)).tag.endswith("svg")
+        one, both = (size_of(draw_years(tables, names[:count], "png", lettering)) for count in (1, 2))
+        assert one != both, "a panel for each row"
 
 
 def test_a_panel_for_each_engine_up_to_a_limit() -> None:
@@ -66,7 +67,9 @@ def test_a_font_that_is_not_installed_is_not_taken() -> None:
 
 def test_a_name_is_not_read_as_a_formula() -> None:
     counts = count([play(EXCHANGE, black="$\\frac$")], StrategyCounts(by=By.ENGINE))
-    size_of(draw_shares(counts.tables(), "png", ENGLISH))
+    width, height = size_of(draw_shares(counts.tables(), "png", ENGLISH))
+    assert width > 0
+    assert height > 0
 
 
 def test_no_file_makes_a_picture_without_end() -> None:

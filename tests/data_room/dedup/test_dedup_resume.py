@@ -199,6 +199,12 @@ def test_the_command_prints_tables_and_names_errors(tmp_path: Path) -> None:
     assert 64 + summary["kept"] * 64 + summary["moves"] * 16 == (tmp_path / "out.avg").stat().st_size
     found = runner.invoke(app, ["data", "uniq", str(path), str(tmp_path / "out.avg"), "--mode", "mean"])
     assert found.exit_code == 2
+    (tmp_path / "empty.hcpe").touch()
+    for verb, out in (("uniq", "none.hcpe"), ("average", "none.avg")):
+        found = runner.invoke(app, ["data", verb, str(tmp_path / "empty.hcpe"), str(tmp_path / out)])
+        assert found.exit_code == 1
+        assert "there is nothing in it" in found.stderr
+        assert not (tmp_path / out).exists()
     bad = random_records(5, 9)
     bad["gameResult"][3] = 7
     write(path, bad)
