@@ -63,7 +63,7 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
 @needs_ray
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path) -> None:
     source = tmp_path / "in.hcpe"
-    source.write_bytes(np.zeros(0, HCPE).tobytes())
+    source.write_bytes(np.zeros(1, HCPE).tobytes())
     done = uniq(source, tmp_path / "out.hcpe", "--ray", "nowhere")
     assert done.returncode == 1
     assert "no address of a Ray cluster" in done.stderr
