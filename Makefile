@@ -45,8 +45,9 @@ $(VENV)/.extras: $(VENV)/.build-tools pyproject.toml constraints.txt
 test: $(VENV)/.extras $(VENV)/.installed  ## every test but the soak ones (PYTEST_ARGS adds arguments)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
-lint: $(VENV)/.extras  ## ruff
+lint: $(VENV)/.extras  ## ruff: rules and formatting
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check -q
 
 types: $(VENV)/.extras $(VENV)/.installed  ## basedpyright
 	$(BIN)/basedpyright --pythonpath $(BIN)/python

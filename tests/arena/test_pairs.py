@@ -9,9 +9,7 @@ from fukayomi.arena.pairs import Duel, PairError, count_duel
 from fukayomi.shogi.record import Result, Termination
 
 
-def game(
-    black: str, white: str, result: Result, pair: int | None, end: Termination = Termination.RESIGN
-) -> Game:
+def game(black: str, white: str, result: Result, pair: int | None, end: Termination = Termination.RESIGN) -> Game:
     return Game(black, white, result, end, pair=pair)
 
 

@@ -191,9 +191,7 @@ def one_hot_game(usi: str, start: str | None = None) -> Game:
     ],
     ids=["once", "again and again", "handicap", "perpetual check", "fewer in hand"],
 )
-def test_moves_into_a_repetition_are_no_training_positions(
-    moves: str, start: str | None, left_out: list[int]
-) -> None:
+def test_moves_into_a_repetition_are_no_training_positions(moves: str, start: str | None, left_out: list[int]) -> None:
     game = one_hot_game(moves, start)
     data = join_games([game]).write()
     index = index_of(data)

@@ -165,9 +165,7 @@ def dense(batch: Batch) -> torch.Tensor:
 def test_the_soft_loss_is_that_of_dense_targets(soft_file: Path) -> None:
     batch = decode_batch(PositionFiles([soft_file]), np.arange(64))
     policy = torch.randn(64, 2187, requires_grad=True)
-    losses = compute_losses(
-        policy, torch.zeros(64, 1), batch.labels, batch.results, batch.values, 0.3, batch.soft
-    )
+    losses = compute_losses(policy, torch.zeros(64, 1), batch.labels, batch.results, batch.values, 0.3, batch.soft)
     losses.policy.backward()
     assert policy.grad is not None
     gradient = policy.grad.clone()

@@ -1,5 +1,7 @@
 """What a match is: its engines, clocks, openings and rules. The same fields are the keys of the TOML file.
 
+An example:
+
     games = 200
     openings = "balanced.sfen"
     clock = "byoyomi=100ms"

@@ -24,13 +24,21 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv avg sfen records.",
-                     show_default="by content"),
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv avg sfen records.",
+            show_default="by content",
+        ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="hcp hcpe hcpe2 hcpe3 psv cache sfen csa usi kif ki2 jkf.",
-                     show_default="by OUT's suffix"),
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="hcp hcpe hcpe2 hcpe3 psv cache sfen csa usi kif ki2 jkf.",
+            show_default="by OUT's suffix",
+        ),
     ] = None,
     one_hot: Annotated[
         bool,
@@ -38,8 +46,11 @@ def convert(
     ] = False,
     random_plies: Annotated[
         int,
-        typer.Option(min=0, help="Of records with visits: up to the last move among so many that did not have the most "
-                     "visits, none counts. AobaZero: 30."),
+        typer.Option(
+            min=0,
+            help="Of records with visits: up to the last move among so many that did not have the most "
+            "visits, none counts. AobaZero: 30.",
+        ),
     ] = 0,
     unfinished_as_draws: Annotated[
         bool, typer.Option("--unfinished-as-draws", help="Of records without an end, as USI lines are.")

@@ -85,9 +85,7 @@ def train(
             rich_help_panel=OPTIMISATION,
         ),
     ] = 0.333,
-    temperature: Annotated[
-        float, typer.Option(min=0, help=TEMPERATURE_HELP, rich_help_panel=OPTIMISATION)
-    ] = 1.0,
+    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP, rich_help_panel=OPTIMISATION)] = 1.0,
     eval_scale: Annotated[
         str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP, rich_help_panel=OPTIMISATION)
     ] = DEFAULT_EVAL_SCALE,
@@ -160,9 +158,7 @@ def train(
         result = run_training(
             NetworkConfig(blocks, channels, activation.value, value_hidden),
             settings,
-            TrainingRun(
-                files, PositionFiles(test) if test else None, out, where, eval_interval, checkpoint_interval
-            ),
+            TrainingRun(files, PositionFiles(test) if test else None, out, where, eval_interval, checkpoint_interval),
             resume,
             Console(stderr=as_json),
         )

@@ -55,7 +55,6 @@ class HcpWriter(RowWriter):
         super().__init__(path, np.dtype(np.uint8))
 
 
-
 def white_to_move(packed: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Whose turn it is in each position, hcp or packed sfen: uint8 [N, 32] to bool [N]."""
     return (packed[:, 0] & 1).astype(np.bool_)

@@ -235,10 +235,7 @@ def assemble(
     """Judge the moves between successive positions of a game."""
     positions = tuple(positions)
     names = japanese_moves(record.initial_sfen, record.usi_moves())
-    moves = [
-        judge(before, after, record.moves[before.ply], names[before.ply])
-        for before, after in pairwise(positions)
-    ]
+    moves = [judge(before, after, record.moves[before.ply], names[before.ply]) for before, after in pairwise(positions)]
     return GameAnalysis(
         black=_printable(record.black_name),
         white=_printable(record.white_name),

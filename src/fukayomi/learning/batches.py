@@ -77,9 +77,7 @@ def unpack_bits(packed: Tensor, count: int) -> Tensor:
     return ((packed.unsqueeze(2) >> shifts) & 1).flatten(1)[:, :count]
 
 
-def decode_batch(
-    files: PositionFiles, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS
-) -> Batch:
+def decode_batch(files: PositionFiles, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS) -> Batch:
     """The positions of these numbers as a batch, those of hcpe files before those of hcpe3.
 
     Raises:

@@ -75,4 +75,3 @@ def load_checkpoint(path: Path) -> Checkpoint:
         )
     except KeyError as error:
         raise CheckpointError(f"{path}: the checkpoint lacks {error}") from error
-

@@ -102,4 +102,3 @@ def _cells(player: PlayerRating, *, with_errors: bool) -> dict[str, str]:
 
 def _plus_minus(deviation: float | None) -> str:
     return "" if deviation is None else f" +/- {deviation:.2f}"
-
