@@ -60,7 +60,7 @@ def test_real_files_of_the_same_positions(tmp_path: Path, shared_data: Path, sou
         assert out.read_bytes() == expected
 
 
-@pytest.mark.parametrize("name", ["hcp", "hcpe", "hcpe2", "hcpe3", "psv", "sfen"])
+@pytest.mark.parametrize("name", ["hcp", "hcpe", "hcpe2", "hcpe3", "psv", "plain", "sfen"])
 def test_formats_are_known_by_their_content(tmp_path: Path, name: str) -> None:
     source = write(tmp_path / "source.hcpe3", random_games(20))
     convert_data([source], tmp_path / f"out.{name}", Target(name))

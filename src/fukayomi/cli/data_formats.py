@@ -27,7 +27,7 @@ def convert(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv avg sfen records.",
+            help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv plain avg sfen records.",
             show_default="by content",
         ),
     ] = None,
@@ -36,7 +36,7 @@ def convert(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="hcp hcpe hcpe2 hcpe3 psv cache sfen csa usi kif ki2 jkf.",
+            help="hcp hcpe hcpe2 hcpe3 psv plain cache sfen csa usi kif ki2 jkf.",
             show_default="by OUT's suffix",
         ),
     ] = None,
@@ -61,7 +61,7 @@ def convert(
 
     \b
     games:      hcpe3, records (CSA, KIF, KI2, JKF, USI lines; AobaZero's CSA with visits)
-    rows:       hcpe, hcpe2, psv, avg (averaged positions, which are only read)
+    rows:       hcpe, hcpe2, psv, plain (psv as text), avg (averaged positions, which are only read)
     positions:  hcp, sfen
 
     A game gives a row for each move that has candidates, and a position for each move; a row is also a game of one

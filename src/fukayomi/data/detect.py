@@ -1,7 +1,7 @@
 """Which format a file of positions or games is in, by its content: names lie.
 
 Of the binary formats only averages have a mark. For the others up to 16 records spread over the file are tried as each
-format whose size fits, and the one that explains most of them is taken, if that is at least a half. A chance record
+format, and the one that explains most of them is taken, if that is at least a half. A chance record
 hardly ever decodes: its 256 bits must give the 40 pieces of a shogi set, and its move must be legal.
 """
 
@@ -18,6 +18,7 @@ from fukayomi.data.book import BOOK_ENTRY
 from fukayomi.data.cache import POSITION
 from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import HCPE, RESULT_BITS
+from fukayomi.data.plain import is_plain
 from fukayomi.data.psv import PSV
 from fukayomi.shogi import Position, ShogiError
 from fukayomi.shogi.formats.detect import detect_format
@@ -45,6 +46,8 @@ class DataFormat(StrEnum):
     BOOK = "book"
     SFEN = "sfen"
     """A position a line."""
+    PLAIN = "plain"
+    """Rows as text, as YaneuraOu's learner writes them."""
     RECORDS = "records"
     """CSA, KIF, KI2, JKF or USI lines, also in archives and folders."""
 
@@ -79,8 +82,8 @@ def detect_data(path: Path) -> DataFormat:
     found = _detect_text(head)
     if found is None:
         raise UnknownDataError(
-            f"{path}: neither positions or games ({', '.join(_SCORES)}) nor SFEN lines nor a game record: it begins "
-            f"{head[:16].hex(' ')}"
+            f"{path}: neither positions or games ({', '.join(_SCORES)}) nor rows as text, SFEN lines or a game record: "
+            f"it begins {head[:16].hex(' ')}"
         )
     return found
 
@@ -90,6 +93,8 @@ def _detect_text(head: bytes) -> DataFormat | None:
         text = decode_text(head.rpartition(b"\n")[0] or head)
     except ValueError:
         return None
+    if is_plain(text):
+        return DataFormat.PLAIN
     lines = [line for line in text.splitlines()[:_SAMPLES] if line.strip() and not line.startswith("#")]
     if lines and all(_is_sfen(line) for line in lines):
         return DataFormat.SFEN
@@ -134,20 +139,27 @@ def _share_good(rows: NDArray[np.uint8], moves_at: int | None, fits: NDArray[np.
     return float(good.mean() + legal.mean()) / 2
 
 
+def _fit_of_size(path: Path, size: int) -> float:
+    """1 for whole rows; a little less for others, as a file may be cut: some rows decode as psv and as hcpe."""
+    return 1.0 if path.stat().st_size % size == 0 else 0.9
+
+
 def _score_hcpe(path: Path, _: bytes) -> float:
     rows = _samples(path, HCPE.itemsize)
     results = rows[:, 36]
-    return _share_good(rows, 34, (results & RESULT_BITS != RESULT_BITS) & (results <= _KNOWN_FLAGS))
+    fits = (results & RESULT_BITS != RESULT_BITS) & (results <= _KNOWN_FLAGS)
+    return _share_good(rows, 34, fits) * _fit_of_size(path, HCPE.itemsize)
 
 
 def _score_psv(path: Path, _: bytes) -> float:
     rows = _samples(path, PSV.itemsize)
-    return _share_good(rows, 34, np.isin(rows[:, 38], (0, 1, 255)), psv=True)
+    fits = np.isin(rows[:, 38], (0, 1, 255))
+    return _share_good(rows, 34, fits, psv=True) * _fit_of_size(path, PSV.itemsize)
 
 
 def _score_hcp(path: Path, _: bytes) -> float:
     rows = _samples(path, 32)
-    return _share_good(rows, None, np.ones(len(rows), np.bool_))
+    return _share_good(rows, None, np.ones(len(rows), np.bool_)) * _fit_of_size(path, 32)
 
 
 def _score_hcpe3(path: Path, head: bytes) -> float:

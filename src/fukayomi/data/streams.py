@@ -1,8 +1,8 @@
 """Every format as a stream: a file in, batches of games, rows or positions out, and each of these as the others.
 
-Records and hcpe3 hold games; hcpe, hcpe2, psv and avg rows (positions with targets); hcp and SFEN lines positions. A
-game gives a row for each move with candidates and a position for each move; a row is also a game of one move; from
-positions nothing else can be made.
+Records and hcpe3 hold games; hcpe, hcpe2, psv, plain and avg rows (positions with targets); hcp and SFEN lines
+positions. A game gives a row for each move with candidates and a position for each move; a row is also a game of one
+move; from positions nothing else can be made.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ from fukayomi.data.files import DataFileError
 from fukayomi.data.hcp import hcps_from_sfens, read_hcp
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, read_hcpe
 from fukayomi.data.hcpe3 import Game, Games, join_games, read_hcpe3
+from fukayomi.data.plain import read_plain
 from fukayomi.data.psv import psv_to_hcpe, read_psv
 from fukayomi.data.record_games import Targets, game_from_record
 from fukayomi.data.sources import Source, iter_sources
@@ -97,6 +98,8 @@ def read_data(
             batches = (_rows_of(averages_to_records(part)) for part in iter_averages(path, advance))
         case DataFormat.PSV:
             batches = _read_psv(path, advance)
+        case DataFormat.PLAIN:
+            batches = (_rows_of_psv(part) for part in read_plain(path, advance))
         case DataFormat.HCP:
             batches = _read_hcp(path, advance)
         case DataFormat.SFEN:
@@ -189,7 +192,11 @@ def _read_psv(path: Path, advance: Callable[[int], None]) -> Iterator[Rows]:
         moves = np.ascontiguousarray(records["move"])
         found += _native.find_bad_records(np.ascontiguousarray(records["sfen"]), moves, psv=True)[:1]
         _refuse_bad(path, first, records.dtype.itemsize, sorted(found))
-        yield Rows(psv_to_hcpe(records), np.array(records["gamePly"]))
+        yield _rows_of_psv(records)
+
+
+def _rows_of_psv(records: NDArray[np.void]) -> Rows:
+    return Rows(psv_to_hcpe(records), np.array(records["gamePly"]))
 
 
 def _read_hcp(path: Path, advance: Callable[[int], None]) -> Iterator[NDArray[np.uint8]]:

@@ -10,6 +10,7 @@ from fukayomi.data.files import AtomicFile, DataFileError
 from fukayomi.data.hcp import HcpWriter, sfens_from_hcps
 from fukayomi.data.hcpe import HcpeWriter, without_flags
 from fukayomi.data.hcpe3 import Hcpe3Writer
+from fukayomi.data.plain import PlainWriter
 from fukayomi.data.psv import PsvWriter, hcpe_to_psv
 from fukayomi.data.record_games import record_from_game
 from fukayomi.data.streams import Batch, as_games, as_positions, as_rows
@@ -25,6 +26,7 @@ class Target(StrEnum):
     HCPE2 = "hcpe2"
     HCPE3 = "hcpe3"
     PSV = "psv"
+    PLAIN = "plain"
     CACHE = "cache"
     """Of averages alone, by `fukayomi.data.conversion`."""
     SFEN = "sfen"
@@ -106,7 +108,7 @@ class DataWriter:
                 records = as_rows(batch).records
                 file.append(without_flags(records) if self.target is Target.HCPE else records)
                 self.count += len(records)
-            case PsvWriter() as file:
+            case PsvWriter() | PlainWriter() as file:
                 rows = as_rows(batch)
                 file.append(hcpe_to_psv(rows.records, rows.plies))
                 self.count += len(rows.records)
@@ -158,4 +160,5 @@ _FILES: dict[Target, type[AtomicFile] | type[HcpeWriter]] = {
     Target.HCPE2: HcpeWriter,
     Target.HCPE3: Hcpe3Writer,
     Target.PSV: PsvWriter,
+    Target.PLAIN: PlainWriter,
 }
