@@ -16,7 +16,7 @@ from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import ResultFlag, read_hcpe
 from fukayomi.data.hcpe3 import Games, Hcpe3Writer, join_games, read_hcpe3
 from fukayomi.data.psv import read_psv
-from fukayomi.data.record_games import Targets, evaluation_of, game_from_record, read_visits, record_from_game
+from fukayomi.data.record_games import Targets, game_from_record, record_from_game
 from fukayomi.data.sources import iter_sources
 from fukayomi.data.writers import Target, target_of
 from fukayomi.shogi import Position
@@ -25,16 +25,6 @@ from fukayomi.shogi.record import Result
 
 RECORDS = Path(__file__).parent.parent / "data" / "records"
 SAMPLE = "psv_to_hcpe3_yaneuraou_sample"
-
-AOBAZERO = """'w 3462 (crc64:0123456789abcdef), autousi 16, usi-engine 16
-'no_resign
-PI
-+
-+2726FU,'v=0.517,r=0.500,800,7776FU,400,2726FU,300A,9796FU,99
--8384FU,'v=0.480,800,8384FU,500,3334FU,299
-+7776FU,'v=1.000,1000,7776FU,1000
-%TORYO
-"""
 
 
 def write(path: Path, games: Games) -> Path:
@@ -195,47 +185,6 @@ def test_games_give_rows_with_plies_and_flags(tmp_path: Path) -> None:
     assert np.array_equal(read_hcpe(tmp_path / "a.hcpe2")["gameResult"], results)
     assert np.array_equal(read_hcpe(tmp_path / "a.hcpe")["gameResult"], results & 3)
     assert np.array_equal(read_psv(tmp_path / "a.psv")["gamePly"], games.ply_in_game()[trained] + 1)
-
-
-def test_the_visits_of_aobazero(tmp_path: Path) -> None:
-    (tmp_path / "a.csa").write_text(AOBAZERO)
-    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", Target.HCPE3)
-    (games,) = read_hcpe3(tmp_path / "a.hcpe3")
-    assert games.candidate_counts().tolist() == [3, 2, 1]
-    assert games.candidate_visits.tolist() == [400, 300, 99, 500, 299, 1000]
-    assert games.evals.tolist() == [evaluation_of(0.517), evaluation_of(0.480), 30_000] == [51, -61, 30_000]
-    targets = Targets(random_plies=30)  # the first move had not the most visits
-    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", Target.HCPE3, targets=targets)
-    (games,) = read_hcpe3(tmp_path / "a.hcpe3")
-    assert games.candidate_counts().tolist() == [0, 2, 1]
-    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", Target.HCPE3, targets=Targets(one_hot=True))
-    (games,) = read_hcpe3(tmp_path / "a.hcpe3")
-    assert games.candidate_visits.tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("v=2,1,7776FU,1", "within 0 to 1"),
-        ("v=0.5,1,7776FU", "pairs"),
-        ("v=0.5,1,7775FU,1", "not legal"),
-        ("v=0.5,1,7776FU,x", "no number of visits"),
-        ("v=0.5,1,7776KI,1", "no such piece"),
-        ("v=x", "could not convert"),
-    ],
-)
-def test_damaged_visits_are_named(tmp_path: Path, text: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        read_visits(text, Position())
-    (tmp_path / "a.csa").write_text(f"PI\n+\n+7776FU,'{text}\n%TORYO\n")
-    with pytest.raises(NothingConvertedError) as caught:
-        convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", Target.HCPE3)
-    assert "ply 1: visits" in caught.value.tally.problems[0]
-
-
-def test_many_visits_are_scaled_down() -> None:
-    _, candidates = read_visits("v=0.5,300000,7776FU,200000,2726FU,100000", Position())
-    assert [visits for _, visits in candidates] == [65535, 32767]
 
 
 def test_a_damaged_row_stops_and_is_named(tmp_path: Path) -> None:

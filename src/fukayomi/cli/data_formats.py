@@ -65,11 +65,12 @@ def convert(
     positions:  hcp, sfen
 
     A game gives a row for each move that has candidates, and a position for each move; a row is also a game of one
-    move. A move of a record has candidates if the record has a score or visits for it. A row of avg has the mean
-    evaluation, the most visited move, and the mean result, cut as by uniq --mode mean; a cache, dlshogi's averages, is
-    made of one avg. Records that cannot be used are left out and named; damage in other formats is an error (fukayomi
-    data check --good writes what is good). OUT appears only when it is whole. KIF, KI2 and JKF have one game a file:
-    for more, let OUT be a folder.
+    move. A move of a record has candidates if the record has a score or visits for it; visits without an evaluation
+    (AobaZero before November 2020) and --one-hot get the result for one: 30000 won, -30000 lost, 0 drawn. A row of avg
+    has the mean evaluation, the most visited move, and the mean result, cut as by uniq --mode mean; a cache, dlshogi's
+    averages, is made of one avg. Records that cannot be used are left out and named; damage in other formats is an
+    error (fukayomi data check --good writes what is good). OUT appears only when it is whole. KIF, KI2 and JKF have one
+    game a file: for more, let OUT be a folder.
 
     \b
       fukayomi data convert games.zip games.hcpe3

@@ -5,6 +5,7 @@ with one visit where the record has a score, else nothing.
 """
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,14 @@ from fukayomi.data.convert import USEFUL_ENDINGS, Drop
 from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, ResultFlag
 from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game
-from fukayomi.shogi import BLACK, Move, Position, Repetition, ShogiError
+from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
 from fukayomi.shogi.formats import csa_moves, move_from_csa
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
 
-_VISITS = "v="
+_VISITS = re.compile(r"v=|\d{1,9},\d{4}[A-Z]{2},\d")
+_VALUE = "v="
+_RAW_VALUE = "r="
+_AOBAZERO_PLIES = 513  # at which it stops a game, which is drawn
 _FLAGS = {
     Termination.REPETITION: ResultFlag.REPETITION,
     Termination.PERPETUAL_CHECK: ResultFlag.REPETITION,
@@ -32,7 +36,7 @@ class Targets:
     """What the moves of a record become."""
 
     one_hot: bool = False
-    """Every move is its own only candidate, also those without a score (evaluation 0); visits are not looked at."""
+    """Every move is its own only candidate, also those without a score; visits are not looked at."""
     random_plies: int = 0
     """Engines that play on purpose what is not best at first: up to the last move among so many plies that did not have
     the most visits, no move gets candidates. AobaZero: 30."""
@@ -62,7 +66,10 @@ def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Drop:
     evals = np.zeros(len(moves), np.int16)
     searched: list[list[tuple[Move, int]]] = []
     for ply, (position, played) in enumerate(record.replay()):
-        evals[ply], candidates = _targets_of(record, ply, position, played, targets)
+        evaluation, candidates = _targets_of(record, ply, position, played, targets)
+        if evaluation is None and candidates:
+            evaluation = _evaluation_of_result(result, position.turn)
+        evals[ply] = _cut(evaluation or 0)
         searched.append(candidates)
     _forget_random_moves(searched, record, targets.random_plies)
     pairs = [pair for candidates in searched for pair in candidates]
@@ -81,8 +88,21 @@ def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Drop:
 
 def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
     """How it ended; where the record does not say it, what the last position says."""
-    if record.termination is not Termination.NONE:
-        return record.termination, record.result
+    said = record.termination, record.result
+    match record.termination:
+        case Termination.NONE:
+            unfinished = (Termination.DRAW, Result.DRAW) if targets.unfinished_as_draws else said
+            return _ending_by_rules(record) or unfinished
+        case Termination.INTERRUPTED if len(record) == _AOBAZERO_PLIES and _VISITS.match(record.moves[-1].comment):
+            return Termination.MAX_PLIES, Result.DRAW
+        case Termination.ILLEGAL_MOVE:  # so AobaZero calls perpetual check
+            perpetual = (Termination.PERPETUAL_CHECK, record.result)
+            return perpetual if not record.illegal_move and _ending_by_rules(record) == perpetual else said
+        case _:
+            return said
+
+
+def _ending_by_rules(record: Record) -> tuple[Termination, Result] | None:
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     for played in record.moves:
         position.push(played.move)
@@ -95,28 +115,32 @@ def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
             return Termination.PERPETUAL_CHECK, winner_is(position.turn)
         case Repetition.LOSE:
             return Termination.PERPETUAL_CHECK, winner_is(position.turn.opponent)
-        case _ if targets.unfinished_as_draws:
-            return Termination.DRAW, Result.DRAW
         case _:
-            return record.termination, record.result
+            return None
 
 
 def _targets_of(
     record: Record, ply: int, position: Position, played: RecordedMove, targets: Targets
-) -> tuple[int, list[tuple[Move, int]]]:
-    """The evaluation from the side to move, and the candidates."""
+) -> tuple[int | None, list[tuple[Move, int]]]:
+    """The evaluation from the side to move, None where the record has none; and the candidates."""
     score = played.score_cp
-    evaluation = 0 if score is None else score if position.turn == BLACK else -score
-    one_hot = [(played.move, 1)]
-    if played.comment.startswith(_VISITS) and not targets.one_hot:
-        try:
-            value, candidates = read_visits(played.comment, position)
-        except ValueError as error:
-            raise RecordError(record.name, None, f"ply {ply + 1}: visits {played.comment[:80]!r}: {error}") from error
-        if score is None:
-            evaluation = evaluation_of(value)
-        return _cut(evaluation), candidates
-    return _cut(evaluation), one_hot if targets.one_hot or score is not None else []
+    evaluation = score if score is None or position.turn == BLACK else -score
+    if targets.one_hot or not _VISITS.match(played.comment):
+        return evaluation, [(played.move, 1)] if targets.one_hot or score is not None else []
+    try:
+        value, candidates = read_visits(played.comment, position)
+    except ValueError as error:
+        raise RecordError(record.name, None, f"ply {ply + 1}: visits {played.comment[:80]!r}: {error}") from error
+    if evaluation is None and value is not None:
+        evaluation = evaluation_of(value)
+    return evaluation, candidates
+
+
+def _evaluation_of_result(result: Result, turn: Color) -> int:
+    """What stands for an evaluation that nobody noted, so that the value is learnt from the result alone."""
+    if result is Result.DRAW:
+        return 0
+    return MATE_EVAL if result == winner_is(turn) else -MATE_EVAL
 
 
 def _cut(evaluation: int) -> int:
@@ -139,21 +163,24 @@ def evaluation_of(value: float) -> int:
     return round(-math.log(1 / value - 1) * EVAL_SCALE)
 
 
-def read_visits(text: str, position: Position) -> tuple[float, list[tuple[Move, int]]]:
-    """AobaZero's note on a move: ``v=0.543,r=0.612,782,7776FU,430,2726FU,352``.
+def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple[Move, int]]]:
+    """AobaZero's note on a move: ``v=0.543,r=0.612,782,7776FU,430m,2726FU,352l``.
 
     That is the value after and before the search, from the side to move, the visits in all, and the candidates with
-    their visits; a letter may follow the visits, and ``r=`` may be missing. Too large numbers are scaled down.
+    their visits and a letter for their probability before the search. Older games lack the letters and ``r=``, the
+    oldest ``v=`` too: their value is None. Too large numbers are scaled down.
 
     Raises:
         ValueError: It is nothing of the kind.
     """
-    first, *fields = text.split("\n")[0].split(",")
-    value = float(first.removeprefix(_VISITS))
-    if not 0 <= value <= 1:
-        raise ValueError(f"the value {value} is not within 0 to 1")
-    if fields and fields[0].startswith("r="):
-        fields = fields[1:]
+    fields = text.split("\n")[0].split(",")
+    value: float | None = None
+    if fields[0].startswith(_VALUE):
+        value = float(fields.pop(0).removeprefix(_VALUE))
+        if not 0 <= value <= 1:
+            raise ValueError(f"the value {value} is not within 0 to 1")
+    if fields and fields[0].startswith(_RAW_VALUE):
+        del fields[0]
     if len(fields) % 2 == 0:
         raise ValueError("not a number and then pairs of a move and its visits")
     candidates: dict[Move, int] = {}
@@ -197,7 +224,7 @@ def record_from_game(game: Game, name: str = "") -> Record:
 def _write_visits(position: Position, evaluation: int, moves: list[int], visits: list[int]) -> str:
     value = 1 / (1 + math.exp(-evaluation / EVAL_SCALE))
     sfen = position.sfen()
-    fields = [f"{_VISITS}{value:.3f}", str(sum(visits))]
+    fields = [f"{_VALUE}{value:.3f}", str(sum(visits))]
     for raw, count in zip(moves, visits, strict=True):
         fields += [csa_moves(sfen, [Move.from_raw(raw).usi()])[0][1:], str(count)]
     return ",".join(fields)

@@ -3,8 +3,8 @@
 Read by us and not by rsshogi, which reads CSA but drops the ratings, ``'summary`` and ``'$END_TIME``; cannot represent
 a game that ends with an illegal move on the board; takes any text for an empty game; and names no line in its errors.
 
-Comments: ``'** SCORE PV`` and ``'* TEXT`` belong to the move above them; other comments are for people and are left
-out, but for floodgate's ratings, summary and end time.
+Comments: ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move above them; other comments are for
+people and are left out, but for floodgate's ratings, summary and end time.
 """
 
 import re
@@ -73,6 +73,7 @@ _SUMMARY_ENDINGS = {
 _SCORE = re.compile(r"\s*([+-]?\d{1,9})(?:\s+(.*))?$")
 _RATE = re.compile(r"'(black|white)_rate:.*:\s*([+-]?\d+(?:\.\d+)?)\s*$")
 _SECONDS = re.compile(r"T(\d{0,9})(?:\.(\d{1,3})\d*)?$")
+_VISITS = re.compile(r"'(?:v=|\d{1,9},\d{4}[A-Z]{2},)")  # AobaZero's note on a move, with and without its value
 _TURNS = {"+": BLACK, "-": WHITE}
 _OTHER_SIGN = {"+": "-", "-": "+"}
 
@@ -336,7 +337,7 @@ class _Game:
                 self._add_comment(line[3:])
         elif line.startswith("'*"):
             self._add_comment(line[2:])
-        elif line.startswith("'v=") and record.moves:  # AobaZero: value and visits, after the move on its line
+        elif record.moves and not self.ended and _VISITS.match(line):  # after the move on its line
             self._add_comment(line[1:])
         elif rated := _RATE.match(line):
             if rated[1] == "black":
