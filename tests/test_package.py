@@ -13,7 +13,7 @@ import pytest
 import fukayomi
 from fukayomi import _native
 
-HEAVY = ("matplotlib", "numpy", "onnx", "onnxruntime", "ray", "scipy", "tensorboard", "torch")
+HEAVY = ("matplotlib", "numpy", "onnx", "onnxruntime", "pydantic", "ray", "scipy", "tensorboard", "torch", "yaml")
 PACKAGE = Path(str(resources.files("fukayomi")))
 WITH_EXAMPLES = sorted(
     ".".join(("fukayomi", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
@@ -52,6 +52,17 @@ def test_starting_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split() == []
+
+
+@pytest.mark.parametrize("command", ["", "data", "data uniq", "match", "match calibrate", "strategy", "train"])
+def test_help_imports_nothing_heavy(command: str) -> None:
+    ours = set(HEAVY) - {"pydantic"}  # with which typer itself reads what is given before the sub-command
+    told = f"print(*sorted({ours!r} & set(sys.modules)), file=sys.stderr)"
+    code = f"import atexit, sys; atexit.register(lambda: {told}); from fukayomi.__main__ import main; main()"
+    asked = [sys.executable, "-c", code, *command.split(), "--help"]
+    run = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    assert "Usage: " in run.stdout
+    assert run.stderr.split() == []
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES)

@@ -7,12 +7,18 @@ tests/arena/strategy/test_strategy_docs.py fails as long as the list there is no
 
 from pathlib import Path
 
-from fukayomi.arena.strategy import Definition, Kind, Side, load_definitions
+from fukayomi.arena.choices import StrategyKind
+from fukayomi.arena.strategy import Definition, Side, load_definitions
 from fukayomi.arena.strategy.wording import describe
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "strategies.md"
 BEGIN, END = "<!-- definitions: written by tools/strategies.py -->", "<!-- end of definitions -->"
-TITLES = {Kind.STYLE: "Styles", Kind.OPENING: "Openings", Kind.ATTACK: "Attacks", Kind.CASTLE: "Castles"}
+TITLES = {
+    StrategyKind.STYLE: "Styles",
+    StrategyKind.OPENING: "Openings",
+    StrategyKind.ATTACK: "Attacks",
+    StrategyKind.CASTLE: "Castles",
+}
 
 
 def listing() -> str:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fukayomi.arena.adjudication import Adjudicator
+from fukayomi.arena.choices import Declaration
 from fukayomi.arena.clock import Clock
 from fukayomi.arena.openings import Opening
 from fukayomi.arena.player import Answer, Failure, Player, PlayerFailedError
-from fukayomi.arena.settings import Declaration, Rules
+from fukayomi.arena.settings import Rules
 from fukayomi.shogi import (
     BLACK,
     START_SFEN,

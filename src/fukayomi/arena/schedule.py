@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from fukayomi.arena.choices import Tournament
 from fukayomi.arena.openings import Opening, arrange
-from fukayomi.arena.settings import MatchSettings, Tournament
+from fukayomi.arena.settings import MatchSettings
 
 
 @dataclass(frozen=True, slots=True)

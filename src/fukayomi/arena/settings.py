@@ -17,12 +17,12 @@ An example:
     clock = "nodes=500000/600000/700000/800000"
 """
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from fukayomi.arena.choices import Declaration, OpeningOrder, Tournament
 from fukayomi.arena.sprt import SprtSettings
 from fukayomi.arena.time_control import TimeControl
 
@@ -47,31 +47,6 @@ class EngineSettings(_Model):
     """USI options, sent before ``isready``."""
     clock: TimeControl | None = None
     """None: the match's."""
-
-
-class Tournament(StrEnum):
-    """Who meets whom."""
-
-    ROUND_ROBIN = "round-robin"
-    """Everybody meets everybody."""
-    GAUNTLET = "gauntlet"
-    """The first engine meets each of the others."""
-
-
-class OpeningOrder(StrEnum):
-    """In which order openings are taken."""
-
-    SEQUENTIAL = "sequential"
-    RANDOM = "random"
-    """Shuffled by the seed; each opening once before any comes again."""
-
-
-class Declaration(StrEnum):
-    """By which rule a declaration (入玉宣言) is accepted."""
-
-    POINTS_27 = "27"
-    POINTS_24 = "24"
-    NONE = "none"
 
 
 class Resignation(_Model):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from fukayomi.arena.settings import MatchSettings
 from fukayomi.cli import match_options as options
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.text import json_text
@@ -16,6 +15,7 @@ from fukayomi.cli.text import json_text
 if TYPE_CHECKING:
     from fukayomi.arena.match import MatchOutcome, StartWorkers
     from fukayomi.arena.progress import Lines, LiveTable
+    from fukayomi.arena.settings import MatchSettings
 
 app = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
 
@@ -75,7 +75,7 @@ def match(
     _report(outcome, as_json=as_json)
 
 
-def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchOutcome":
+def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchOutcome":
     from fukayomi.arena.match import run_match
 
     try:
@@ -86,7 +86,7 @@ def _run(settings: MatchSettings, out: Path, ray: str | None) -> "MatchOutcome":
 
 
 @contextmanager
-def players(settings: MatchSettings, ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
+def players(settings: "MatchSettings", ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
     """Who plays, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
     if ray is None:
         from fukayomi.arena.workers import LocalWorkers

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.settings import Declaration, MatchSettings, OpeningOrder, Tournament
+from fukayomi.arena.choices import Declaration, OpeningOrder, Tournament
 from fukayomi.cli.errors import fail
+
+if TYPE_CHECKING:
+    from fukayomi.arena.settings import MatchSettings
 
 ENGINES, GAMES, RULES, RUN = "Engines", "Games", "When a game ends", "This run (may change from run to run)"
 
@@ -182,7 +185,7 @@ def refuse_before(command: str, context: typer.Context) -> None:
             fail(f"options of {command} stand after it: fukayomi match {command} ...", USAGE)
 
 
-def read_settings(given: Mapping[str, Any]) -> MatchSettings:
+def read_settings(given: Mapping[str, Any]) -> "MatchSettings":
     """The settings of a match.
 
     Args:

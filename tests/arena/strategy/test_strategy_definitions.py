@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from fukayomi.arena.choices import StrategyKind
 from fukayomi.arena.strategy import DefinitionError, Matcher, load_definitions
-from fukayomi.arena.strategy.definitions import Kind, Placed, Played
+from fukayomi.arena.strategy.definitions import Placed, Played
 from fukayomi.shogi import START_SFEN, Move
 
 PROMISED = """角換わり 相掛かり 横歩 矢倉 雁木 二枚銀雁木 一手損角換わり 右玉 早繰り銀 腰掛け銀 棒銀 中飛車 四間飛車
@@ -25,7 +26,7 @@ def test_names_differ_in_english_as_well() -> None:
 
 
 def test_every_kind_is_used() -> None:
-    assert {definition.kind for definition in load_definitions()} == set(Kind)
+    assert {definition.kind for definition in load_definitions()} == set(StrategyKind)
 
 
 def test_a_piece_on_a_square_and_its_mirror() -> None:

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_matcher import classify_plainly, nearest_miss
 
+from fukayomi.arena.choices import StrategyKind
 from fukayomi.arena.sources import read_games
 from fukayomi.arena.strategy import Classification, Matcher, Tag, load_definitions
-from fukayomi.arena.strategy.definitions import Kind, Side
+from fukayomi.arena.strategy.definitions import Side
 from fukayomi.shogi import START_SFEN, Color, Move, Position
 
 EXAMPLES: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -63,7 +64,7 @@ def labels(found: Classification) -> list[str]:
 
 def classify(text: str) -> list[str]:
     found = MATCHER.classify(START_SFEN, [Move.from_usi(word) for word in text.split()])
-    return [tag.label for tag in found.tags if tag.definition.kind is not Kind.STYLE]
+    return [tag.label for tag in found.tags if tag.definition.kind is not StrategyKind.STYLE]
 
 
 def test_every_definition_has_its_examples() -> None:

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 from test_strategy_statistics import BOAT, EXCHANGE, GAMES, count, play
 
+from fukayomi.arena.choices import SplitBy
 from fukayomi.arena.strategy.pictures import MAX_PANELS, Lettering, draw_shares, draw_years, find_lettering
-from fukayomi.arena.strategy.statistics import By, StrategyCounts
+from fukayomi.arena.strategy.statistics import StrategyCounts
 from fukayomi.shogi.record import Result
 
 YEARS = [
@@ -35,7 +36,7 @@ def test_bars(lettering: Lettering) -> None:
 
 
 def test_lines_by_year() -> None:
-    tables = count(YEARS, StrategyCounts(by=By.YEAR)).tables()
+    tables = count(YEARS, StrategyCounts(by=SplitBy.YEAR)).tables()
     for lettering in (find_lettering(), ENGLISH):
         names = ["角換わり", "後手四間飛車,先手船囲い"]
         assert ElementTree.fromstring(draw_years(tables, names, "svg", lettering)).tag.endswith("svg")
@@ -44,8 +45,10 @@ def test_lines_by_year() -> None:
 
 
 def test_a_panel_for_each_engine_up_to_a_limit() -> None:
-    few = count(GAMES, StrategyCounts(by=By.ENGINE)).tables(top=2)
-    many = count([play(EXCHANGE, black=f"engine {n}") for n in range(2 * MAX_PANELS)], StrategyCounts(by=By.ENGINE))
+    few = count(GAMES, StrategyCounts(by=SplitBy.ENGINE)).tables(top=2)
+    many = count(
+        [play(EXCHANGE, black=f"engine {n}") for n in range(2 * MAX_PANELS)], StrategyCounts(by=SplitBy.ENGINE)
+    )
     low = size_of(draw_shares(few, "png", ENGLISH))[1]
     high = size_of(draw_shares(many.tables(), "png", ENGLISH))[1]
     assert low < high < 20_000
@@ -56,7 +59,7 @@ def test_letters_that_no_font_has_become_question_marks() -> None:
     assert ENGLISH.drawable("engine é 深読み\nend") == "engine é ???\nend"
     games = [play(EXCHANGE, black="深読み \U0001f9ff \u0007")]
     for lettering in (find_lettering(), ENGLISH):  # a missing letter would warn, and warnings fail
-        tables = count(games, StrategyCounts(by=By.ENGINE)).tables()
+        tables = count(games, StrategyCounts(by=SplitBy.ENGINE)).tables()
         size_of(draw_shares(tables, "png", lettering))
 
 
@@ -66,16 +69,16 @@ def test_a_font_that_is_not_installed_is_not_taken() -> None:
 
 
 def test_a_name_is_not_read_as_a_formula() -> None:
-    counts = count([play(EXCHANGE, black="$\\frac$")], StrategyCounts(by=By.ENGINE))
+    counts = count([play(EXCHANGE, black="$\\frac$")], StrategyCounts(by=SplitBy.ENGINE))
     width, height = size_of(draw_shares(counts.tables(), "png", ENGLISH))
     assert width > 0
     assert height > 0
 
 
 def test_no_file_makes_a_picture_without_end() -> None:
-    years = count([play(EXCHANGE, date=f"{year}-01-01") for year in range(1000, 2000)], StrategyCounts(by=By.YEAR))
+    years = count([play(EXCHANGE, date=f"{year}-01-01") for year in range(1000, 2000)], StrategyCounts(by=SplitBy.YEAR))
     assert size_of(draw_years(years.tables(), ["角換わり"], "png", ENGLISH))[0] <= 2000
-    names = count([play(EXCHANGE, black="x" * 100_000)], StrategyCounts(by=By.ENGINE))
+    names = count([play(EXCHANGE, black="x" * 100_000)], StrategyCounts(by=SplitBy.ENGINE))
     assert size_of(draw_shares(names.tables(), "png", ENGLISH))[0] <= 2000
 
 

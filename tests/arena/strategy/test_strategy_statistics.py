@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from fukayomi.arena.choices import SplitBy, StrategyKind
 from fukayomi.arena.game import Game
-from fukayomi.arena.strategy import Kind, Matcher, load_definitions
-from fukayomi.arena.strategy.statistics import By, StrategyCounts, tables_csv
+from fukayomi.arena.strategy import Matcher, load_definitions
+from fukayomi.arena.strategy.statistics import StrategyCounts, tables_csv
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Result
 
@@ -68,13 +69,13 @@ def test_top_and_minimum_leave_out_rows_and_change_no_share() -> None:
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        (Kind.OPENING, ["角換わり", "分類なし", "後手四間飛車"]),
-        (Kind.CASTLE, ["分類なし", "先手船囲い"]),
-        (Kind.STYLE, ["後手居飛車", "対抗形", "分類なし"]),
+        (StrategyKind.OPENING, ["角換わり", "分類なし", "後手四間飛車"]),
+        (StrategyKind.CASTLE, ["分類なし", "先手船囲い"]),
+        (StrategyKind.STYLE, ["後手居飛車", "対抗形", "分類なし"]),
     ],
     ids=["opening", "castle", "style"],
 )
-def test_kinds_choose_what_makes_a_name(kind: Kind, names: list[str]) -> None:
+def test_kinds_choose_what_makes_a_name(kind: StrategyKind, names: list[str]) -> None:
     (table,) = count(GAMES, StrategyCounts(kinds=[kind])).tables()
     assert {row.name for row in table.rows} == set(names)
 
@@ -91,13 +92,13 @@ def test_both_players_must_have_the_rating() -> None:
 
 def test_by_year() -> None:
     games = [play(EXCHANGE, date="2020-05-01"), play(BOAT, date="2019-05-01"), play(BOAT)]
-    counts = count(games, StrategyCounts(by=By.YEAR))
+    counts = count(games, StrategyCounts(by=SplitBy.YEAR))
     assert [(table.group, table.games) for table in counts.tables()] == [("2019", 1), ("2020", 1)]
     assert (counts.games, counts.undated) == (2, 1)
 
 
 def test_by_engine_and_colour() -> None:
-    counts = count(GAMES, StrategyCounts(by=By.ENGINE))
+    counts = count(GAMES, StrategyCounts(by=SplitBy.ENGINE))
     found = {table.group: table.games for table in counts.tables()}
     assert found == {"a (先手)": 7, "b (後手)": 7, "b (先手)": 1, "a (後手)": 1}
     assert next(iter(found)) == "a (先手)"
@@ -114,18 +115,18 @@ def test_csv_is_for_spreadsheets() -> None:
     assert rows[4][0] == "後手四間飛車,先手船囲い"
 
 
-@pytest.mark.parametrize(("by", "title"), [(By.YEAR, "年"), (By.ENGINE, "対局者")])
-def test_csv_names_the_group(by: By, title: str) -> None:
+@pytest.mark.parametrize(("by", "title"), [(SplitBy.YEAR, "年"), (SplitBy.ENGINE, "対局者")])
+def test_csv_names_the_group(by: SplitBy, title: str) -> None:
     counts = count([play(EXCHANGE, date="2020-05-01")], StrategyCounts(by=by))
     rows = list(csv.reader(io.StringIO(tables_csv(counts.tables(), by).decode("utf-8-sig"))))
     assert rows[0][0] == title
-    assert rows[1][:2] == [{By.YEAR: "2020", By.ENGINE: "a (先手)"}[by], "角換わり"]
+    assert rows[1][:2] == [{SplitBy.YEAR: "2020", SplitBy.ENGINE: "a (先手)"}[by], "角換わり"]
 
 
 def test_a_name_out_of_a_file_is_no_formula_and_no_command() -> None:
     games = [play(EXCHANGE, black='=HYPERLINK("x")'), play(EXCHANGE, black="a\x1b[2J\nb")]
-    counts = count(games, StrategyCounts(by=By.ENGINE))
-    rows = list(csv.reader(io.StringIO(tables_csv(counts.tables(), By.ENGINE).decode("utf-8-sig"))))
+    counts = count(games, StrategyCounts(by=SplitBy.ENGINE))
+    rows = list(csv.reader(io.StringIO(tables_csv(counts.tables(), SplitBy.ENGINE).decode("utf-8-sig"))))
     assert {row[0] for row in rows[1:]} == {'\'=HYPERLINK("x") (先手)', "a?[2J?b (先手)", "b (後手)"}
 
 

@@ -8,7 +8,7 @@
 ['対抗形', '先手四間飛車']
 """
 
-from fukayomi.arena.strategy.definitions import Definition, DefinitionError, Kind, Side, load_definitions
+from fukayomi.arena.strategy.definitions import Definition, DefinitionError, Side, load_definitions
 from fukayomi.arena.strategy.matcher import Classification, Matcher, Tag
 
-__all__ = ["Classification", "Definition", "DefinitionError", "Kind", "Matcher", "Side", "Tag", "load_definitions"]
+__all__ = ["Classification", "Definition", "DefinitionError", "Matcher", "Side", "Tag", "load_definitions"]

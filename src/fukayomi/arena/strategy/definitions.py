@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import core_schema
 
+from fukayomi.arena.choices import StrategyKind
 from fukayomi.shogi import PieceType, square_from_usi
 
 EMPTY = 0
@@ -133,16 +134,6 @@ def _piece(letters: str) -> int:
     return _TYPES[letters.upper()] + (0 if letters.isupper() else WHITE_PIECE)
 
 
-class Kind(StrEnum):
-    """What a strategy is about."""
-
-    STYLE = "style"
-    """Static or ranging rook; coarse enough that nearly every game has one."""
-    OPENING = "opening"
-    ATTACK = "attack"
-    CASTLE = "castle"
-
-
 class Side(StrEnum):
     """Whose a strategy is."""
 
@@ -216,7 +207,7 @@ class Definition(_Model):
 
     name: Annotated[str, Field(min_length=1)]
     english: Annotated[str, Field(min_length=1)]
-    kind: Kind
+    kind: StrategyKind
     side: Side = Side.EACH
     helper: bool = False
     """It only serves other definitions and is never shown."""

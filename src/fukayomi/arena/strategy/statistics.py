@@ -5,28 +5,17 @@ import io
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from fukayomi.arena.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.game import Game
-from fukayomi.arena.strategy.definitions import Kind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
 from fukayomi.shogi import Color
 from fukayomi.shogi.record import Result
 
-NAMED_KINDS = (Kind.OPENING, Kind.ATTACK, Kind.CASTLE)
-"""The kinds of tags that the tables of the shogi world combine."""
 NO_STRATEGY, NO_STRATEGY_ENGLISH = "分類なし", "none"
 DRAWS_RULE = (
     "Rates are of the games whose result is known; a draw is no win for either side, so the three add up to 100 %."
 )
-
-
-class By(StrEnum):
-    """What the games are split by, one table each."""
-
-    YEAR = "year"
-    ENGINE = "engine"
-    """By player and colour: each game counts for its Black and for its White."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +87,8 @@ class StrategyCounts:
         undated: How many were left out for want of a year.
     """
 
-    kinds: Collection[Kind] = NAMED_KINDS
-    by: By | None = None
+    kinds: Collection[StrategyKind] = NAMED_KINDS
+    by: SplitBy | None = None
     min_rating: float | None = None
     games: int = 0
     below_rating: int = 0
@@ -119,7 +108,7 @@ class StrategyCounts:
             if not all(rating is not None and rating >= self.min_rating for rating in ratings):
                 self.below_rating += 1
                 return False
-        if self.by is By.YEAR and game.year is None:
+        if self.by is SplitBy.YEAR and game.year is None:
             self.undated += 1
             return False
         self.games += 1
@@ -136,14 +125,14 @@ class StrategyCounts:
             min_count: Only rows of at least so many games.
         """
         groups = sorted(self._groups.items())
-        if self.by is By.ENGINE:
+        if self.by is SplitBy.ENGINE:
             groups.sort(key=lambda item: -item[1].total())
         return [_table(group, english, counts, top, min_count) for (group, english), counts in groups]
 
     def _groups_of(self, game: Game) -> list[tuple[str, str]]:
-        if self.by is By.YEAR:
+        if self.by is SplitBy.YEAR:
             return [(str(game.year), str(game.year))]
-        if self.by is By.ENGINE:
+        if self.by is SplitBy.ENGINE:
             players = ((game.black, Color.BLACK), (game.white, Color.WHITE))
             return [(f"{name} ({SIDE_NAMES[color]})", f"{name} ({color.name.title()})") for name, color in players]
         return [("", "")]
@@ -161,11 +150,11 @@ def _table(
     return Table(group, english, total, tuple(rows[:top]))
 
 
-def tables_csv(tables: Sequence[Table], by: By | None) -> bytes:
+def tables_csv(tables: Sequence[Table], by: SplitBy | None) -> bytes:
     """Tables as CSV for spreadsheets: rates from 0 to 1, UTF-8 with the mark that Excel needs to see it is that."""
     text = io.StringIO()
     writer = csv.writer(text)
-    group_title = {None: [], By.YEAR: ["年"], By.ENGINE: ["対局者"]}[by]
+    group_title = {None: [], SplitBy.YEAR: ["年"], SplitBy.ENGINE: ["対局者"]}[by]
     writer.writerow([*group_title, "戦型", "回数", "出現率", "先手勝率", "後手勝率", "引分率", "strategy"])
     for table in tables:
         for row in table.rows:
