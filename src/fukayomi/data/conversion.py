@@ -72,8 +72,16 @@ def convert_data(
             for batch in read_data(path, kind, targets, tally, advance):
                 writer.append(batch)
         if writer.count == 0:
-            raise NothingConvertedError("nothing is left to write", tally)
+            raise NothingConvertedError(f"nothing is left to write{_remedy(tally)}", tally)
     return tally, writer.count
+
+
+def _remedy(tally: Tally) -> str:
+    if tally.games and tally.positions == 0:
+        return ": no move has an evaluation or visits; with --one-hot every move counts"
+    if tally.dropped[Drop.ENDING]:
+        return ": no game has an end that counts; with --unfinished-as-draws games without an end do"
+    return ""
 
 
 def _kind_of(path: Path, tally: Tally, *, must_be_known: bool) -> DataFormat | None:
