@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "codec/averages.hpp"
 #include "codec/hcp.hpp"
 #include "encode/batch.hpp"
 #include "encode/game_index.hpp"
@@ -96,6 +97,32 @@ void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Pac
     decode_hcpe_batch(n, records.data(), eval_scales ? eval_scales->data() : nullptr, out);
 }
 
+using Places = nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>;
+using Weights = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
+
+std::pair<Places, Weights> policy_arrays(const SoftPolicy& policy) {
+    const std::size_t count = policy.places.size();
+    return {new_array<std::int32_t, nb::shape<-1>>(policy.places.data(), count, {count}),
+            new_array<float, nb::shape<-1>>(policy.weights.data(), count, {count})};
+}
+
+std::pair<Places, Weights> decode_averages(const Rows<const std::uint8_t, POSITION_BYTES>& positions,
+                                           const Rows<const std::uint8_t, MOVE_BYTES>& moves, const Packed1Rows& planes1,
+                                           const Packed2Rows& planes2, const Rows<std::uint16_t>& labels,
+                                           const Rows<float>& results, const Rows<float>& values, double temperature) {
+    const std::size_t n = common_rows(positions, planes1, planes2, labels, results, values);
+    if (!(temperature >= 0)) throw nb::value_error("a temperature is not below 0");
+    SoftPolicy policy;
+    try {
+        const nb::gil_scoped_release release;
+        const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
+        policy = decode_average_batch(n, positions.data(), moves.shape(0), moves.data(), temperature, out);
+    } catch (const std::out_of_range& e) {
+        throw nb::value_error(e.what());
+    }
+    return policy_arrays(policy);
+}
+
 void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
                    const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
                    const Rows<float, FEATURES1, 9, 9>& features1, const Rows<float, FEATURES2, 9, 9>& features2) {
@@ -156,6 +183,20 @@ void bind_batched(nb::module_& m) {
           "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"
           "Raises:\n    InvalidPackedError: A record is no position, its best move cannot be one, or its result is\n"
           "        none; the message names the record's index.");
+    m.def("decode_averages", &decode_averages, "positions"_a.noconvert(), "moves"_a.noconvert(),
+          "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(), "results"_a.noconvert(),
+          "values"_a.noconvert(), "temperature"_a,
+          "Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
+          "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
+          "Args:\n    positions: uint8 [N, 64], rows of avg.\n"
+          "    moves: uint8 [M, 16], theirs, in the order of the positions; `first_move` is not looked at.\n"
+          "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
+          "    labels: uint16 [N], written: of the move that weighs most.\n"
+          "    results: float32 [N], written: the mean.\n    values: float32 [N], written: the mean.\n"
+          "    temperature: Weights are visits^(1/temperature), of a position without visits plays; 0 takes the move\n"
+          "        alone that has the most.\n\n"
+          "Raises:\n    InvalidPackedError: A row is no position, a move not possible in it, or a count is none; the\n"
+          "        message names the row.\n    ValueError: There are more moves than those of the positions.");
     m.def("unpack_planes", &unpack_planes, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "features1"_a.noconvert(),
           "features2"_a.noconvert(),
           "Write bit-packed planes as zeros and ones.\n\n"
@@ -171,8 +212,6 @@ void bind_batched(nb::module_& m) {
           "Raises:\n    ValueError: A count is above 593 or a label above 2186; the message names the row.");
 }
 
-using Places = nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>;
-using Weights = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
 using EvalCountArray = nb::ndarray<std::uint64_t, nb::numpy, nb::shape<GameIndex::EVALUATIONS, 3>>;
 
 std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const std::int64_t>& numbers,
@@ -191,9 +230,7 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
     } catch (const std::out_of_range& e) {
         throw nb::index_error(e.what());
     }
-    const std::size_t count = policy.places.size();
-    return {new_array<std::int32_t, nb::shape<-1>>(policy.places.data(), count, {count}),
-            new_array<float, nb::shape<-1>>(policy.weights.data(), count, {count})};
+    return policy_arrays(policy);
 }
 
 void bind_game_index(nb::module_& m) {

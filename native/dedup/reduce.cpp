@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "codec/evaluation.hpp"
 
 namespace fukayomi {
 
@@ -134,8 +137,21 @@ void for_each_sum(RowView records, RowView sums, unsigned hash_bits, Visit visit
     });
 }
 
-constexpr std::size_t POSITION_RESULTS = 32, POSITION_MOVES = 44, POSITION_EVAL = 48, POSITION_FIRST = 56;
-constexpr std::size_t MOVE_PLAYED = 4, MOVE_VISITS = 8;
+// What each evaluation, from -32768, adds to the value of a position.
+std::vector<std::uint64_t> all_values() {
+    constexpr int LOWEST = std::numeric_limits<std::int16_t>::min(), HIGHEST = std::numeric_limits<std::int16_t>::max();
+    std::vector<std::uint64_t> values;
+    values.reserve(HIGHEST - LOWEST + 1);
+    for (int eval = LOWEST; eval <= HIGHEST; ++eval)
+        values.push_back(static_cast<std::uint64_t>(
+            std::llround(win_probability(eval, EVAL_SCALE) * static_cast<double>(VALUE_ONE))));
+    return values;
+}
+
+std::uint64_t value_of(std::int16_t eval) {
+    static const std::vector<std::uint64_t> values = all_values();
+    return values[static_cast<std::size_t>(eval - std::numeric_limits<std::int16_t>::min())];
+}
 
 struct MoveSum {
     std::uint16_t move;
@@ -155,7 +171,8 @@ public:
     }
 
     void begin() {
-        sum_ = {};
+        results_ = {};
+        value_ = 0;
         moves_.clear();
     }
 
@@ -171,22 +188,28 @@ public:
         append_moves(out.moves);
         std::uint8_t* row = append(out.positions, POSITION_BYTES);
         std::memcpy(row, key, KEY_BYTES);
+        narrow(results_[0] + results_[1] + results_[2]);  // or the sum of values would not fit either
         for (std::size_t result = 0; result < 3; ++result)
-            store(row + POSITION_RESULTS + 4 * result, narrow(sum_.results[result]));
+            store(row + POSITION_RESULTS + 4 * result, narrow(results_[result]));
         store(row + POSITION_MOVES, narrow(out.moves.size() / MOVE_BYTES - first));
-        store(row + POSITION_EVAL, sum_.eval);
+        store(row + POSITION_VALUE, value_);
         store(row + POSITION_FIRST, first);
     }
 
 private:
+    void add_targets(const std::uint8_t* record) {
+        ++results_[result_of(record)];
+        value_ += value_of(load<std::int16_t>(record + EVAL));
+    }
+
     void add_record(const std::uint8_t* record) {
-        sum_.add_record(record);
+        add_targets(record);
         moves_.push_back({load<std::uint16_t>(record + MOVE), 1, 1});
     }
 
     void add_sight(std::size_t index) {
         const std::uint8_t* sight = seen_.sights[index];
-        sum_.add_record(sight);
+        add_targets(sight);
         moves_.push_back({load<std::uint16_t>(sight + MOVE), 1, 0});
         for (std::uint64_t row = first_candidate_[index]; row < first_candidate_[index + 1]; ++row) {
             const std::uint8_t* candidate = seen_.candidates[static_cast<std::size_t>(row)];
@@ -195,9 +218,15 @@ private:
     }
 
     void add_position(const std::uint8_t* position) {
-        for (std::size_t result = 0; result < 3; ++result)
-            sum_.results[result] += load<std::uint32_t>(position + POSITION_RESULTS + 4 * result);
-        sum_.eval += load<std::int64_t>(position + POSITION_EVAL);
+        std::uint64_t seen = 0;
+        for (std::size_t result = 0; result < 3; ++result) {
+            const auto games = load<std::uint32_t>(position + POSITION_RESULTS + 4 * result);
+            results_[result] += games;
+            seen += games;
+        }
+        const auto value = load<std::uint64_t>(position + POSITION_VALUE);
+        if (value / VALUE_ONE > seen) throw std::out_of_range("a position's values are more than it was seen");
+        value_ += value;
         const std::uint64_t first = load<std::uint64_t>(position + POSITION_FIRST);
         const std::uint64_t count = load<std::uint32_t>(position + POSITION_MOVES);
         if (count > seen_.moves.count || first > seen_.moves.count - count)
@@ -227,7 +256,8 @@ private:
 
     const Seen& seen_;
     std::vector<std::uint64_t> first_candidate_;
-    Sum sum_;
+    std::array<std::uint64_t, 3> results_{};  // draws, Black's wins, White's wins
+    std::uint64_t value_ = 0;
     std::vector<MoveSum> moves_;
 };
 

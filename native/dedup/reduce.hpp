@@ -6,14 +6,14 @@
 //   sight      40  a position as one search saw it: a record, and how many candidates uint16
 //   candidate   4  of a sight: move uint16, visits uint16
 //   sum        72  hcp [32], move uint16, 6 bytes 0, draws, Black's and White's wins uint64 each, eval int64
-//   position   64  hcp [32], draws, Black's and White's wins, moves uint32 each, eval int64, first move uint64
-//   move       16  of a position: move uint16, 2 bytes 0, played uint32, visits uint64
+// and the positions and moves of codec/averages.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "codec/averages.hpp"
 #include "dedup/groups.hpp"
 
 namespace fukayomi {
@@ -22,8 +22,6 @@ constexpr std::size_t RECORD_BYTES = 38;
 constexpr std::size_t SIGHT_BYTES = 40;
 constexpr std::size_t CANDIDATE_BYTES = 4;
 constexpr std::size_t SUM_BYTES = 72;
-constexpr std::size_t POSITION_BYTES = 64;
-constexpr std::size_t MOVE_BYTES = 16;
 
 // The first record of each (position, move), or, by all fields, of each kind of record.
 std::vector<std::uint8_t> first_records(RowView records, bool by_all_fields, unsigned hash_bits);

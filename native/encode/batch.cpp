@@ -1,11 +1,11 @@
 #include "encode/batch.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
+#include "codec/averages.hpp"
 #include "encode/labels.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
@@ -38,7 +38,12 @@ void for_each_record(std::size_t n, F&& f) {
     }
 }
 
-std::uint16_t read_u16(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[0] | (bytes[1] << 8)); }
+template <class T>
+T load(const std::uint8_t* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+}
 
 // Whether the side to move has the piece that moves and may put it where it goes, as far as the sets alone tell. They
 // are as that side sees them, and so is the move.
@@ -60,17 +65,51 @@ Move seen_by(Color turn, Move m) {
 }
 
 std::uint16_t label_of(const PieceSets& sets, Move m) {
-    if (!has_policy_label(sets.turn, m)) reject("the best move " + std::to_string(m.raw()) + " is no move");
+    if (!has_policy_label(sets.turn, m)) reject("the move " + std::to_string(m.raw()) + " is no move");
     const Move seen = seen_by(sets.turn, m);
-    if (!is_plausible(sets, seen)) reject("the best move " + usi(m) + " is not possible in its position");
+    if (!is_plausible(sets, seen)) reject("the move " + usi(m) + " is not possible in its position");
     return policy_label(BLACK, seen);
 }
 
-}  // namespace
+// An averaged position, and its moves.
+class Average {
+public:
+    Average(const std::uint8_t* position, const std::uint8_t* moves, std::size_t moves_there)
+        : position_(position), moves_(moves), count_(load<std::uint32_t>(position + POSITION_MOVES)) {
+        if (count_ == 0 || count_ > moves_there) reject("its " + std::to_string(count_) + " moves are not there");
+        if (seen() == 0) reject("it was never seen");
+        if (value() > 1) reject("its values are more than it was seen");
+        for (std::size_t i = 0; i < count_; ++i) searched_ |= visits(i) > 0;
+        for (std::size_t i = 1; i < count_; ++i)
+            if (weight(i) > weight(best_)) best_ = i;
+        if (count_ > 1 && weight(best_) == 0) reject("none of its moves was played or visited");
+    }
 
-float win_probability(std::int16_t eval, double scale) {
-    return static_cast<float>(1.0 / (1.0 + std::exp(-eval / scale)));
-}
+    std::size_t count() const { return count_; }
+    std::size_t best() const { return best_; }
+    Move move(std::size_t i) const { return Move(load<std::uint16_t>(moves_ + i * MOVE_BYTES)); }
+    double weight(std::size_t i) const {
+        return searched_ ? static_cast<double>(visits(i))
+                         : static_cast<double>(load<std::uint32_t>(moves_ + i * MOVE_BYTES + MOVE_PLAYED));
+    }
+    double value() const {
+        return static_cast<double>(load<std::uint64_t>(position_ + POSITION_VALUE)) / static_cast<double>(VALUE_ONE) / seen();
+    }
+    double result_for(Color turn) const { return (games(turn == BLACK ? 1 : 2) + 0.5 * games(0)) / seen(); }
+
+private:
+    double games(std::size_t result) const { return load<std::uint32_t>(position_ + POSITION_RESULTS + 4 * result); }
+    double seen() const { return games(0) + games(1) + games(2); }
+    std::uint64_t visits(std::size_t i) const { return load<std::uint64_t>(moves_ + i * MOVE_BYTES + MOVE_VISITS); }
+
+    const std::uint8_t* position_;
+    const std::uint8_t* moves_;
+    std::size_t count_;
+    std::size_t best_ = 0;
+    bool searched_ = false;
+};
+
+}  // namespace
 
 float result_for(Color turn, unsigned result) {
     if (result > WHITE_WINS)
@@ -90,11 +129,37 @@ void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double*
         const std::uint8_t* record = records + i * HCPE_BYTES;
         const PieceSets sets =
             encode_packed_hcp(HcpView(record, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
-        const auto eval = static_cast<std::int16_t>(read_u16(record + EVAL_OFFSET));
-        out.labels[i] = label_of(sets, Move(read_u16(record + MOVE_OFFSET)));
+        const auto eval = load<std::int16_t>(record + EVAL_OFFSET);
+        out.labels[i] = label_of(sets, Move(load<std::uint16_t>(record + MOVE_OFFSET)));
         out.results[i] = result_for(sets.turn, record[RESULT_OFFSET]);
-        out.values[i] = win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]);
+        out.values[i] =
+            static_cast<float>(win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]));
     });
+}
+
+SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
+                                const std::uint8_t* move_rows, double temperature, const Targets& out) {
+    SoftPolicy policy;
+    policy.places.reserve(moves);
+    policy.weights.reserve(moves);
+    std::size_t first = 0;
+    for_each_record(n, [&](std::size_t i) {
+        const std::uint8_t* position = positions + i * POSITION_BYTES;
+        const Average average(position, move_rows + first * MOVE_BYTES, moves - first);
+        const PieceSets sets =
+            encode_packed_hcp(HcpView(position, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
+        add_candidates(
+            policy, average.count(), average.best(), temperature, [&](std::size_t m) { return average.weight(m); },
+            [&](std::size_t m) {
+                return static_cast<std::int32_t>(i * POLICY_LABELS + label_of(sets, average.move(m)));
+            });
+        out.labels[i] = label_of(sets, average.move(average.best()));
+        out.results[i] = static_cast<float>(average.result_for(sets.turn));
+        out.values[i] = static_cast<float>(average.value());
+        first += average.count();
+    });
+    if (first != moves) throw std::out_of_range("there are more moves than those of the positions");
+    return policy;
 }
 
 void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,

@@ -6,18 +6,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "codec/evaluation.hpp"
 #include "codec/hcp.hpp"
 #include "encode/planes.hpp"
+#include "encode/soft_policy.hpp"
 #include "shogi/position.hpp"
 
 namespace fukayomi {
 
 constexpr std::size_t HCPE_BYTES = 38;  // hcp [32], eval int16, best move uint16, result uint8, one unused byte
 constexpr unsigned RESULT_BITS = 3;     // of the result byte of hcpe2 and hcpe3
-
-// dlshogi's constant (0.0013226 a centipawn): 1 / (1 + exp(-eval / 756.0864962951762)) is the chance of winning.
-constexpr double EVAL_SCALE = 756.0864962951762;
-float win_probability(std::int16_t eval, double scale);
 
 // 1 won, 0.5 drawn, 0 lost by the side to move; of 0 draw, 1 Black won, 2 White won. Throws ParseError for any other.
 float result_for(Color turn, unsigned result);
@@ -35,6 +33,12 @@ struct Targets {
 };
 // records [n, 38]; eval_scales [n], or null: EVAL_SCALE for all.
 void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double* eval_scales, const Targets& out);
+
+// Averaged positions, [n, 64], with all of their moves, [moves, 16], in their order: codec/averages.hpp. A move weighs its
+// visits, in a position without any how often it was played, as add_candidates says; labels are those of the moves that
+// weigh most, of equal ones the first.
+SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
+                                const std::uint8_t* move_rows, double temperature, const Targets& out);
 
 // planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, 57, 9, 9].
 void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <mutex>
 #include <stdexcept>
 
@@ -98,29 +97,6 @@ std::size_t most_visited(const MoveCursor& at) {
 std::int32_t place_of(std::size_t row, Color turn, Move move) {
     if (!has_policy_label(turn, move)) throw Changed();
     return static_cast<std::int32_t>(row * POLICY_LABELS + policy_label(turn, move));
-}
-
-void add_policy(const MoveCursor& at, std::size_t best, std::size_t row, Color turn, double temperature,
-                SoftPolicy& out) {
-    const std::size_t begin = out.weights.size();
-    if (at.candidates() == 1 || temperature == 0) {
-        out.places.push_back(place_of(row, turn, at.candidate(best)));
-        out.weights.push_back(1.0F);
-        return;
-    }
-    const double most = at.visits(best);
-    double sum = 0;
-    for (std::size_t i = 0; i < at.candidates(); ++i) {
-        if (at.visits(i) == 0) continue;
-        const double share = at.visits(i) / most;  // at most 1, so that no power overflows
-        const double weight = temperature == 1 ? share : std::pow(share, 1 / temperature);
-        out.places.push_back(place_of(row, turn, at.candidate(i)));
-        out.weights.push_back(static_cast<float>(weight));
-        sum += weight;
-    }
-    if (sum == 0) throw Changed();
-    for (std::size_t i = begin; i < out.weights.size(); ++i)
-        out.weights[i] = static_cast<float>(out.weights[i] / sum);
 }
 
 [[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset,
@@ -248,10 +224,13 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
         if (!encode_packed_sets(sets, planes1, planes2)) throw Changed();
         if (at.candidates() == 0) throw Changed();
         const std::size_t best = most_visited(at);
-        add_policy(at, best, row, turn, temperature, policy);
+        if (at.visits(best) == 0 && at.candidates() > 1) throw Changed();
+        add_candidates(
+            policy, at.candidates(), best, temperature, [&](std::size_t i) { return at.visits(i); },
+            [&](std::size_t i) { return place_of(row, turn, at.candidate(i)); });
         out.labels[row] = policy_label(turn, at.candidate(best));
         out.results[row] = result_for(turn, key.result & RESULT_BITS);
-        out.values[row] = win_probability(at.eval(), eval_scales[key.file]);
+        out.values[row] = static_cast<float>(win_probability(at.eval(), eval_scales[key.file]));
     } catch (const Changed&) {
         throw ParseError(ParseError::Kind::PACKED,
                          file.name + ": the file was changed while it was in use, after offset " +

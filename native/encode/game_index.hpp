@@ -15,16 +15,10 @@
 
 #include "codec/hcpe3.hpp"
 #include "encode/batch.hpp"
+#include "encode/soft_policy.hpp"
 #include "shogi/history.hpp"
 
 namespace fukayomi {
-
-// The moves that a network learns from, of all rows one after the other: `places` are row * 2187 + label, `weights` of a
-// row add up to 1.
-struct SoftPolicy {
-    std::vector<std::int32_t> places;
-    std::vector<float> weights;
-};
 
 class GameIndex {
 public:

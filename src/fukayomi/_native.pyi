@@ -698,6 +698,28 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
             none; the message names the record's index.
     """
 
+def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+    """
+    Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
+    2187 + label, and float32 [C], the weights, which add up to 1 in each row.
+
+    Args:
+        positions: uint8 [N, 64], rows of avg.
+        moves: uint8 [M, 16], theirs, in the order of the positions; `first_move` is not looked at.
+        planes1: uint8 [N, 628], written.
+        planes2: uint8 [N, 8], written.
+        labels: uint16 [N], written: of the move that weighs most.
+        results: float32 [N], written: the mean.
+        values: float32 [N], written: the mean.
+        temperature: Weights are visits^(1/temperature), of a position without visits plays; 0 takes the move
+            alone that has the most.
+
+    Raises:
+        InvalidPackedError: A row is no position, a move not possible in it, or a count is none; the
+            message names the row.
+        ValueError: There are more moves than those of the positions.
+    """
+
 def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
     """
     Write bit-packed planes as zeros and ones.

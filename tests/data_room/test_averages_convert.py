@@ -11,7 +11,7 @@ from game_samples import random_games
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
-from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, header_bytes
+from fukayomi.data.averages import HEADER, MOVE, POSITION, VALUE_ONE, Averages, AveragesError, header_bytes
 from fukayomi.data.averages_convert import averages_to_cache, averages_to_records
 from fukayomi.data.cache import read_cache
 from fukayomi.data.check import check_data
@@ -19,8 +19,9 @@ from fukayomi.data.conversion import convert_data
 from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.detect import DataFormat, detect_data
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.files import DataFileError
-from fukayomi.data.hcpe import read_hcpe
+from fukayomi.data.hcpe import MATE_EVAL, read_hcpe
 from fukayomi.data.hcpe3 import Games, Hcpe3Writer
 from fukayomi.data.writers import Target
 
@@ -32,11 +33,16 @@ def averaged(folder: Path, games: Games) -> Path:
     return folder / "games.avg"
 
 
-def position(draws: int, black: int, white: int, evals: int, *moves: tuple[int, int, int]) -> Averages:
+def value_of(evaluation: float) -> float:
+    return 1 / (1 + math.exp(-evaluation / EVAL_SCALE))
+
+
+def position(draws: int, black: int, white: int, evaluation: float, *moves: tuple[int, int, int]) -> Averages:
     """One position with moves, each a number, how often it was played, and its visits."""
     positions = np.zeros(1, POSITION)
     positions["draws"], positions["black_wins"], positions["white_wins"] = draws, black, white
-    positions["eval"], positions["moves"] = evals, len(moves)
+    positions["value"] = round(value_of(evaluation) * VALUE_ONE) * (draws + black + white)
+    positions["moves"] = len(moves)
     rows = np.zeros(len(moves), MOVE)
     rows["move"], rows["played"], rows["visits"] = np.array(moves).T
     return Averages(positions, rows)
@@ -66,20 +72,29 @@ def test_averages_become_rows(tmp_path: Path) -> None:
         key = row["hcp"].tobytes()
         counts = visits[key] if any(visits[key].values()) else played[key]
         most = max(counts.values())
-        mean = sum(results[key]) / len(results[key])
-        assert row["eval"] == math.trunc(sum(evals[key]) / len(evals[key]))
+        value = sum(map(value_of, evals[key])) / len(evals[key])
+        exact = (
+            round(EVAL_SCALE * (math.log(value) - math.log1p(-value))) if 0 < value < 1 else math.inf * (value - 0.5)
+        )
+        if abs(exact) <= 11_000:
+            assert row["eval"] == exact
+        else:  # so near to certain that the unit of values shows
+            assert 11_000 <= abs(int(row["eval"])) <= MATE_EVAL
+            assert (row["eval"] > 0) == (exact > 0)
         assert row["bestMove16"] == min(move for move, count in counts.items() if count == most)
-        assert row["gameResult"] == (2 if mean >= 1.5 else 1 if mean > 0 else 0)
+        (result, times), *others = Counter(results[key]).most_common()
+        assert row["gameResult"] == (0 if others and others[0][1] == times else result)
 
 
 @pytest.mark.parametrize(
     ("averages", "evaluation", "move", "result"),
     [
-        (position(1, 0, 1, -3, (7, 1, 5), (9, 1, 5)), -1, 7, 1),  # a draw and a win for White: the article's quirk
-        (position(0, 1, 1, 3, (7, 2, 0), (9, 3, 0)), 1, 9, 2),  # no visits: what was played
-        (position(2, 0, 0, 0, (7, 9, 1), (9, 0, 2)), 0, 9, 0),
+        (position(1, 0, 1, -3, (7, 1, 5), (9, 1, 5)), -3, 7, 0),
+        (position(1, 1, 3, 4000, (7, 2, 0), (9, 3, 0)), 4000, 9, 2),  # no visits: what was played
+        (position(1, 2, 0, 30000, (7, 9, 1), (9, 0, 2)), 30000, 9, 1),
+        (position(0, 0, 1, -30000, (7, 1, 1)), -30000, 7, 2),
     ],
-    ids=["equal visits", "no visits", "visits before plays"],
+    ids=["equal visits", "no visits", "visits before plays", "mated"],
 )
 def test_moves_and_results_of_rows(averages: Averages, evaluation: int, move: int, result: int) -> None:
     row = averages_to_records(averages)[0]
@@ -100,10 +115,10 @@ def test_a_cache_has_the_sums(tmp_path: Path) -> None:
 
 
 def test_the_numbers_of_a_cache() -> None:
-    cached = averages_to_cache(position(1, 2, 0, 756 * 3, (7, 1, 30), (9, 2, 10)))
+    cached = averages_to_cache(position(1, 2, 0, 756, (7, 1, 30), (9, 2, 10)))
     row = cached.positions[0]
     assert row["count"] == 3
-    assert row["value"] == np.float32(3 / (1 + math.exp(-756 / 756.0864962951762)))
+    assert row["value"] == np.float32(3 * value_of(756))
     assert row["result"] == 2.5  # Black moves
     assert cached.candidates["move16"].tolist() == [7, 9]
     assert cached.candidates["prob"].tolist() == [2.25, 0.75]

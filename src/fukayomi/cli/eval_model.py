@@ -23,7 +23,7 @@ LABELS = {
 
 def eval_model(
     model: Annotated[Path, typer.Argument(help="A checkpoint, a .safetensors or an .onnx file.")],
-    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe and hcpe3 files.")],
+    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe, hcpe3 and avg files.")],
     val_lambda: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the search value in the sum of the losses.")
     ] = 0.333,
@@ -32,7 +32,7 @@ def eval_model(
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one. ONNX: cpu.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Evaluate a network on hcpe and hcpe3 files that it was not trained on."""
+    """Evaluate a network on hcpe, hcpe3 and avg files that it was not trained on."""
     with user_errors():
         from fukayomi.learning.devices import choose_device
         from fukayomi.learning.evaluation import evaluate_network

@@ -3,8 +3,10 @@
 import typer
 
 DEFAULT_EVAL_SCALE = "756.0864962951762"
-TEMPERATURE_HELP = "Of hcpe3: a candidate weighs visits^(1/temperature); 0: the one with the most visits alone."
-EVAL_SCALE_HELP = "Of the search value, 1 / (1 + exp(-evaluation / scale)); fit: fitted to the results of each file."
+TEMPERATURE_HELP = "Of hcpe3 and avg: a move weighs visits^(1/temperature); 0: the one with the most visits alone."
+EVAL_SCALE_HELP = (
+    "Of the search value, 1 / (1 + exp(-evaluation / scale)); fit: fitted to the results of each file. avg has its own."
+)
 
 
 def read_eval_scale(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""``fukayomi train``: from hcpe and hcpe3 files to a trained network."""
+"""``fukayomi train``: from training data to a trained network."""
 
 import enum
 import json
@@ -43,7 +43,7 @@ def network_option(text: str) -> typer.models.OptionInfo:
 
 
 def train(
-    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe and hcpe3 files.")],
+    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe, hcpe3 and avg files.")],
     out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint and TensorBoard files.")],
     test: Annotated[
         list[Path] | None, typer.Option(help="Test positions, likewise; may be given more than once.")
@@ -119,11 +119,12 @@ def train(
         bool, typer.Option("--json", help="Print how the run ended as one JSON object; progress goes to stderr.")
     ] = False,
 ) -> None:
-    """Train a network on hcpe and hcpe3 files (as `fukayomi data convert` makes them), also on both at once.
+    """Train a network on hcpe, hcpe3 and avg files (as `fukayomi data convert` and `average` make them), also together.
 
-    The loss is the cross-entropy of the move played, or of the visits of hcpe3, plus that of the value against a mix of
-    game result and search value. hcpe3 files are read and checked first; a move that leads into a repetition within 16
-    plies is not learnt. Ctrl-C saves and stops; --resume goes on, to the same weights as if the run had never stopped.
+    The loss is the cross-entropy of the move played, or of the visits of hcpe3 and avg, plus that of the value
+    against a mix of game result and search value. hcpe3 and avg are read and checked first; of hcpe3 a move that
+    leads into a repetition within 16 plies is not learnt. Ctrl-C saves and stops; --resume goes on, to the same
+    weights as if the run had never stopped.
     """
     with user_errors():
         import torch

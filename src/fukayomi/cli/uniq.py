@@ -70,7 +70,7 @@ def average(
     ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
-    """Average positions: each once, with the sums of evaluations, results, moves played and visits.
+    """Average positions: each once, with the sums of values, results, moves played and visits.
 
     fukayomi data average selfplay-*.hcpe3 floodgate.hcpe training.avg
 

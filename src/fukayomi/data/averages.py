@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.files import DataFileError
+from fukayomi.data.hcpe import MATE_EVAL
 
 POSITION = np.dtype(
     [
@@ -20,7 +22,7 @@ POSITION = np.dtype(
         ("black_wins", "<u4"),
         ("white_wins", "<u4"),
         ("moves", "<u4"),  # rows of MOVE
-        ("eval", "<i8"),  # sum, centipawns from the side to move
+        ("value", "<u8"),  # sum of the chances of winning by evaluation, from the side to move; VALUE_ONE is certain
         ("first_move", "<u8"),  # of its rows of MOVE
     ]
 )
@@ -36,8 +38,11 @@ HEADER = np.dtype(
     ]
 )
 MAGIC = b"fukayavg"
-VERSION = 1
+VERSION = 2
+VALUE_ONE = 1 << 32
+"""The unit of values, which are added up as whole numbers."""
 _CHECKED_AT_ONCE = 1 << 24  # bytes
+_MOST_MOVES = 593  # that a position can have
 
 
 class AveragesError(DataFileError):
@@ -67,14 +72,38 @@ class Averages:
         positions["first_move"] -= first
         return Averages(positions, self.moves[int(first) : int(last)])
 
+    def take(self, indices: NDArray[np.int64]) -> "Averages":
+        """The positions of these numbers, in this order, and their moves, which are counted from 0 there.
+
+        Raises:
+            AveragesError: The moves of one are not there.
+        """
+        positions = np.array(self.positions[indices])
+        firsts: NDArray[np.uint64] = positions["first_move"]
+        counts: NDArray[np.int64] = positions["moves"].astype(np.int64)
+        there = len(self.moves)
+        if (counts > _MOST_MOVES).any() or (firsts > there).any() or (firsts + counts.astype(np.uint64) > there).any():
+            raise AveragesError("its moves are not there")
+        starts = np.cumsum(counts) - counts
+        rows = np.repeat(firsts.astype(np.int64) - starts, counts) + np.arange(int(counts.sum()))
+        positions["first_move"] = starts
+        return Averages(positions, np.array(self.moves[rows]))
+
     def counts(self) -> NDArray[np.int64]:
         """How often each position was seen: int64 [P]."""
         games = self.positions
         return games["draws"].astype(np.int64) + games["black_wins"] + games["white_wins"]
 
-    def evals(self) -> NDArray[np.float64]:
-        """Mean evaluation, centipawns from the side to move: float64 [P]."""
-        return self.positions["eval"] / self.counts()
+    def values(self) -> NDArray[np.float64]:
+        """Mean chance of winning by evaluation, for the side to move, 0 to 1: float64 [P]."""
+        return self.positions["value"] / VALUE_ONE / self.counts()
+
+    def evals(self) -> NDArray[np.int16]:
+        """The evaluation that means such a chance, centipawns from the side to move: int16 [P]. 0 and 1 are mates."""
+        values = self.values()
+        with np.errstate(divide="ignore"):
+            evals = np.rint(EVAL_SCALE * (np.log(values) - np.log1p(-values)))
+        return np.clip(evals, -MATE_EVAL, MATE_EVAL).astype(np.int16)
 
     def results(self) -> NDArray[np.float64]:
         """Mean result for the side to move, 0 to 1, a draw as half: float64 [P]."""

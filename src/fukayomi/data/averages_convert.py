@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.averages import POSITION, Averages, AveragesError, check_averages, read_averages
+from fukayomi.data.averages import POSITION, VALUE_ONE, Averages, AveragesError, check_averages, read_averages
 from fukayomi.data.cache import CANDIDATE, CachedPositions
 from fukayomi.data.cache import POSITION as CACHED
-from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe import HCPE
+from fukayomi.shogi.record import Result
 
 _AT_ONCE = 1 << 16  # positions
 
@@ -54,9 +54,9 @@ def _check_part(path: Path, begin: int, part: Averages) -> None:
 def averages_to_records(averages: Averages) -> NDArray[np.void]:
     """Averaged positions as rows of hcpe.
 
-    The evaluation is the mean, cut to whole centipawns. The move is the most visited one, of a position without visits
-    the one most often played; of equal ones that with the least number. The result is the mean of the results' numbers
-    (0 draw, 1 Black, 2 White): 1.5 and more is White, above 0 is Black, as `fukayomi data uniq --mode mean` has it.
+    The evaluation is the one that means the mean value. The move is the most visited one, of a position without visits
+    the one most often played; of equal ones that with the least number. The result is the most frequent one, a draw
+    where two are equally frequent, as `fukayomi data uniq --mode mode` has it.
 
     Args:
         averages: P positions with all of their moves.
@@ -64,20 +64,21 @@ def averages_to_records(averages: Averages) -> NDArray[np.void]:
     Returns:
         HCPE [P].
     """
-    positions, counts = averages.positions, averages.counts()
+    positions = averages.positions
     records = np.zeros(len(positions), HCPE)
-    records["hcp"], records["eval"] = positions["hcp"], averages.evals()  # cut towards 0
+    records["hcp"], records["eval"] = positions["hcp"], averages.evals()
     records["bestMove16"] = averages.moves["move"][_most_visited(averages)]
-    numbers = positions["black_wins"] + 2 * positions["white_wins"].astype(np.int64)
-    records["gameResult"] = np.where(2 * numbers >= 3 * counts, 2, numbers > 0)
+    draws, black, white = (positions[name] for name in ("draws", "black_wins", "white_wins"))
+    black_won, white_won = (black > draws) & (black > white), (white > draws) & (white > black)
+    records["gameResult"] = np.where(white_won, Result.WHITE_WIN, np.where(black_won, Result.BLACK_WIN, Result.DRAW))
     return records
 
 
 def averages_to_cache(averages: Averages, temperature: float = 1.0) -> CachedPositions:
     """Averaged positions as those of an hcpe3 cache.
 
-    A cache has sums: of the value, here that of the mean evaluation, of the result, and of each move's share, all as
-    often as the position was seen. They are rounded to float32, 24 bits, once; an .avg has them exactly.
+    A cache has sums: of the values, of the results, and of each move's share as often as the position was seen. They
+    are rounded to float32, 24 bits, once; an .avg has them exactly.
 
     Args:
         averages: P positions with all of their moves.
@@ -91,7 +92,7 @@ def averages_to_cache(averages: Averages, temperature: float = 1.0) -> CachedPos
         raise AveragesError(f"a position was seen {counts.max()} times, which no hcpe3 cache can count")
     positions = np.zeros(len(averages), CACHED)
     positions["hcp"], positions["count"] = averages.positions["hcp"], counts
-    positions["value"] = counts / (1 + np.exp(-averages.evals() / EVAL_SCALE))
+    positions["value"] = averages.positions["value"] / VALUE_ONE
     positions["result"] = counts * averages.results()
     owners = averages.positions["moves"].astype(np.int64)
     candidates = np.zeros(len(averages.moves), CANDIDATE)

@@ -36,7 +36,7 @@ class Batch:
     Attributes:
         planes1: uint8 [N, 628], bit-packed.
         planes2: uint8 [N, 8], bit-packed.
-        labels: int64 [N], the policy label of the move played; of hcpe3, of the candidate with the most visits.
+        labels: int64 [N], the policy label of the move played; of hcpe3 and avg, of the one with the most visits.
         results: float32 [N], 1 won, 0.5 drawn, 0 lost.
         values: float32 [N], the search's evaluation as a win probability.
         soft: The shares of the candidates, if some position has more than one; None: the labels are all there is.
@@ -78,7 +78,7 @@ def unpack_bits(packed: Tensor, count: int) -> Tensor:
 
 
 def decode_batch(files: PositionFiles, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS) -> Batch:
-    """The positions of these numbers as a batch, those of hcpe files before those of hcpe3.
+    """The positions of these numbers as a batch, those of hcpe before those of hcpe3, and these before those of avg.
 
     Raises:
         TrainingDataError: a record holds no legal position or no possible move; names the file and the record.

@@ -1,18 +1,21 @@
-"""Training positions by number, out of hcpe and hcpe3 files, in any order.
+"""Training positions by number, out of hcpe, hcpe3 and avg files, in any order.
 
-hcpe rows lie where their number says. For hcpe3 the native core keeps a position every 16 moves and replays the few
-moves from there to the one that is asked for; so any order costs the same, and nothing but the file is on the disk.
-Every hcpe3 file is read once, when it is opened, and every game in it replayed: so damage is known before training.
+Rows of hcpe and avg lie where their number says. For hcpe3 the native core keeps a position every 16 moves and replays
+the few moves from there to the one that is asked for; so any order costs the same, and nothing but the file is on the
+disk. Every hcpe3 file is read once, when it is opened, and every game in it replayed; of avg the checksum is compared:
+so damage is known before training.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.averages import MOVE, POSITION, AveragesError, check_averages, read_averages
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
 from fukayomi.data.hcpe import HCPE
@@ -24,6 +27,7 @@ POLICY_LABELS = 2187
 _INDEXED_AT_ONCE = 4 << 20  # bytes
 _COUNTED_AT_ONCE = 1 << 20  # records
 _LOWEST_EVAL = -32_768
+_KINDS = (DataFormat.HCPE, DataFormat.HCPE3, DataFormat.AVERAGES)
 
 
 class TrainingDataError(ValueError):
@@ -36,7 +40,8 @@ class TargetSettings:
 
     Attributes:
         temperature: A candidate weighs visits^(1/temperature); 0: the one with the most visits alone.
-        eval_scale: Centipawns in 1 / (1 + exp(-eval / scale)); None: fitted to the results of each file.
+        eval_scale: Centipawns in 1 / (1 + exp(-eval / scale)); None: fitted to the results of each file. Files of
+            averages have chances of winning, of which the scale is known.
     """
 
     temperature: float = 1.0
@@ -94,21 +99,25 @@ class Decoded:
 
 
 class PositionFiles:
-    """hcpe and hcpe3 files read as one array of training positions: all of hcpe first, then all of hcpe3."""
+    """Files read as one array of training positions: all of hcpe first, then all of hcpe3, then each avg."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Open files; hcpe3 files are read and checked.
+        """Open files; hcpe3 and avg files are read and checked.
 
         Raises:
             TrainingDataError: A file is missing, empty, damaged, or of another format; the message says where.
         """
         self.paths = tuple(paths)
-        kinds = [_kind_of(path) for path in paths]
-        self._rows = _RowFiles([path for path, kind in zip(paths, kinds, strict=True) if kind is DataFormat.HCPE])
-        self._games = _GameFiles([path for path, kind in zip(paths, kinds, strict=True) if kind is DataFormat.HCPE3])
+        by_kind: dict[DataFormat, list[Path]] = {kind: [] for kind in _KINDS}
+        for path in paths:
+            by_kind[_kind_of(path)].append(path)
+        self._games = _GameFiles(by_kind[DataFormat.HCPE3])
+        averages = [_AverageFile(path) for path in by_kind[DataFormat.AVERAGES]]
+        self._parts = (_RowFiles(by_kind[DataFormat.HCPE]), self._games, *averages)
+        self._starts = np.cumsum([0, *map(len, self._parts)])
 
     def __len__(self) -> int:
-        return len(self._rows) + len(self._games)
+        return int(self._starts[-1])
 
     @property
     def repetitions(self) -> int:
@@ -121,20 +130,22 @@ class PositionFiles:
         return self._games.index.bytes
 
     def decode(self, indices: NDArray[np.int64], targets: TargetSettings = DEFAULT_TARGETS) -> Decoded:
-        """The positions of these numbers, in this order, but for those of hcpe, which come before those of hcpe3.
+        """The positions of these numbers, in this order, but those of hcpe, hcpe3 and each avg together.
 
         Raises:
-            TrainingDataError: An hcpe record holds no legal position or no possible move, or an hcpe3 file was changed.
+            TrainingDataError: A row holds no legal position or no possible move, or an hcpe3 file was changed.
         """
-        of_rows = indices < len(self._rows)
-        if of_rows.all():
-            return self._rows.decode(indices, targets)
-        games = self._games.decode(indices[~of_rows] - len(self._rows), targets)
-        return self._rows.decode(indices[of_rows], targets).followed_by(games) if of_rows.any() else games
+        owners = np.searchsorted(self._starts, indices, side="right") - 1
+        decoded = [
+            part.decode(indices[owners == number] - self._starts[number], targets)
+            for number, part in enumerate(self._parts)
+            if (owners == number).any()
+        ]
+        return reduce(Decoded.followed_by, decoded) if decoded else Decoded.empty(0)
 
 
 def _kind_of(path: Path) -> DataFormat:
-    """HCPE or HCPE3."""
+    """One of _KINDS."""
     if not path.is_file():
         raise TrainingDataError(f"{path}: no such file")
     if path.stat().st_size == 0:
@@ -142,11 +153,11 @@ def _kind_of(path: Path) -> DataFormat:
     try:
         kind = detect_data(path)
     except UnknownDataError as error:
-        by_name = {".hcpe": DataFormat.HCPE, ".hcpe3": DataFormat.HCPE3}.get(path.suffix.lower())
+        by_name = {f".{kind}": kind for kind in _KINDS}.get(path.suffix.lower())
         if by_name is None:
             raise TrainingDataError(str(error)) from error
         kind = by_name  # whose reader says what is wrong
-    if kind not in (DataFormat.HCPE, DataFormat.HCPE3):
+    if kind not in _KINDS:
         raise TrainingDataError(f"{path}: {kind} is not trained from; fukayomi data convert makes hcpe or hcpe3 of it")
     return kind
 
@@ -271,3 +282,41 @@ def _fit_games(evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> float:
     tally = EvalTally()
     tally.add_outcomes(evals, outcomes)
     return tally.fit() or EVAL_SCALE
+
+
+class _AverageFile:
+    """Averaged positions, memory-mapped."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            check_averages(path)
+            self._averages = read_averages(path)
+        except AveragesError as error:
+            raise TrainingDataError(str(error)) from error
+        if len(self._averages) == 0:
+            raise TrainingDataError(f"{path}: there is no position in it")
+
+    def __len__(self) -> int:
+        return len(self._averages)
+
+    def decode(self, indices: NDArray[np.int64], targets: TargetSettings) -> Decoded:
+        try:
+            return self._decode(indices, targets)
+        except ValueError as error:
+            if len(indices) == 1:
+                reason = str(error).removeprefix("record 0: ")
+                raise TrainingDataError(f"{self._path}, position {indices[0]}: {reason}") from error
+            for index in indices:
+                self.decode(np.array([index]), targets)  # one of them raises
+            raise
+
+    def _decode(self, indices: NDArray[np.int64], targets: TargetSettings) -> Decoded:
+        out = Decoded.empty(len(indices))
+        chosen = self._averages.take(indices)
+        places, weights = _native.decode_averages(
+            chosen.positions.view(np.uint8).reshape(-1, POSITION.itemsize),
+            chosen.moves.view(np.uint8).reshape(-1, MOVE.itemsize),
+            out.planes1, out.planes2, out.labels, out.results, out.values, targets.temperature,
+        )  # fmt: skip
+        return Decoded(out.planes1, out.planes2, out.labels, out.results, out.values, places, weights)

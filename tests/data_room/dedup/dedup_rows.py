@@ -1,11 +1,14 @@
 """Rows for the tests: few positions, so that many are the same."""
 
+import math
 from pathlib import Path
 
 import numpy as np
 
+from fukayomi.data.averages import VALUE_ONE
 from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.hcpe import HCPE
 
 
@@ -20,6 +23,11 @@ def random_records(count: int, seed: int, keys: int = 40) -> np.ndarray:
     records["bestMove16"] = rng.choice([1, 255, 256, 7739, 26704], count)
     records["gameResult"] = rng.integers(0, 3, count)
     return records
+
+
+def value_of(evaluation: int) -> int:
+    """What an evaluation adds to the value of averages."""
+    return round(VALUE_ONE / (1 + math.exp(-evaluation / EVAL_SCALE)))
 
 
 def write(path: Path, records: np.ndarray) -> Path:

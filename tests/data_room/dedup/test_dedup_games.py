@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dedup_rows import random_records, run, write
+from dedup_rows import random_records, run, value_of, write
 
 from fukayomi import _native
 from fukayomi.data.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
@@ -56,24 +56,24 @@ def test_searched_positions_are_added_up(tmp_path: Path) -> None:
     files = [write_games(tmp_path / f"{n}.hcpe3", part) for n, part in enumerate((games[:15], games[15:]))]
     run(tmp_path, Mode.SHARES, *files)
     check_averages(tmp_path / "out.avg")
-    evals, played, visits, results = defaultdict(int), defaultdict(Counter), defaultdict(Counter), defaultdict(Counter)
+    values, played, visits, results = defaultdict(int), defaultdict(Counter), defaultdict(Counter), defaultdict(Counter)
     for game in games:
         for ply in range(len(game)):
             first, last = int(game.candidates[ply]), int(game.candidates[ply + 1])
             if first == last:
                 continue
             key = game.hcps[ply].tobytes()
-            evals[key] += int(game.evals[ply])
+            values[key] += value_of(int(game.evals[ply]))
             results[key][game.result_byte & 3] += 1
             played[key][int(game.moves[ply])] += 1
             for at in range(first, last):
                 visits[key][int(game.candidate_moves[at])] += int(game.candidate_visits[at])
     averages = read_averages(tmp_path / "out.avg")
-    assert len(averages) == len(evals)
+    assert len(averages) == len(values)
     assert averages.counts().max() > 5
     for index, position in enumerate(averages.positions):
         key = position["hcp"].tobytes()
-        assert position["eval"] == evals[key]
+        assert position["value"] == values[key]
         assert [position[name] for name in ("draws", "black_wins", "white_wins")] == [results[key][n] for n in range(3)]
         moves = averages.part(index, index + 1).moves
         assert moves["move"].tolist() == sorted(set(played[key]) | set(visits[key]))

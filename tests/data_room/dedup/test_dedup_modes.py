@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dedup_rows import by_key, random_records, run
+from dedup_rows import by_key, random_records, run, value_of
 
 from fukayomi.data.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.dedup.modes import Mode
@@ -96,7 +96,7 @@ def test_averages_have_the_sums_of_each_position_and_move(tmp_path: Path) -> Non
         seen = by_position[position["hcp"].tobytes()]
         results = Counter(int(record["gameResult"]) for record in seen)
         assert [position[name] for name in ("draws", "black_wins", "white_wins")] == [results[n] for n in range(3)]
-        assert position["eval"] == sum(int(record["eval"]) for record in seen)
+        assert position["value"] == sum(value_of(int(record["eval"])) for record in seen)
         played = sorted(Counter(int(record["bestMove16"]) for record in seen).items())
         moves = averages.part(index, index + 1).moves
         assert [(int(row["move"]), int(row["played"])) for row in moves] == played

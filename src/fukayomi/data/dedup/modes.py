@@ -17,7 +17,8 @@ class Mode(StrEnum):
     """A position and move once: the mean evaluation, cut to whole centipawns, and the most frequent result. Where two
     are equally frequent it is a draw."""
     SHARES = "shares"
-    """A position once: sums of evaluations and results, and how often each move was played and visited (.avg)."""
+    """A position once: sums of results and of values (chances of winning by evaluation), and how often each move was
+    played and visited (.avg)."""
 
     @property
     def writes_averages(self) -> bool:
