@@ -13,44 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fukayomi.arena.game import Game
-from fukayomi.arena.pairs import counts_for_strength
-from fukayomi.shogi.record import Result
-
-
-@dataclass(slots=True)
-class Score:
-    """Games from one side's view."""
-
-    wins: int = 0
-    losses: int = 0
-    draws: int = 0
-
-    @property
-    def games(self) -> int:
-        """All of them."""
-        return self.wins + self.losses + self.draws
-
-    @property
-    def rate(self) -> float | None:
-        """Points a game, 0..1, a draw as half; None without games."""
-        return (self.wins + self.draws / 2) / self.games if self.games else None
-
-    @property
-    def percent(self) -> str:
-        """The rate as it is printed, ``65.7%``."""
-        return "-" if self.rate is None else f"{self.rate:.1%}"
-
-    @property
-    def mirrored(self) -> "Score":
-        """From the other side's view."""
-        return Score(self.losses, self.wins, self.draws)
-
-    def __add__(self, other: "Score") -> "Score":
-        return Score(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
-
-    def __str__(self) -> str:
-        """As ``240-125-1 (65.7%)``: wins, losses, draws."""
-        return f"{self.wins}-{self.losses}-{self.draws} ({self.percent})"
+from fukayomi.arena.pairs import counts_for_strength, half_points
+from fukayomi.arena.score import Score
 
 
 @dataclass(slots=True)
@@ -186,20 +150,10 @@ def measure_first_move(games: Iterable[Game], *, distinct: bool = False) -> Firs
         pairing = pairings.get((game.white, game.black)) or pairings.setdefault(
             (game.black, game.white), Pairing(game.black, game.white)
         )
-        _count(pairing, game)
+        score = pairing.first_as_black if game.black == pairing.first else pairing.first_as_white
+        score.add(half_points(game, pairing.first))
     found.pairings = list(pairings.values())
     return found
-
-
-def _count(pairing: Pairing, game: Game) -> None:
-    is_black = game.black == pairing.first
-    score = pairing.first_as_black if is_black else pairing.first_as_white
-    if game.result is Result.DRAW:
-        score.draws += 1
-    elif (game.result is Result.BLACK_WIN) == is_black:
-        score.wins += 1
-    else:
-        score.losses += 1
 
 
 def _identity(game: Game) -> bytes | None:

@@ -78,7 +78,7 @@ class Lines:
             self._say(failure_line(state, game, failure))
         plies = len(game.moves or ())
         score = "; ".join(
-            f"{player.name} {player.total.text()} {percent(player.total.share)}"
+            f"{player.name} {player.total.text()} {percent(player.total.rate)}"
             for player in state.standings.players.values()
             if player.name in (game.black, game.white)
         )
@@ -110,10 +110,10 @@ def standings_table(state: MatchState) -> Table:
 def _cells(player: PlayerStanding) -> list[RenderableType]:
     total = player.total
     by_color = (
-        f"{score.text()} {'-' if score.share is None else f'{100 * score.share:.0f} %'}"
+        f"{score.text()} {'-' if score.rate is None else f'{100 * score.rate:.0f} %'}"
         for score in (player.by_color[BLACK], player.by_color[WHITE])
     )
-    return [Text(player.name), total.text(), percent(total.share), elo_text(player.counts.strength()), *by_color]
+    return [Text(player.name), total.text(), percent(total.rate), elo_text(player.counts.strength()), *by_color]
 
 
 def pace_line(state: MatchState) -> str:

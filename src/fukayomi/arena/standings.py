@@ -8,45 +8,9 @@ from itertools import combinations
 from fukayomi.arena.game import Game
 from fukayomi.arena.intervals import Strength, estimate_strength
 from fukayomi.arena.pairs import counts_for_strength, half_points
+from fukayomi.arena.score import Score
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import Termination
-
-
-@dataclass(slots=True)
-class Score:
-    """Wins, losses and draws from one side's view."""
-
-    wins: int = 0
-    losses: int = 0
-    draws: int = 0
-
-    @property
-    def games(self) -> int:
-        """All of them."""
-        return self.wins + self.losses + self.draws
-
-    @property
-    def points(self) -> float:
-        """With a draw as half a point."""
-        return self.wins + self.draws / 2
-
-    @property
-    def share(self) -> float | None:
-        """Points a game, 0..1; None without games."""
-        return self.points / self.games if self.games else None
-
-    def text(self) -> str:
-        """As ``12-3-1``."""
-        return f"{self.wins}-{self.losses}-{self.draws}"
-
-    def add(self, half_points: int) -> None:
-        """Count a game by its points times two."""
-        if half_points == 2:
-            self.wins += 1
-        elif half_points == 1:
-            self.draws += 1
-        else:
-            self.losses += 1
 
 
 @dataclass
@@ -84,8 +48,7 @@ class PlayerStanding:
     @property
     def total(self) -> Score:
         """Both colours."""
-        black, white = self.by_color[BLACK], self.by_color[WHITE]
-        return Score(black.wins + white.wins, black.losses + white.losses, black.draws + white.draws)
+        return self.by_color[BLACK] + self.by_color[WHITE]
 
 
 class Standings:

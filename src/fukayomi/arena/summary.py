@@ -7,7 +7,8 @@ from fukayomi.arena.diversity import Diversity, Variety
 from fukayomi.arena.files import GAMES, PGN
 from fukayomi.arena.intervals import Strength
 from fukayomi.arena.match import LOGS, MatchOutcome, MatchState
-from fukayomi.arena.standings import Meeting, PlayerStanding, Score
+from fukayomi.arena.score import Score
+from fukayomi.arena.standings import Meeting, PlayerStanding
 from fukayomi.arena.store import DATABASE
 from fukayomi.shogi import BLACK, WHITE
 
@@ -67,7 +68,7 @@ def _score(score: Score) -> dict[str, Any]:
         "wins": score.wins,
         "losses": score.losses,
         "draws": score.draws,
-        "score": rounded(score.share, 6),
+        "score": rounded(score.rate, 6),
     }
 
 

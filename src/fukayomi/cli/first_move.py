@@ -10,7 +10,8 @@ from fukayomi.cli.errors import user_errors
 from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.arena.first_move import FirstMoveStatistics, Score
+    from fukayomi.arena.first_move import FirstMoveStatistics
+    from fukayomi.arena.score import Score
 
 
 def first_move(

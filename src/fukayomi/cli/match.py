@@ -147,7 +147,7 @@ def _print_tables(outcome: "MatchOutcome") -> None:
     console = Console()
     console.print(standings_table(state))
     first = state.standings.first_mover
-    console.print(f"first mover {first.text()} ({percent(first.share)}); in all scores a draw is half a point")
+    console.print(f"first mover {first.text()} ({percent(first.rate)}); in all scores a draw is half a point")
     endings = (f"{ending} {count}" for ending, count in state.standings.terminations.most_common())
     console.print(f"endings: {', '.join(endings) or 'none'}")
     total = diversity.total

@@ -1,0 +1,56 @@
+"""Wins, losses and draws from one side's view."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Score:
+    """How games went for one side. A draw is half a point.
+
+    >>> str(Score(240, 125, 1) + Score(losses=2))
+    '240-127-1 (65.4%)'
+    """
+
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+
+    @property
+    def games(self) -> int:
+        """All of them."""
+        return self.wins + self.losses + self.draws
+
+    @property
+    def points(self) -> float:
+        """With a draw as half a point."""
+        return self.wins + self.draws / 2
+
+    @property
+    def rate(self) -> float | None:
+        """Points a game, 0..1; None without games."""
+        return self.points / self.games if self.games else None
+
+    @property
+    def mirrored(self) -> "Score":
+        """From the other side's view."""
+        return Score(self.losses, self.wins, self.draws)
+
+    def add(self, half_points: int) -> None:
+        """Count a game by its points times two."""
+        if half_points == 2:
+            self.wins += 1
+        elif half_points == 1:
+            self.draws += 1
+        else:
+            self.losses += 1
+
+    def text(self) -> str:
+        """As ``240-125-1``."""
+        return f"{self.wins}-{self.losses}-{self.draws}"
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
+
+    def __str__(self) -> str:
+        """As ``240-125-1 (65.7%)``: wins, losses, draws."""
+        return f"{self.text()} ({'-' if self.rate is None else f'{self.rate:.1%}'})"
