@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fukayomi.data import sources
+from fukayomi.data import record_text, sources
 from fukayomi.data.sources import Source, SourceError, find_files, iter_sources
 
 GAMES = {"b.csa": b"second", "a.csa": b"first", "deep/er/c.csa": b"third"}
@@ -100,6 +100,8 @@ def test_links_and_devices_in_a_tar_are_passed_over(tmp_path: Path) -> None:
 
 def test_large_members_are_named_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MEMBER_LIMIT", 2 << 20)
+    monkeypatch.setattr(record_text, "MEMBER_LIMIT", 2 << 20)
+    monkeypatch.setattr(record_text, "PART", 1 << 20)
     games = {"small.csa": b"x", "large.csa": b"\0" * (3 << 20), "after.csa": b"y"}
     (tmp_path / "a.tar.xz").write_bytes(tar_bytes("w:xz", games))
     (tmp_path / "b.zip").write_bytes(zip_bytes(games))

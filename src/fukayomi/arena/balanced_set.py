@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fukayomi.arena.balanced import Conditions, LeftOut, evaluations, find_line, position_key
-from fukayomi.data.sources import Source
+from fukayomi.data.record_text import Source, scan_source
 from fukayomi.shogi import Position
-from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import Record, RecordError
 
@@ -94,7 +93,7 @@ def _scan(source: Source, found: BalancedSet) -> Iterator[Record]:
         found.left_out[LeftOut.UNREADABLE] += 1
         found.problems.append(f"{source.name}: {source.problem}")
         return
-    for record in scan_records(source.data, source.name):
+    for record in scan_source(source):
         if not isinstance(record, RecordError):
             yield record
             continue

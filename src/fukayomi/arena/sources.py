@@ -12,8 +12,8 @@ from pathlib import Path
 
 from fukayomi.arena.game import Game
 from fukayomi.arena.pgn import looks_like_pgn, scan_pgn
+from fukayomi.data.record_text import scan_source
 from fukayomi.data.sources import SourceError, find_files, iter_sources
-from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.record import Record, RecordError
 
 DATABASE = "match.db"
@@ -119,7 +119,7 @@ def _scan_records(path: Path) -> Iterator[Game | str]:
             elif looks_like_pgn(source.data[:_HEAD]):
                 yield from map(_game_or_message, scan_pgn(io.BytesIO(source.data), source.name))
             else:
-                yield from map(_game_or_message, scan_records(source.data, source.name))
+                yield from map(_game_or_message, scan_source(source))
     except SourceError as error:
         yield str(error)
 

@@ -10,10 +10,10 @@ from fukayomi.data.convert import Drop
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.files import DataFileError
 from fukayomi.data.record_games import TARGETS, Targets
+from fukayomi.data.record_text import scan_source
 from fukayomi.data.sources import find_files, iter_sources
 from fukayomi.data.streams import Tally, read_data
 from fukayomi.data.writers import DataWriter, Target
-from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import RecordError
 
@@ -116,7 +116,7 @@ def _copy_records(path: Path, writer: DataWriter, tally: Tally, advance: Callabl
         if source.problem:
             tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
             continue
-        for record in scan_records(source.data, source.name):
+        for record in scan_source(source):
             if isinstance(record, RecordError):
                 unknown = isinstance(record, UnknownFormatError)
                 tally.leave_out(Drop.NO_RECORD if unknown else Drop.DAMAGED, str(record))

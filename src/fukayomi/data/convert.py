@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi.data.hcpe import EVAL_LIMIT, HCPE, MATE_EVAL, HcpeWriter
 from fukayomi.data.overlap import Overlap, measure_overlap
-from fukayomi.data.sources import Source
+from fukayomi.data.record_text import Source, scan_source
 from fukayomi.shogi import Position, ShogiError
-from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination
 
@@ -259,7 +258,7 @@ def _scan(source: Source, summary: Summary) -> Iterator[Record]:
     if source.problem:
         summary.add_problem(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}")
         return
-    for found in scan_records(source.data, source.name):
+    for found in scan_source(source):
         if isinstance(found, UnknownFormatError):
             summary.add_problem(found.name, Drop.NO_RECORD, str(found))
         elif isinstance(found, IllegalMoveInRecordError):

@@ -1,7 +1,8 @@
 """Where records come from: files, folders, zip and tar archives, read as streams and never unpacked onto the disk.
 
 Archives are not trusted: a member's path is only a label, links and devices are passed over, and nothing larger than
-MEMBER_LIMIT is read into memory, whatever the headers say.
+MEMBER_LIMIT is read into memory, whatever the headers say. A file alone, compressed or not, may be larger if it holds
+many games: it comes in parts.
 """
 
 import bz2
@@ -13,11 +14,12 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-MEMBER_LIMIT = 64 << 20  # bytes; the largest yearly collections of games in one file are smaller
+from fukayomi.data.record_text import MEMBER_LIMIT, Source, read_source, too_large
+from fukayomi.data.xz import XzStream
+
 _ZIP_MAGIC = b"PK\x03\x04"
 _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstandard"}
@@ -31,22 +33,6 @@ _TAR_BLOCK = 512  # bytes; a block of zeros ends an archive
 
 class SourceError(ValueError):
     """An input that cannot be read at all: missing, or a damaged archive."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One file, or one member of an archive."""
-
-    name: str
-    """Path of the file; for a member, path of the archive and of the member inside: ``games.zip/2025/a.csa``."""
-    data: bytes
-    problem: str = ""
-    """Why there is no data, where it could not be read."""
-
-    @property
-    def base_name(self) -> str:
-        """The last part of the name."""
-        return self.name.rpartition("/")[2]
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
@@ -101,14 +87,8 @@ def _iter_file(path: Path, file: IO[bytes], advance: Callable[[int], None]) -> I
     if head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
         yield from _iter_zip(path, file, advance)
         return
-    stream = _decompress(head, file)
-    if stream is not None or _is_tar(head):
-        progress = _Progress(file, advance)
-        yield from _iter_stream(path, _LimitedReader(stream or file), progress)
-        return
-    size = os.fstat(file.fileno()).st_size
-    yield _read_limited(str(path), file)
-    advance(size)
+    stream = _LimitedReader(_decompress(head, file) or file)
+    yield from _iter_stream(path, stream, _Progress(file, advance))
 
 
 def _decompress(head: bytes, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | None:
@@ -117,7 +97,7 @@ def _decompress(head: bytes, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | Non
     if head.startswith(b"BZh"):
         return bz2.open(file)
     if head.startswith(b"\xfd7zXZ\x00"):
-        return lzma.open(file)
+        return io.BufferedReader(XzStream(file), 1 << 20)
     return None
 
 
@@ -174,7 +154,9 @@ def _iter_stream(path: Path, stream: _LimitedReader, progress: _Progress) -> Ite
     head = stream.read(512)
     stream.seek(0)
     if not _is_tar(head):
-        yield _read_limited(str(path), stream)  # one compressed record
+        for source in read_source(str(path), stream.read):
+            progress.report()
+            yield source
         progress.report()
         return
     with tarfile.open(fileobj=stream, mode="r:") as archive:
@@ -192,7 +174,7 @@ def _iter_stream(path: Path, stream: _LimitedReader, progress: _Progress) -> Ite
 def _read_tar_member(path: Path, archive: tarfile.TarFile, member: tarfile.TarInfo) -> Source:
     name = f"{path}/{member.name}"
     if member.size > MEMBER_LIMIT:
-        return _too_large(name)
+        return Source(name, b"", too_large())
     content = archive.extractfile(member)
     data = content.read(member.size) if content is not None else b""
     if len(data) != member.size:
@@ -211,22 +193,14 @@ def _iter_zip(path: Path, file: IO[bytes], advance: Callable[[int], None]) -> It
 def _read_zip_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Source:
     name = f"{path}/{member.filename}"
     if member.file_size > MEMBER_LIMIT:
-        return _too_large(name)
+        return Source(name, b"", too_large())
     try:
         with archive.open(member) as content:
-            return _refuse_nested(_read_limited(name, content))
+            data = content.read(MEMBER_LIMIT + 1)
+        return _refuse_nested(Source(name, data)) if len(data) <= MEMBER_LIMIT else Source(name, b"", too_large())
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error, lzma.LZMAError) as error:
         # A wrong checksum, a password, a kind of compression that we lack: the other members may be well.
         return Source(name, b"", f"cannot be read: {error}")
-
-
-def _read_limited(name: str, stream: IO[bytes] | _LimitedReader) -> Source:
-    data = stream.read(MEMBER_LIMIT + 1)
-    return _too_large(name) if len(data) > MEMBER_LIMIT else Source(name, data)
-
-
-def _too_large(name: str) -> Source:
-    return Source(name, b"", f"larger than {MEMBER_LIMIT >> 20} MiB")
 
 
 def _refuse_nested(source: Source) -> Source:

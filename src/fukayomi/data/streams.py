@@ -25,9 +25,9 @@ from fukayomi.data.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.plain import read_plain
 from fukayomi.data.psv import psv_to_hcpe, read_psv
 from fukayomi.data.record_games import Targets, game_from_record
-from fukayomi.data.sources import Source, iter_sources
+from fukayomi.data.record_text import Source, scan_source
+from fukayomi.data.sources import iter_sources
 from fukayomi.shogi import ShogiError
-from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError
 
@@ -128,7 +128,7 @@ def _read_records(sources: Iterable[Source], targets: Targets, tally: Tally) -> 
         if source.problem:
             tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
             continue
-        for record in scan_records(source.data, source.name):
+        for record in scan_source(source):
             game = _read_record(record, targets, tally)
             games += [game] if game is not None else []
             if len(games) >= _GAMES_AT_ONCE:

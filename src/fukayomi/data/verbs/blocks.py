@@ -19,9 +19,10 @@ from fukayomi.data.files import DataFileError, map_rows
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, HcpeError
 from fukayomi.data.hcpe3 import Games, read_hcpe3
 from fukayomi.data.psv import PSV, PsvError, psv_to_hcpe
+from fukayomi.data.record_text import scan_source
 from fukayomi.data.sources import find_files, iter_sources
 from fukayomi.data.streams import as_rows
-from fukayomi.shogi.formats import scan_records, write_csa
+from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Record, RecordError
 
 HCP = np.dtype([("hcp", "u1", (32,))])
@@ -314,7 +315,7 @@ def _read_records(path: Path, begin: Cursor, problems: Problems, advance: Callab
             problems.add(f"{source.name}: {source.problem}")
             continue
         inner = begin.inner if number == begin.place else 0
-        scanned = islice(scan_records(source.data, source.name), inner, None)
+        scanned = islice(scan_source(source), inner, None)
         while part := list(islice(scanned, RECORDS_AT_ONCE)):
             inner += len(part)
             records = [record for record in part if isinstance(record, Record)]

@@ -32,8 +32,15 @@ def read_records(source: Path | str | bytes, name: str = "") -> Iterator[Record]
         yield record
 
 
-def scan_records(source: Path | str | bytes, name: str = "") -> Iterator[Record | RecordError]:
+def scan_records(
+    source: Path | str | bytes, name: str = "", text_format: Format | None = None
+) -> Iterator[Record | RecordError]:
     """As read_records, but a damaged game comes out as its error, and the games after it follow.
+
+    Args:
+        source: A path, or the content of a file.
+        name: What the records and the errors call it; the path if it is left out.
+        text_format: The format, where the content shall not decide.
 
     Raises:
         OSError: The file cannot be read.
@@ -42,7 +49,7 @@ def scan_records(source: Path | str | bytes, name: str = "") -> Iterator[Record 
     name = name or ("record" if isinstance(source, bytes) else str(source))
     try:
         text = decode_text(data)
-        text_format = detect_format(text)
+        text_format = text_format or detect_format(text)
     except ValueError as error:
         yield UnknownFormatError(name, None, str(error))
         return
