@@ -1,4 +1,7 @@
-"""Commands that start again after a kill: until they are done their target does not change, and then it is as ever."""
+"""Commands that start again after a kill.
+
+Until they are done their target does not change; then it is as ever, and nothing else is left.
+"""
 
 import os
 import random
@@ -44,6 +47,7 @@ def check_kills(name: str, folder: Path, kills: int, seed: int) -> None:
         assert target.read_bytes() in (OLD, expected)
     assert start(command, folder).wait() == 0
     assert target.read_bytes() == expected
+    assert [path.name for path in folder.iterdir()] == [target.name]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX's")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from fukayomi.arena.calibration import Calibration, Verdict, batch_folder, clock_at, interval_text
-from fukayomi.arena.files import replace_file
 from fukayomi.arena.odds import Odds
 from fukayomi.arena.store import FREE_SETTINGS
 from fukayomi.arena.summary import percent, rounded
+from fukayomi.data.files import replace_file
 
 CALIBRATED = "calibrated.toml"
 """Settings of a match in which the engine has the clock that was found."""
@@ -91,7 +91,7 @@ def write_calibrated(found: Calibration, odds: Odds) -> Path:
     ]
     text = "".join(f"# {comment}".rstrip() + "\n" for comment in comments)
     path = found.folder / CALIBRATED
-    replace_file(path, f"{text}\n{to_toml(match)}")
+    replace_file(path, f"{text}\n{to_toml(match)}".encode())
     return path
 
 

@@ -3,13 +3,13 @@
 All of them are made from the database and can be made again; each is put into place whole.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from fukayomi.arena.game import Game
+from fukayomi.data.files import replace_file
 from fukayomi.shogi.formats import csa_moves, write_csa, write_kif
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination
@@ -68,8 +68,8 @@ class MatchFiles:
         csa, kif = self.paths(number)
         in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
         in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
-        replace_file(csa, write_csa(in_csa))
-        replace_file(kif, KIF_HEAD + _kif(in_kif))
+        replace_file(csa, write_csa(in_csa).encode())
+        replace_file(kif, (KIF_HEAD + _kif(in_kif)).encode())
 
     def is_pgn_due(self) -> bool:
         """Whether enough time has passed to write the PGN once more."""
@@ -82,7 +82,7 @@ class MatchFiles:
             OSError: It cannot be written.
         """
         start = time.monotonic()
-        replace_file(self.pgn, "\n".join(pgn_game(game, event) for game in games))
+        replace_file(self.pgn, "\n".join(pgn_game(game, event) for game in games).encode())
         end = time.monotonic()
         self._pgn_due = end + (end - start) / PGN_SHARE
 
@@ -107,19 +107,6 @@ def pgn_game(game: Game, event: str = "") -> str:
     lines = [f'[{name} "{_quoted(value)}"]' for name, value in tags.items()]
     comment = f"shogi: White is who moves first (先手); moves in {GAMES}/{int(game.name):06}.csa"
     return "\n".join((*lines, "", f"{{{comment}}} {tags['Result']}", ""))
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Put a text file into place whole, or leave what is there."""
-    temporary = path.with_name(f".{path.name}.tmp")  # only one run at a time writes here
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _with_lines(record: Record, write: Callable[[str, list[str]], str]) -> Record:

@@ -23,9 +23,9 @@ def stats(
     inputs: InputFiles,
     pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write pictures (PNG) there.")] = None,
     unique: Annotated[bool, typer.Option(help="Count different positions.")] = True,
-    memory: Annotated[float, typer.Option(min=0.001, help="GiB of positions to hold before they go to files.")] = 0.25,
+    memory: Annotated[float, typer.Option(min=0.001, help="GiB of positions to hold before they go to a file.")] = 0.25,
     scratch: Annotated[
-        Path | None, typer.Option(help="Folder for these files.", show_default="the system's for such")
+        Path | None, typer.Option(help="Folder for a file of positions.", show_default="the system's for such")
     ] = None,
     source: SourceFormat = None,
     as_json: AsJson = False,
@@ -38,8 +38,8 @@ def stats(
 
     Games, positions, results by colour, lengths and plies, evaluations, ratings (records), and how well evaluations
     foretell results: the win rate by evaluation, the scale that fits, and by how much it is wrong. Evaluations are from
-    the side to move. Different positions are counted exactly: they are held whole, 32 bytes each, spread over files by
-    a hash if there are many, and compared byte by byte.
+    the side to move. Different positions are counted exactly: they are held whole, 32 bytes each, in a temporary
+    file if there are many, and compared byte by byte.
 
     Nothing is written but the pictures; a run that was stopped starts again.
     """

@@ -29,6 +29,7 @@ Ray = Annotated[
         show_default="this machine",
     ),
 ]
+CheckSpace = Annotated[bool, typer.Option(help="Begin only where the disks have room, even if nothing is there twice.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -45,6 +46,7 @@ def uniq(
         ),
     ] = Mode.FIRST_MOVE,
     scratch: Scratch = None,
+    check_space: CheckSpace = True,
     ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +59,7 @@ def uniq(
     """
     from fukayomi.data.dedup.job import Job
 
-    _run(Job(mode, tuple(inputs), out, scratch), ray, as_json=as_json)
+    _run(Job(mode, tuple(inputs), out, scratch, check_space=check_space), ray, as_json=as_json)
 
 
 def average(
@@ -67,6 +69,7 @@ def average(
         bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
     ] = False,
     scratch: Scratch = None,
+    check_space: CheckSpace = True,
     ray: Ray = None,
     as_json: AsJson = False,
 ) -> None:
@@ -79,7 +82,7 @@ def average(
     """
     from fukayomi.data.dedup.job import Job
 
-    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix), ray, as_json=as_json)
+    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix, check_space), ray, as_json=as_json)
 
 
 def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:

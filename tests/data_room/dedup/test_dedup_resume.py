@@ -146,15 +146,6 @@ def test_damaged_buckets_are_seen(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_a_full_disk_is_seen_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "in.hcpe", random_records(100, 5))
-    usage = job_module.shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(job_module.shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
-    with pytest.raises(JobError, match="GB free, and up to"):
-        run_job(Job(Mode.MEAN, (path,), tmp_path / "out.hcpe"))
-    assert [item.name for item in tmp_path.iterdir()] == ["in.hcpe"]
-
-
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.hcpe", random_records(100, 6)), tmp_path / "out.hcpe"
     job = Job(Mode.MEAN, (path,), out)

@@ -41,8 +41,10 @@ class WorkFolder:
             OSError: It cannot be made.
         """
         self.path.mkdir(exist_ok=True)
+        path = self.path / "lock"
+        path.touch()  # what is wrong with the disk is said here, in the system's words
         # SQLite's lock is the same on every system, and ends with the process that holds it.
-        lock = sqlite3.connect(self.path / "lock", isolation_level=None, timeout=0)
+        lock = sqlite3.connect(path, isolation_level=None, timeout=0)
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:

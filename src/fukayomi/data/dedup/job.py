@@ -1,6 +1,5 @@
 """A whole job: spread the inputs over buckets, and reduce one after the other."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,19 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi.data.averages import MOVE, POSITION
+from fukayomi.data.averages import HEADER, MOVE, POSITION
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.partition import Partition
 from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
+from fukayomi.data.disk import DiskError, Room, raise_if_full
+from fukayomi.data.hcpe import HCPE
 
 BUCKET_BYTES = 4 << 20
 """What a bucket should hold: small enough for the processor's cache, large enough for the disk."""
 MOST_BUCKET_BITS = 10
 _KEPT_BYTES = 31 << 20  # of larger blocks the allocator takes no note
-_SPARE_BYTES = 64 << 20  # left free on every disk
+_SEARCHED_BYTES = SIGHT.itemsize + CANDIDATE.itemsize  # a move of hcpe3 with one candidate; those with more take less
 
 
 class Stage(StrEnum):
@@ -49,6 +50,7 @@ class Job:
         out: The file to write.
         scratch: The folder for the work; beside `out` where it is None.
         evalfix: Bring the evaluations of each input to one scale, fitted to its results.
+        check_space: Begin only where the disks have room for the most that may be written.
         bucket_bits: There are 2 to the power of so many buckets; by the inputs' size where it is None.
         hash_bits: How much of the hash counts: less than 64 in tests only.
     """
@@ -58,6 +60,7 @@ class Job:
     out: Path
     scratch: Path | None = None
     evalfix: bool = False
+    check_space: bool = True
     bucket_bits: int | None = None
     hash_bits: int = 64
 
@@ -99,33 +102,48 @@ def run_job(job: Job, listener: Listener = lambda stage, done, total: None, redu
         reduce: Yields what the given buckets of a job's folder become, in their order; this process where it is None.
 
     Raises:
-        JobError: Another job is in the folder, another process is at it, a disk is too small, or a file is damaged.
+        JobError: Another job is in the folder, another process is at it, or a file is damaged.
+        DiskError: A disk is too small, or full.
         ValueError: An input is not what it should be.
         OSError: Something cannot be read or written.
     """
     start = time.monotonic()
     description = _describe(job)
+    try:
+        with WorkFolder(job.folder) as folder:
+            resumed = _claim(folder, job, description)
+            partition, output = _run(job, description, folder, listener, reduce or reduce_in_turn)
+    except OSError as error:
+        on = f"make room, and the same command goes on with the work in {job.folder}"
+        raise_if_full(error, on, job.folder, job.out.parent)
+        raise
+    rows = partition.rows + _rows(description, averaged=True)
+    scales, seconds = tuple(partition.scales), time.monotonic() - start
+    buckets = 1 << description["bucket_bits"]
+    return Summary(rows, output.rows, output.moves, scales, buckets, resumed, seconds)
+
+
+def _run(
+    job: Job, description: dict[str, Any], folder: WorkFolder, listener: Listener, reduce: Reducer
+) -> tuple[Partition, Output]:
+    """What is left of a job, to its end."""
     rows, buckets = _rows(description, averaged=False), 1 << description["bucket_bits"]
     inputs = [(Path(item["path"]), Kind(item["kind"])) for item in description["inputs"]]
     inputs = [(path, kind) for path, kind in inputs if kind is not Kind.AVERAGES]
-    with WorkFolder(job.folder) as folder:
-        resumed = _claim(folder, job, description)
-        partition = Partition(folder, inputs, description["bucket_bits"], job.hash_bits)
-        listener(Stage.READ, partition.rows, rows)
-        partition.run(lambda done: listener(Stage.READ, done, rows), evalfix=job.evalfix)
-        output = Output(folder, job.out, averages=job.mode.writes_averages)
+    partition = Partition(folder, inputs, description["bucket_bits"], job.hash_bits)
+    listener(Stage.READ, partition.rows, rows)
+    partition.run(lambda done: listener(Stage.READ, done, rows), evalfix=job.evalfix)
+    output = Output(folder, job.out, averages=job.mode.writes_averages)
+    listener(Stage.REDUCE, output.buckets, buckets)
+    left = range(output.buckets, buckets)
+    for bucket, reduced in zip(left, reduce(folder.path, left), strict=True):
+        output.append(reduced)
+        remove_bucket(folder.path, bucket)
         listener(Stage.REDUCE, output.buckets, buckets)
-        left = range(output.buckets, buckets)
-        for bucket, reduced in zip(left, (reduce or reduce_in_turn)(folder.path, left), strict=True):
-            output.append(reduced)
-            remove_bucket(folder.path, bucket)
-            listener(Stage.REDUCE, output.buckets, buckets)
-        listener(Stage.WRITE, 0, 1)
-        output.finish()
-        folder.remove()
-    rows = partition.rows + _rows(description, averaged=True)
-    scales, seconds = tuple(partition.scales), time.monotonic() - start
-    return Summary(rows, output.rows, output.moves, scales, buckets, resumed, seconds)
+    listener(Stage.WRITE, 0, 1)
+    output.finish()
+    folder.remove()
+    return partition, output
 
 
 def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
@@ -177,13 +195,16 @@ def _claim(folder: WorkFolder, job: Job, description: dict[str, Any]) -> bool:
     """Whether the folder has this job's work already; begins it otherwise.
 
     Raises:
-        JobError: It has another job's, or there is too little space to begin.
+        JobError: It has another job's.
+        DiskError: There is too little room to begin.
     """
     found = folder.read(JOB)
     if found is None:
         try:
-            _check_space(job, description)
-        except JobError:
+            if job.check_space:
+                remedy = "choose another disk for the work (--scratch), or --no-check-space if much is there twice"
+                room_for(job, description).check(job.folder, job.out.absolute().parent, remedy)
+        except DiskError:
             folder.remove()
             raise
         folder.write(JOB, description)
@@ -197,25 +218,18 @@ def _claim(folder: WorkFolder, job: Job, description: dict[str, Any]) -> bool:
     return True
 
 
-def _check_space(job: Job, description: dict[str, Any]) -> None:
-    # A bucket's rows are removed when they have been reduced: never are there two whole copies.
-    rows = _rows(description, averaged=False)
-    scratch = most_out = rows * (SIGHT.itemsize + CANDIDATE.itemsize)
-    if job.mode.writes_averages:
-        averaged = sum(item["bytes"] for item in description["inputs"] if item["kind"] == Kind.AVERAGES)
-        most_out = rows * (POSITION.itemsize + MOVE.itemsize) + averaged
-    work, out = job.folder, job.out.absolute().parent
-    if work.stat().st_dev == out.stat().st_dev:
-        _check_free(out, max(scratch, most_out))
-    else:
-        _check_free(work, max(scratch, most_out))
-        _check_free(out, most_out)
-
-
-def _check_free(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed + _SPARE_BYTES:
-        raise JobError(
-            f"{folder} has {free / 1e9:.1f} GB free, and up to {(needed + _SPARE_BYTES) / 1e9:.1f} GB are needed; "
-            "make room, or choose another disk for the work (--scratch)"
-        )
+def room_for(job: Job, description: dict[str, Any]) -> Room:
+    """What a job writes if nothing is there twice. A bucket's rows are removed when they have been reduced."""
+    work = rows = moves = 0
+    for item in description["inputs"]:
+        rows += item["rows"]
+        if item["kind"] == Kind.AVERAGES:
+            moves += (item["bytes"] - HEADER.itemsize) // MOVE.itemsize - item["rows"] * 4  # a position is 4 moves long
+        else:
+            moves += item["rows"]
+            work += item["rows"] * (HCPE.itemsize if item["kind"] == Kind.RECORDS else _SEARCHED_BYTES)
+    if not job.mode.writes_averages:
+        return Room(work, work, work)
+    moves *= MOVE.itemsize
+    out = HEADER.itemsize + rows * POSITION.itemsize + moves
+    return Room(max(work, moves), out, max(work, out + moves))  # moves are put behind the positions at the end

@@ -17,7 +17,7 @@ from fukayomi.data.hcpe3 import Game, Games, join_games
 from fukayomi.data.psv import PSV
 from fukayomi.data.record_games import game_from_record
 from fukayomi.data.stats.unique import UniqueCounter
-from fukayomi.data.verbs.blocks import HCP, Block, Inputs, Problems, read_blocks, rows_of
+from fukayomi.data.verbs.blocks import HCP, ROWS, Block, Inputs, Problems, read_blocks, rows_of
 from fukayomi.data.verbs.work import Listener, silent
 from fukayomi.shogi.record import Record, RecordError, Result
 
@@ -115,8 +115,11 @@ def measure(
 
     Raises:
         ValueError: An input is not what it should be.
+        DiskError: There is no room for the positions that are counted.
         OSError: Something cannot be read or written.
     """
+    if unique is not None and inputs.kind in ROWS:
+        unique.check_room(inputs.bytes // ROWS[inputs.kind].itemsize)
     statistics = Statistics(str(inputs.kind), len(inputs.paths))
     tally, done, total = EvalTally(), 0, inputs.bytes
 

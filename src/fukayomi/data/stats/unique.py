@@ -1,40 +1,47 @@
 """How many different positions there are, exactly and in bounded memory.
 
-Positions are kept whole, 32 bytes each, in memory and, when there are too many, in 256 files by a hash; then each file
-is sorted by the hash, and positions with the same hash are compared byte by byte.
+Positions are kept whole, 32 bytes each: in memory and, when there are too many, in a file that has no name and vanishes
+with the program, however that ends. Each time as many as memory holds go there, in 256 buckets by a hash. Then one
+bucket after the other is gathered and sorted by the hash, and positions with the same hash are compared byte by byte.
 """
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.dedup.folder import flat_bytes
+from fukayomi.data.disk import Room, raise_if_full
 from fukayomi.data.verbs.keys import position_hashes
 
-_FILES = 256
-_FILE_BITS = 8
+_BUCKETS = 256
+_BUCKET_BITS = 8
+_POSITION_BYTES = 32
+_REMEDY = "--scratch chooses another folder for the positions, --no-unique does without them"
 
 
 class UniqueCounter:
-    """Counts different positions; a context manager, which removes its files."""
+    """Counts different positions; a context manager, which removes its file."""
 
     def __init__(self, memory: int = 1 << 28, scratch: Path | None = None, hash_bits: int = 64) -> None:
         """Begin with none.
 
         Args:
-            memory: So many bytes of positions are kept before they go to files; sorting takes about three times a
+            memory: So many bytes of positions are kept before they go to the file; sorting takes about three times a
                 256th of all of them.
-            scratch: Where the files go; the system's folder for such where it is None.
+            scratch: The folder that the file goes to; the system's folder for such where it is None.
             hash_bits: How much of the hash counts; less than 64 in tests only.
         """
-        self._memory, self._scratch = memory, scratch
+        self._memory, self._scratch = memory, scratch or Path(tempfile.gettempdir())
         self._mask = np.uint64((1 << hash_bits) - 1 << (64 - hash_bits))
         self._parts: list[NDArray[np.uint8]] = []
         self._bytes = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: IO[bytes] | None = None
+        self._ends: list[NDArray[np.int64]] = []  # of each time, how many positions lie before the end of each bucket
 
     def __enter__(self) -> Self:
         return self
@@ -42,14 +49,24 @@ class UniqueCounter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        if self._file is not None:
+            self._file.close()
+
+    def check_room(self, positions: int) -> None:
+        """Find out before the work whether so many positions have room.
+
+        Raises:
+            DiskError: There may be too little.
+        """
+        if (size := positions * _POSITION_BYTES) >= self._memory:
+            Room(size, 0, size).check(self._scratch, self._scratch, _REMEDY)
 
     def add(self, positions: NDArray[np.uint8]) -> None:
         """Add positions, uint8 [N, 32].
 
         Raises:
-            OSError: A file cannot be written.
+            DiskError: The disk is full.
+            OSError: The file cannot be written.
         """
         self._parts.append(np.array(positions))
         self._bytes += positions.nbytes
@@ -57,20 +74,33 @@ class UniqueCounter:
             self._spill()
 
     def _spill(self) -> None:
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="fukayomi-stats-", dir=self._scratch)
         positions = np.concatenate(self._parts)
         self._parts, self._bytes = [], 0
-        files = (self._hashes(positions) >> np.uint64(64 - _FILE_BITS)).astype(np.int64)
-        order = np.argsort(files, kind="stable")
-        ends = np.cumsum(np.bincount(files, minlength=_FILES))
-        for number, part in enumerate(np.split(positions[order], ends[:-1])):
-            with self._path(number).open("ab") as file:
-                file.write(part.tobytes())
+        buckets = (self._hashes(positions) >> np.uint64(64 - _BUCKET_BITS)).astype(np.int64)
+        counts = np.bincount(buckets, minlength=_BUCKETS)
+        try:
+            if self._file is None:
+                # Without a buffer: each write is large, and what a full disk did not take is not tried again.
+                self._file = tempfile.TemporaryFile(buffering=0, dir=self._scratch)  # noqa: SIM115  # see __exit__
+            data = flat_bytes(positions[np.argsort(buckets, kind="stable")])
+            while len(data):
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            raise_if_full(error, _REMEDY, self._scratch)
+            raise
+        self._ends.append(np.cumsum(counts))
 
-    def _path(self, number: int) -> Path:
-        assert self._folder is not None
-        return Path(self._folder.name) / f"{number:03}"
+    def _buckets(self) -> Iterator[NDArray[np.uint8]]:
+        """The positions of each bucket, from the file."""
+        assert self._file is not None
+        before = np.cumsum([0, *(ends[-1] for ends in self._ends)])
+        for bucket in range(_BUCKETS):
+            parts: list[bytes] = []
+            for ends, first in zip(self._ends, before.tolist(), strict=False):
+                begin = int(ends[bucket - 1]) if bucket else 0
+                self._file.seek((first + begin) * _POSITION_BYTES)
+                parts.append(self._file.read((int(ends[bucket]) - begin) * _POSITION_BYTES))
+            yield np.frombuffer(b"".join(parts), np.uint8).reshape(-1, _POSITION_BYTES)
 
     def _hashes(self, positions: NDArray[np.uint8]) -> NDArray[np.uint64]:
         return position_hashes(positions) & self._mask
@@ -79,16 +109,14 @@ class UniqueCounter:
         """How many different positions were added.
 
         Raises:
-            OSError: A file cannot be read.
+            DiskError: The disk is full.
+            OSError: The file cannot be written or read.
         """
-        if self._folder is None:
-            return self._count(np.concatenate([np.zeros((0, 32), np.uint8), *self._parts]))
-        self._spill_rest()
-        return sum(self._count(np.fromfile(self._path(number), np.uint8).reshape(-1, 32)) for number in range(_FILES))
-
-    def _spill_rest(self) -> None:
+        if self._file is None:
+            return self._count(np.concatenate([np.zeros((0, _POSITION_BYTES), np.uint8), *self._parts]))
         if self._parts:
             self._spill()
+        return sum(map(self._count, self._buckets()))
 
     def _count(self, positions: NDArray[np.uint8]) -> int:
         if not len(positions):

@@ -36,7 +36,8 @@ _SUFFIXES = {
 ROWS_AT_ONCE = 1 << 16
 RECORDS_AT_ONCE = 64
 _KNOWN_FLAGS = 0x1F
-_HEADER, _MOVE, _CANDIDATE = 36, 6, 4  # bytes of hcpe3
+LEAST_GAME_BYTES = 36  # of hcpe3: a header
+_MOVE, _CANDIDATE = 6, 4  # bytes of hcpe3
 
 Content: TypeAlias = NDArray[np.void] | Games | list[Record]
 
@@ -64,6 +65,11 @@ class Inputs:
     def bytes(self) -> int:
         """Their size."""
         return sum(path.stat().st_size for path in self.paths)
+
+    @property
+    def copied_bytes(self) -> int | None:
+        """How many bytes all items are in a file; None for what becomes another format."""
+        return None if self.kind is DataFormat.RECORDS or self.as_rows else self.bytes
 
     def check_target(self, out: Path) -> None:
         """Refuse a file to write whose name says another format, or that cannot be written.
@@ -195,7 +201,7 @@ def game_sizes(games: Games) -> NDArray[np.int64]:
     """How many bytes each game has in a file: int64 [G]."""
     plies = games.plies.astype(np.int64)
     candidates = games.candidates.astype(np.int64)[plies]
-    return _HEADER + _MOVE * np.diff(plies) + _CANDIDATE * np.diff(candidates)
+    return LEAST_GAME_BYTES + _MOVE * np.diff(plies) + _CANDIDATE * np.diff(candidates)
 
 
 def read_blocks(

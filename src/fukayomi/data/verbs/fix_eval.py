@@ -12,7 +12,7 @@ from fukayomi.data.evalfix import EVAL_SCALE, EvalTally, rescale_evals
 from fukayomi.data.hcpe3 import Games
 from fukayomi.data.psv import PSV
 from fukayomi.data.verbs.blocks import Block, Content, Inputs, VerbError, rows_of
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
 
 
 def fix_eval(inputs: Inputs, out: Path, scale: float | None = None, listener: Listener = silent) -> Summary:
@@ -36,7 +36,7 @@ def fix_eval(inputs: Inputs, out: Path, scale: float | None = None, listener: Li
         raise VerbError(f"{inputs.kind} files have no evaluations to fix; convert them to hcpe3")
     if scale is not None and not 0 < scale < float("inf"):
         raise VerbError(f"a scale is above 0, and {scale} is not")
-    with Work("fix-eval", inputs, [out], {"scale": scale}, listener) as work:
+    with Work("fix-eval", inputs, [out], {"scale": scale}, listener, room=room_for_copy(inputs, [out])) as work:
         found = work.memory.get("found") or _measure(work, scale)
         work.memory["found"] = found
 

@@ -7,7 +7,7 @@ import numpy as np
 from fukayomi.data.dedup.folder import BucketFiles
 from fukayomi.data.verbs.blocks import Block, Inputs, VerbError
 from fukayomi.data.verbs.keys import game_hashes
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
 
 _SEEN = "games"  # the hashes of the games, in the folder
 _HASH_BYTES = 16
@@ -29,7 +29,8 @@ def merge(inputs: Inputs, out: Path, *, unique_games: bool = False, listener: Li
     """
     if unique_games and inputs.kind not in ("hcpe3", "records"):
         raise VerbError(f"{inputs.kind} files have no games; fukayomi data uniq removes duplicate rows")
-    with Work("merge", inputs, [out], {"unique_games": unique_games}, listener) as work:
+    room = None if unique_games else room_for_copy(inputs, [out])
+    with Work("merge", inputs, [out], {"unique_games": unique_games}, listener, room=room) as work:
         seen = _Seen(work) if unique_games and not work.is_done("merging") else None
 
         def copy(block: Block) -> None:

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 
 from fukayomi.data.dedup.folder import BucketFiles, flat_bytes
 from fukayomi.data.detect import DataFormat
-from fukayomi.data.verbs.blocks import Block, Inputs
+from fukayomi.data.disk import Room
+from fukayomi.data.verbs.blocks import LEAST_GAME_BYTES, ROWS, Block, Inputs
 from fukayomi.data.verbs.keys import index_keys
 from fukayomi.data.verbs.work import Listener, Summary, Work, silent
 
 MOST_BUCKET_BITS = 12
 _KINDS = ("keys", "sizes", "items")  # each item: uint64, uint32, its bytes
+_ITEM_BYTES = 12  # beside its own
 _GROWTH_OF_RECORDS = 16  # at most, from an archive to CSA
+_MOST_UNSAVED = 4 << 30  # bytes written from one checkpoint to the next, when the buckets that they come from go
 
 
 def shuffle(
@@ -40,7 +43,7 @@ def shuffle(
         ValueError: An input is not what it should be.
         OSError: Something cannot be read or written.
     """
-    with Work("shuffle", inputs, [out], {"seed": seed}, listener, scratch) as work:
+    with Work("shuffle", inputs, [out], {"seed": seed}, listener, scratch, room_for(inputs)) as work:
         bits = work.memory.setdefault("bucket_bits", bucket_bits(inputs, memory))
         if not work.is_done("reading"):
             spread = _Spread(work, bits, seed, memory)
@@ -54,6 +57,15 @@ def shuffle(
                     work.folder.bucket_path(removed, kind).unlink(missing_ok=True)
                 removed += 1
         return work.finish()
+
+
+def room_for(inputs: Inputs) -> Room | None:
+    """What is written: each item with its key and size, and then once more; None for records."""
+    if (size := inputs.copied_bytes) is None:
+        return None
+    least = ROWS[inputs.kind].itemsize if inputs.kind in ROWS else LEAST_GAME_BYTES
+    work = size + size // least * _ITEM_BYTES
+    return Room(work, size, work + min(size, _MOST_UNSAVED))
 
 
 def bucket_bits(inputs: Inputs, memory: int) -> int:

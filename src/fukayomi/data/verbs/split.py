@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fukayomi.data.verbs.blocks import Block, Inputs, VerbError
 from fukayomi.data.verbs.keys import game_hashes, packed_positions, position_hashes, seeded_keys
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
 
 
 class Unit(StrEnum):
@@ -49,7 +49,7 @@ def split(inputs: Inputs, outs: Sequence[Path], deal: Deal, listener: Listener =
     """
     _check(inputs, outs, deal)
     options = asdict(deal) | {"shares": list(deal.shares), "unit": str(deal.unit)}
-    with Work("split", inputs, outs, options, listener) as work:
+    with Work("split", inputs, outs, options, listener, room=room_for_copy(inputs, outs)) as work:
 
         def hand_out(block: Block) -> None:
             parts = parts_of(block, deal)

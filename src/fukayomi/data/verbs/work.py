@@ -9,6 +9,7 @@ Outputs grow as `.NAME.part` beside their names. Every few seconds they are flus
 going on cuts them to the sizes of the state. So the bytes are those of a run that nobody stopped.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fukayomi.data.dedup.folder import JobError, WorkFolder
+from fukayomi.data.disk import DiskError, Room, raise_if_full
 from fukayomi.data.files import DataFileError
 from fukayomi.data.sources import SourceError
 from fukayomi.data.verbs.blocks import Block, Cursor, Inputs, Problems, VerbError, read_blocks
@@ -69,6 +71,13 @@ class Output:
         self._file.close()
 
 
+def room_for_copy(inputs: Inputs, outs: Sequence[Path]) -> Room | None:
+    """What outputs take that get all items; None where it is not known, or they go to several disks."""
+    size = inputs.copied_bytes
+    disks = {out.absolute().parent.stat().st_dev for out in outs if out.absolute().parent.is_dir()}
+    return Room(0, size, size) if size is not None and len(disks) == 1 else None
+
+
 def part_of(path: Path) -> Path:
     """Where an output is until it is whole."""
     return path.with_name(f".{path.name}.part")
@@ -109,6 +118,7 @@ class Work:
         options: dict[str, Any],
         listener: Listener = silent,
         scratch: Path | None = None,
+        room: Room | None = None,
     ) -> None:
         """Say what is to be done.
 
@@ -119,6 +129,7 @@ class Work:
             options: All that the output depends on, as JSON has it.
             listener: Told of the progress.
             scratch: The folder for the work; beside the first output where it is None.
+            room: What must be free before it begins; None where nobody can say.
 
         Raises:
             VerbError: An output cannot be written so.
@@ -134,6 +145,7 @@ class Work:
             "options": options,
         }  # fmt: skip
         self.folder = WorkFolder((scratch or self.outs[0].parent) / f".{self.outs[0].name}.work")
+        self._room = room
         self.memory: dict[str, Any] = {}
         """What the verb remembers from run to run, as JSON has it; what it finds out goes into `found` there."""
         self.outputs: list[Output] = []
@@ -148,19 +160,22 @@ class Work:
 
         Raises:
             JobError: The folder has another job, or another process is at work in it.
+            DiskError: There is too little room to begin.
             OSError: A file cannot be opened.
         """
-        self.folder.__enter__()
         try:
+            self.folder.__enter__()
             self._claim()
-        except BaseException:
+        except BaseException as error:
             self._close()
+            self._tell_if_full(error)
             raise
         return self
 
     def _claim(self) -> None:
         found = self.folder.read(_JOB)
         if found is None:
+            self._check_room()
             (self.folder.path / _STATE).unlink(missing_ok=True)  # of a job that was killed while it cleared away
             for out in self.outs:
                 part_of(out).unlink(missing_ok=True)
@@ -184,6 +199,16 @@ class Work:
         for out, (size, items) in zip(self.outs, sizes, strict=True):
             self.outputs.append(Output(out, self.folder, size, items))
 
+    def _check_room(self) -> None:
+        if self._room is None:
+            return
+        remedy = "choose another disk for the work (--scratch)" if self._room.work else "choose another disk"
+        try:
+            self._room.check(self.folder.path, self.outs[0].parent, remedy)
+        except DiskError:
+            self.folder.remove()
+            raise
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
@@ -191,10 +216,17 @@ class Work:
         # Work on inputs that are damaged is of no use; whatever else stopped it, the same command goes on.
         if isinstance(error, DataFileError | SourceError):
             self._remove()
+        self._tell_if_full(error)
+
+    def _tell_if_full(self, error: BaseException | None) -> None:
+        if isinstance(error, OSError):
+            on = f"make room, and the same command goes on with the work in {self.folder.path}"
+            raise_if_full(error, on, self.folder.path, *(out.parent for out in self.outs))
 
     def _close(self) -> None:
         for output in self.outputs:
-            output.close()
+            with contextlib.suppress(OSError):  # what a full disk did not take is not in the state either
+                output.close()
         self.folder.__exit__(None, None, None)
 
     def _remove(self) -> None:
