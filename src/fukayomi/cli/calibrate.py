@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli import match_options as options
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.match import players, watching
+from fukayomi.cli.match_options import MatchOptions, read_settings
+from fukayomi.cli.options import spread_options
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
@@ -18,56 +19,39 @@ if TYPE_CHECKING:
 ODDS = "Odds"
 
 
+Vary = Annotated[str, typer.Option(metavar="NAME", help="The engine whose clock is varied.", rich_help_panel=ODDS)]
+Least = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="CLOCK",
+        help="Its smallest clock: nodes=1000; movetime=20ms; byoyomi=50ms; main=30s,increment=100ms (both times "
+        "vary in the same ratio).",
+        rich_help_panel=ODDS,
+    ),
+]
+Most = Annotated[
+    str, typer.Option("--to", metavar="CLOCK", help="Its largest clock, of the same kind.", rich_help_panel=ODDS)
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibration: a match for each batch.")]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop once the 95 % interval is within this factor of its middle, as 1.2.",
+        show_default="all games are played",
+        rich_help_panel=ODDS,
+    ),
+]
+
+
+@spread_options
 def calibrate(
-    vary: Annotated[str, typer.Option(metavar="NAME", help="The engine whose clock is varied.", rich_help_panel=ODDS)],
-    least: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="CLOCK",
-            help="Its smallest clock: nodes=1000; movetime=20ms; byoyomi=50ms; main=30s,increment=100ms (both times "
-            "vary in the same ratio).",
-            rich_help_panel=ODDS,
-        ),
-    ],
-    most: Annotated[
-        str, typer.Option("--to", metavar="CLOCK", help="Its largest clock, of the same kind.", rich_help_panel=ODDS)
-    ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibration: a match for each batch.")],
-    games: options.GamesOption = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop once the 95 % interval is within this factor of its middle, as 1.2.",
-            show_default="all games are played",
-            rich_help_panel=ODDS,
-        ),
-    ] = None,
-    engine: options.EngineOption = None,
-    option: options.UsiOption = None,
-    engine_clock: options.EngineClockOption = None,
-    engine_dir: options.EngineDirOption = None,
-    config: options.ConfigOption = None,
-    clock: options.ClockOption = None,
-    openings: options.OpeningsOption = None,
-    opening_start: options.OpeningStartOption = None,
-    opening_plies: options.OpeningPliesOption = None,
-    opening_order: options.OpeningOrderOption = None,
-    seed: options.SeedOption = None,
-    event: options.EventOption = None,
-    max_plies: options.MaxPliesOption = None,
-    declaration: options.DeclarationOption = None,
-    resign: options.ResignOption = None,
-    draw: options.DrawOption = None,
-    margin: options.MarginOption = None,
-    start_timeout: options.StartTimeoutOption = None,
-    ready_timeout: options.ReadyTimeoutOption = None,
-    concurrency: options.ConcurrencyOption = None,
-    cores_per_game: options.CoresPerGameOption = None,
-    restart: options.RestartOption = None,
-    ray: options.RayOption = None,
-    log: options.LogOption = None,
-    as_json: options.JsonOption = False,
+    vary: Vary,
+    least: Least,
+    most: Most,
+    out: Out,
+    options: MatchOptions,
+    precision: Precision = None,
 ) -> None:
     """Find the nodes or the time at which an engine scores 50 %, for odds that make two engines equal.
 
@@ -82,15 +66,15 @@ def calibrate(
     Every game is safe on disk when it ends, and the same command goes on. At the end DIR/calibrated.toml has both
     engines with the clock that was found: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
     """
-    given = dict(locals())
     from fukayomi.arena.calibration import CalibrationSettings
     from fukayomi.arena.clock_range import ClockRange
     from fukayomi.arena.time_control import TimeControl
 
     with user_errors():
         clocks = ClockRange(TimeControl.from_text(least), TimeControl.from_text(most))
-        found = _run(CalibrationSettings(options.read_settings(given), vary, clocks, precision), out, ray)
-        _report(found, found.odds(), as_json=as_json)
+        settings = CalibrationSettings(read_settings(options), vary, clocks, precision)
+        found = _run(settings, out, options.ray)
+        _report(found, found.odds(), as_json=options.as_json)
 
 
 def _run(settings: "CalibrationSettings", out: Path, ray: str | None) -> "Calibration":

@@ -4,12 +4,14 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli import match_options as options
+from fukayomi.arena.choices import Tournament
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.match_options import GAMES, USAGE, MatchOptions, read_settings, refuse_before
+from fukayomi.cli.options import spread_options
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
@@ -20,38 +22,37 @@ if TYPE_CHECKING:
 app = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
 
 
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="must be given"),
+]
+WhoMeetsWhom = Annotated[
+    Tournament | None,
+    typer.Option(
+        help="Everybody meets everybody, or the first engine all others.",
+        show_default="round-robin",
+        rich_help_panel=GAMES,
+    ),
+]
+Sprt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="elo0=0,elo1=5",
+        help="Stop as soon as this sequential test of two engines decides; also alpha=, beta=, "
+        "model=normalized|logistic.",
+        rich_help_panel=GAMES,
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
+@spread_options
 def match(
     context: typer.Context,
-    out: options.OutOption = None,
-    engine: options.EngineOption = None,
-    option: options.UsiOption = None,
-    engine_clock: options.EngineClockOption = None,
-    engine_dir: options.EngineDirOption = None,
-    config: options.ConfigOption = None,
-    games: options.GamesOption = None,
-    clock: options.ClockOption = None,
-    openings: options.OpeningsOption = None,
-    opening_start: options.OpeningStartOption = None,
-    opening_plies: options.OpeningPliesOption = None,
-    opening_order: options.OpeningOrderOption = None,
-    seed: options.SeedOption = None,
-    tournament: options.TournamentOption = None,
-    event: options.EventOption = None,
-    sprt: options.SprtOption = None,
-    max_plies: options.MaxPliesOption = None,
-    declaration: options.DeclarationOption = None,
-    resign: options.ResignOption = None,
-    draw: options.DrawOption = None,
-    margin: options.MarginOption = None,
-    start_timeout: options.StartTimeoutOption = None,
-    ready_timeout: options.ReadyTimeoutOption = None,
-    concurrency: options.ConcurrencyOption = None,
-    cores_per_game: options.CoresPerGameOption = None,
-    restart: options.RestartOption = None,
-    ray: options.RayOption = None,
-    log: options.LogOption = None,
-    as_json: options.JsonOption = False,
+    options: MatchOptions,
+    out: Out = None,
+    tournament: WhoMeetsWhom = None,
+    sprt: Sprt = None,
 ) -> None:
     """Let engines play each other.
 
@@ -65,14 +66,15 @@ def match(
 
     fukayomi match calibrate finds the clock at which an engine scores 50 %.
     """
-    given = dict(locals())
     if context.invoked_subcommand is not None:
-        options.refuse_before(context.invoked_subcommand, context)
+        refuse_before(context.invoked_subcommand, context)
         return
     with user_errors():
-        settings = options.read_settings(given)
-        outcome = _run(settings, options.needed(out), ray)
-    _report(outcome, as_json=as_json)
+        settings = read_settings(options, tournament, sprt)
+        if out is None:  # typer cannot demand it of a command that has sub-commands
+            fail("a folder is needed: --out DIR", USAGE)
+        outcome = _run(settings, out, options.ray)
+    _report(outcome, as_json=options.as_json)
 
 
 def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchOutcome":

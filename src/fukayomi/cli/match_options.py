@@ -1,6 +1,6 @@
-"""The options that `fukayomi match` and its sub-commands share, and the settings that they come to."""
+"""The options of every command that plays matches, and the settings that they come to."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,160 +21,149 @@ RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
 SPRT_FIELDS = {name: name for name in ("elo0", "elo1", "alpha", "beta", "model")}
 
-OutOption = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="must be given"),
-]
-EngineOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=COMMAND", help="A USI engine; give it twice or more.", rich_help_panel=ENGINES),
-]
-UsiOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of that engine.", rich_help_panel=ENGINES),
-]
-EngineClockOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=CLOCK", help="A clock of its own for that engine.", rich_help_panel=ENGINES),
-]
-EngineDirOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=PATH", help="The folder that engine runs in.", rich_help_panel=ENGINES),
-]
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.toml",
-        help="All of this from a file, whose paths are relative to it. What is given here goes before it.",
-        rich_help_panel=ENGINES,
-    ),
-]
-GamesOption = Annotated[
-    int | None, typer.Option(help="Games in all; more may be asked for later.", rich_help_panel=GAMES)
-]
-ClockOption = Annotated[
-    str | None,
-    typer.Option(
-        help="byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; nodes=5000, "
-        "nodes=500000/600000 (in turn by opening); depth=4.",
-        rich_help_panel=GAMES,
-    ),
-]
-OpeningsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A position or USI line a line; each is played twice, colours swapped.",
-        show_default="the start position",
-        rich_help_panel=GAMES,
-    ),
-]
-OpeningStartOption = Annotated[
-    int | None, typer.Option(help="Leave out so many openings.", show_default="0", rich_help_panel=GAMES)
-]
-OpeningPliesOption = Annotated[int | None, typer.Option(help="Cut the openings at this ply.", rich_help_panel=GAMES)]
-OpeningOrderOption = Annotated[
-    OpeningOrder | None,
-    typer.Option(help="In the file's order or shuffled by the seed.", show_default="sequential", rich_help_panel=GAMES),
-]
-SeedOption = Annotated[int | None, typer.Option(help="Of the random order.", show_default="0", rich_help_panel=GAMES)]
-TournamentOption = Annotated[
-    Tournament | None,
-    typer.Option(
-        help="Everybody meets everybody, or the first engine all others.",
-        show_default="round-robin",
-        rich_help_panel=GAMES,
-    ),
-]
-EventOption = Annotated[str | None, typer.Option(help="The event's name in the records.", rich_help_panel=GAMES)]
-SprtOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="elo0=0,elo1=5",
-        help="Stop as soon as this sequential test of two engines decides; also alpha=, beta=, "
-        "model=normalized|logistic.",
-        rich_help_panel=GAMES,
-    ),
-]
-MaxPliesOption = Annotated[
-    int | None,
-    typer.Option(help="A draw after so many plies, the opening's counted.", show_default="320", rich_help_panel=RULES),
-]
-DeclarationOption = Annotated[
-    Declaration | None,
-    typer.Option(help="By which points a declaration (入玉宣言) wins.", show_default="27", rich_help_panel=RULES),
-]
-ResignOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="score=CP",
-        help="Lost for who sees CP centipawns against itself for moves=3 moves in a row, and the winner agrees "
-        "(both=false: nobody asks it).",
-        show_default="never",
-        rich_help_panel=RULES,
-    ),
-]
-DrawOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="score=CP",
-        help="Drawn where both see at most CP for moves=8 moves each, from ply=160 on.",
-        show_default="never",
-        rich_help_panel=RULES,
-    ),
-]
-MarginOption = Annotated[
-    int | None,
-    typer.Option(help="Milliseconds an answer may be late.", show_default="100", rich_help_panel=RULES),
-]
-StartTimeoutOption = Annotated[
-    int | None, typer.Option(help="Milliseconds for usiok.", show_default="10000", rich_help_panel=RULES)
-]
-ReadyTimeoutOption = Annotated[
-    int | None, typer.Option(help="Milliseconds for readyok.", show_default="120000", rich_help_panel=RULES)
-]
-ConcurrencyOption = Annotated[int | None, typer.Option(help="Games at once.", show_default="1", rich_help_panel=RUN)]
-CoresPerGameOption = Annotated[
-    int | None,
-    typer.Option(
-        help="Pin each game in play to so many processor cores.",
-        show_default="none are pinned",
-        rich_help_panel=RUN,
-    ),
-]
-RestartOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--restart/--no-restart",
-        help="Start an engine again that died or hung; otherwise its other games are left out.",
-        show_default="no-restart",
-        rich_help_panel=RUN,
-    ),
-]
-RayOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Play on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
-        "outside. Games at once: as many as it has room for, with --cores-per-game CPUs (or 1) each.",
-        show_default="this machine",
-        rich_help_panel=RUN,
-    ),
-]
-LogOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--log/--no-log", help="Keep all that is said, in DIR/logs.", show_default="no-log", rich_help_panel=RUN
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.", rich_help_panel=RUN)]
 
+@dataclass(frozen=True)
+class MatchOptions:
+    """What every command is given that plays matches; None: nothing, so that a file of --config may say it."""
 
-def needed(out: Path | None) -> Path:
-    """The folder; typer cannot demand it of a command that has sub-commands."""
-    if out is None:
-        fail("a folder is needed: --out DIR", USAGE)
-    return out
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=COMMAND", help="A USI engine; give it twice or more.", rich_help_panel=ENGINES),
+    ] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of that engine.", rich_help_panel=ENGINES),
+    ] = None
+    engine_clock: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=CLOCK", help="A clock of its own for that engine.", rich_help_panel=ENGINES),
+    ] = None
+    engine_dir: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="The folder that engine runs in.", rich_help_panel=ENGINES),
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="All of this from a file, whose paths are relative to it. What is given here goes before it.",
+            rich_help_panel=ENGINES,
+        ),
+    ] = None
+    games: Annotated[
+        int | None, typer.Option(help="Games in all; more may be asked for later.", rich_help_panel=GAMES)
+    ] = None
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            help="byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; nodes=5000, "
+            "nodes=500000/600000 (in turn by opening); depth=4.",
+            rich_help_panel=GAMES,
+        ),
+    ] = None
+    openings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A position or USI line a line; each is played twice, colours swapped.",
+            show_default="the start position",
+            rich_help_panel=GAMES,
+        ),
+    ] = None
+    opening_start: Annotated[
+        int | None, typer.Option(help="Leave out so many openings.", show_default="0", rich_help_panel=GAMES)
+    ] = None
+    opening_plies: Annotated[int | None, typer.Option(help="Cut the openings at this ply.", rich_help_panel=GAMES)] = (
+        None
+    )
+    opening_order: Annotated[
+        OpeningOrder | None,
+        typer.Option(
+            help="In the file's order or shuffled by the seed.", show_default="sequential", rich_help_panel=GAMES
+        ),
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Of the random order.", show_default="0", rich_help_panel=GAMES)] = (
+        None
+    )
+    event: Annotated[str | None, typer.Option(help="The event's name in the records.", rich_help_panel=GAMES)] = None
+    max_plies: Annotated[
+        int | None,
+        typer.Option(
+            help="A draw after so many plies, the opening's counted.", show_default="320", rich_help_panel=RULES
+        ),
+    ] = None
+    declaration: Annotated[
+        Declaration | None,
+        typer.Option(help="By which points a declaration (入玉宣言) wins.", show_default="27", rich_help_panel=RULES),
+    ] = None
+    resign: Annotated[
+        str | None,
+        typer.Option(
+            metavar="score=CP",
+            help="Lost for who sees CP centipawns against itself for moves=3 moves in a row, and the winner agrees "
+            "(both=false: nobody asks it).",
+            show_default="never",
+            rich_help_panel=RULES,
+        ),
+    ] = None
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="score=CP",
+            help="Drawn where both see at most CP for moves=8 moves each, from ply=160 on.",
+            show_default="never",
+            rich_help_panel=RULES,
+        ),
+    ] = None
+    margin: Annotated[
+        int | None,
+        typer.Option(help="Milliseconds an answer may be late.", show_default="100", rich_help_panel=RULES),
+    ] = None
+    start_timeout: Annotated[
+        int | None, typer.Option(help="Milliseconds for usiok.", show_default="10000", rich_help_panel=RULES)
+    ] = None
+    ready_timeout: Annotated[
+        int | None, typer.Option(help="Milliseconds for readyok.", show_default="120000", rich_help_panel=RULES)
+    ] = None
+    concurrency: Annotated[int | None, typer.Option(help="Games at once.", show_default="1", rich_help_panel=RUN)] = (
+        None
+    )
+    cores_per_game: Annotated[
+        int | None,
+        typer.Option(
+            help="Pin each game in play to so many processor cores.",
+            show_default="none are pinned",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    restart: Annotated[
+        bool | None,
+        typer.Option(
+            "--restart/--no-restart",
+            help="Start an engine again that died or hung; otherwise its other games are left out.",
+            show_default="no-restart",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Play on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
+            "outside. Games at once: as many as it has room for, with --cores-per-game CPUs (or 1) each.",
+            show_default="this machine",
+            rich_help_panel=RUN,
+        ),
+    ] = None
+    log: Annotated[
+        bool | None,
+        typer.Option(
+            "--log/--no-log", help="Keep all that is said, in DIR/logs.", show_default="no-log", rich_help_panel=RUN
+        ),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.", rich_help_panel=RUN)] = (
+        False
+    )
 
 
 def refuse_before(command: str, context: typer.Context) -> None:
@@ -185,11 +174,10 @@ def refuse_before(command: str, context: typer.Context) -> None:
             fail(f"options of {command} stand after it: fukayomi match {command} ...", USAGE)
 
 
-def read_settings(given: Mapping[str, Any]) -> "MatchSettings":
-    """The settings of a match.
-
-    Args:
-        given: What a command was given, by the names of its parameters; None: nothing. Others are passed over.
+def read_settings(
+    options: MatchOptions, tournament: Tournament | None = None, sprt: str | None = None
+) -> "MatchSettings":
+    """The settings of a match, which are those of --config but for what else was given.
 
     Raises:
         ConfigurationError: Something is missing, unknown or out of range.
@@ -197,42 +185,36 @@ def read_settings(given: Mapping[str, Any]) -> "MatchSettings":
     """
     from fukayomi.arena.configuration import build_settings, check_programs, parse_fields, read_toml
 
-    def chosen(*names: str) -> dict[str, Any]:
-        return {name: given[name] for name in names if given.get(name) is not None}
+    def given(*names: str) -> dict[str, Any]:
+        return {name: value for name in names if (value := getattr(options, name)) is not None}
 
-    found = read_toml(given["config"]) if given["config"] is not None else {}
-    found |= chosen(
-        "games", "clock", "opening_plies", "opening_start", "opening_order", "seed", "tournament", "event",
-        "concurrency", "cores_per_game", "restart", "log",
+    found = read_toml(options.config) if options.config is not None else {}
+    found |= given(
+        "games", "clock", "opening_plies", "opening_start", "opening_order", "seed", "event", "concurrency",
+        "cores_per_game", "restart", "log",
     )  # fmt: skip
-    if given["openings"] is not None:
-        found["openings"] = given["openings"].absolute()
-    found["engine"] = _engines(
-        found.get("engine", []), given["engine"], given["option"], given["engine_clock"], given["engine_dir"]
-    )
-    rules = chosen("max_plies", "declaration")
-    rules |= {f"{name}_ms": value for name, value in chosen("margin", "start_timeout", "ready_timeout").items()}
-    if given["resign"] is not None:
-        rules["resign"] = parse_fields(given["resign"], "score", RESIGN_FIELDS)
-    if given["draw"] is not None:
-        rules["draw"] = parse_fields(given["draw"], "score", DRAW_FIELDS)
+    if tournament is not None:
+        found["tournament"] = tournament
+    if options.openings is not None:
+        found["openings"] = options.openings.absolute()
+    found["engine"] = _engines(found.get("engine", []), options)
+    rules = given("max_plies", "declaration")
+    rules |= {f"{name}_ms": value for name, value in given("margin", "start_timeout", "ready_timeout").items()}
+    if options.resign is not None:
+        rules["resign"] = parse_fields(options.resign, "score", RESIGN_FIELDS)
+    if options.draw is not None:
+        rules["draw"] = parse_fields(options.draw, "score", DRAW_FIELDS)
     if rules:
         found["rules"] = {**found.get("rules", {}), **rules}
-    if given.get("sprt") is not None:
-        found["sprt"] = parse_fields(given["sprt"], "elo1", SPRT_FIELDS)
+    if sprt is not None:
+        found["sprt"] = parse_fields(sprt, "elo1", SPRT_FIELDS)
     settings = build_settings(found)
-    if given["ray"] is None:
+    if options.ray is None:
         check_programs(settings)  # a cluster's nodes do so themselves
     return settings
 
 
-def _engines(
-    found: list[dict[str, Any]],
-    commands: list[str] | None,
-    options: list[str] | None,
-    clocks: list[str] | None,
-    folders: list[str] | None,
-) -> list[dict[str, Any]]:
+def _engines(found: list[dict[str, Any]], given: MatchOptions) -> list[dict[str, Any]]:
     """The engines of the file with what the command line says of them, and its own.
 
     Raises:
@@ -241,7 +223,7 @@ def _engines(
     from fukayomi.arena.configuration import ConfigurationError, split_command
 
     by_name = {str(engine.get("name", f"engine {number}")): dict(engine) for number, engine in enumerate(found, 1)}
-    for text in commands or []:
+    for text in given.engine or []:
         name, command = _split("--engine", text, "=", "NAME=COMMAND")
         by_name.setdefault(name, {"name": name})["command"] = split_command(command, Path.cwd())
 
@@ -250,15 +232,15 @@ def _engines(
             raise ConfigurationError(f"{where} speaks of {name!r}; there are {', '.join(by_name) or 'no engines'}")
         return by_name[name]
 
-    for text in options or []:
+    for text in given.option or []:
         name, rest = _split("--option", text, ":", "NAME:KEY=VALUE")
         key, value = _split("--option", rest, "=", "NAME:KEY=VALUE")
         engine = engine_of("--option", name)
         engine["options"] = {**engine.get("options", {}), key: value}
-    for text in clocks or []:
+    for text in given.engine_clock or []:
         name, clock = _split("--engine-clock", text, "=", "NAME=CLOCK")
         engine_of("--engine-clock", name)["clock"] = clock
-    for text in folders or []:
+    for text in given.engine_dir or []:
         name, folder = _split("--engine-dir", text, "=", "NAME=PATH")
         engine_of("--engine-dir", name)["directory"] = Path(folder).absolute()
     if len(by_name) < 2:
