@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
@@ -129,30 +130,18 @@ def _open(
 
 def _search(record: "Record", analyst: "Analyst", first: int, last: int) -> "tuple[list[PositionAnalysis], bool]":
     """The searched positions, and whether Ctrl-C cut them short."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from fukayomi.engine.analysis import analyse_positions
     from fukayomi.engine.evaluators import EvaluatorError
 
-    columns = (
-        TextColumn("Analysing"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("positions, {task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-    )
     positions: list[PositionAnalysis] = []
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=last - first + 2, rate="")
+    columns = "{task.completed}/{task.total} positions, {task.fields[rate]}"
+    with progress_bar(last - first + 2, columns, rate="") as bar:
         try:
             for position in analyse_positions(record, analyst.search, first, last):
                 positions.append(position)
-                seconds = progress.tasks[task].elapsed or 1e-3
                 nodes = sum(each.nodes for each in positions)
-                rate = f"{len(positions) / seconds:.1f}/s ({nodes / seconds:.0f} nodes/s)"
-                progress.update(task, advance=1, rate=rate)
+                bar.show(rate=f"{len(positions) / bar.seconds:.1f}/s ({nodes / bar.seconds:.0f} nodes/s),")
+                bar.advance()
         except KeyboardInterrupt:
             return positions, True
         except EvaluatorError as error:

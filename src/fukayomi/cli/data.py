@@ -1,7 +1,6 @@
 """``fukayomi data``: game records to training positions, and what is in a file of positions."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +12,13 @@ from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.data_print import print_file
 from fukayomi.cli.data_stats import stats
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.convert import Count, HoldOut, Summary
 
-NAMED_PROBLEMS = 20  # of the games that cannot be used; the rest is counted, and named in --json
 
 app = typer.Typer(
     name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
@@ -93,47 +93,19 @@ def _convert(paths: list[Path], out: Path, filters: Any, apart: "HoldOut | None"
 
     try:
         files = find_files(paths)
-        with _ProgressBar(sum(file.stat().st_size for file in files)) as (advance, report):
-            return convert_games(iter_sources(files, advance), out, filters, apart, report), ""
+        columns = "{task.fields[games]:,} games, {task.fields[rate]:,.0f}/s,"
+        with progress_bar(sum(file.stat().st_size for file in files), columns, games=0, rate=0.0) as bar:
+
+            def report(summary: "Summary") -> None:
+                bar.show(games=summary.games_read, rate=summary.games_read / bar.seconds)
+
+            return convert_games(iter_sources(files, bar.advance), out, filters, apart, report), ""
     except NoPositionsError as error:
         return error.summary, str(error)
     except (SourceError, OSError) as error:
         fail(str(error))
     except KeyboardInterrupt:
         fail("stopped; nothing was written, start again for all of it", INTERRUPTED)
-
-
-class _ProgressBar:
-    """A bar over the bytes of the input with games a second and the remaining time, on stderr."""
-
-    def __init__(self, total_bytes: int) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.percentage:>3.0f}%"),
-            BarColumn(),
-            TextColumn("{task.fields[games]:,} games, {task.fields[rate]:,.0f}/s, remaining"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("", total=max(1, total_bytes), games=0, rate=0.0)
-        self._start = time.monotonic()
-
-    def __enter__(self) -> "tuple[Callable[[int], None], Callable[[Summary], None]]":
-        self._progress.start()
-        return self._advance, self._report
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def _advance(self, count: int) -> None:
-        self._progress.advance(self._task, count)
-
-    def _report(self, summary: "Summary") -> None:
-        rate = summary.games_read / max(0.001, time.monotonic() - self._start)
-        self._progress.update(self._task, games=summary.games_read, rate=rate)
 
 
 def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", seconds: float, *, as_json: bool) -> None:
@@ -160,7 +132,7 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
             f"{overlap.shared:,} of the {overlap.positions:,} positions kept apart that lie after ply "
             f"{overlap.after_ply} also occur in training: {overlap.share:.2%}"
         )
-    _print_problems(summary)
+    print_problems([problem.message for problem in summary.problems])
     console.print(f"{summary.games_read / max(0.001, seconds):,.0f} games/s, {seconds:.1f} s")
 
 
@@ -179,16 +151,6 @@ def _positions_table(summary: "Summary", out: Path, apart: "HoldOut | None") -> 
         results = (count.results[result] for result in (Result.BLACK_WIN, Result.WHITE_WIN, Result.DRAW))
         table.add_row(escape(str(path)), f"{count.positions:,}", *(f"{number:,}" for number in results))
     return table
-
-
-def _print_problems(summary: "Summary") -> None:
-    for problem in summary.problems[:NAMED_PROBLEMS]:
-        # Names come out of archives: nothing in them may steer a terminal.
-        typer.echo(
-            "skipped " + "".join(letter if letter.isprintable() else "?" for letter in problem.message), err=True
-        )
-    if len(summary.problems) > NAMED_PROBLEMS:
-        typer.echo(f"skipped {len(summary.problems) - NAMED_PROBLEMS:,} more; --json names them all", err=True)
 
 
 _REASONS = {

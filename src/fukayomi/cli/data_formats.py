@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.findings import Report
     from fukayomi.data.streams import Tally
-
-NAMED_PROBLEMS = 20  # the rest is counted, and named in --json
 
 
 def convert(
@@ -89,7 +89,7 @@ def convert(
     try:
         target = _choice(Target, to, "--to") if to is not None else target_of(out)
         kind = _choice(DataFormat, source, "--from") if source is not None else None
-        with _progress(inputs) as advance:
+        with _over_bytes(inputs) as advance:
             tally, written = convert_data(
                 inputs, out, target, kind, Targets(one_hot, random_plies, unfinished_as_draws), advance
             )
@@ -118,19 +118,11 @@ def _print_tally(tally: "Tally", out: Path, written: int, *, as_json: bool) -> N
         }  # fmt: skip
         typer.echo(json_text(found))
         return
-    _print_lines("skipped", tally.problems)
+    print_problems(tally.problems)
     for reason, count in tally.dropped.most_common():
         typer.echo(f"left out, {str(reason).replace('_', ' ')}: {count:,}")
     games = f"{tally.games:,} games, " if tally.games else ""
     typer.echo(f"read {games}{tally.positions:,} positions; wrote {written:,} records to {out}")
-
-
-def _print_lines(word: str, lines: list[str]) -> None:
-    for line in lines[:NAMED_PROBLEMS]:
-        # Names come out of archives: nothing in them may steer a terminal.
-        typer.echo(f"{word} " + "".join(letter if letter.isprintable() else "?" for letter in line), err=True)
-    if len(lines) > NAMED_PROBLEMS:
-        typer.echo(f"{word} {len(lines) - NAMED_PROBLEMS:,} more; --json names them", err=True)
 
 
 def check(
@@ -156,7 +148,7 @@ def check(
         raise typer.BadParameter("the good part needs a file of its own", param_hint="--good")
     try:
         kind = _choice(DataFormat, source, "--from") if source is not None else None
-        with _progress(files) as advance:
+        with _over_bytes(files) as advance:
             report = check_data(files, good, kind, advance)
     except KeyboardInterrupt:
         fail("stopped; nothing was written", INTERRUPTED)
@@ -172,7 +164,7 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
         typer.echo(json_text(report.as_json() | ({"good_file": str(good)} if good else {})))
         return
     for level in ("error", "remark"):
-        _print_lines(f"{level}:", [str(finding) for finding in report.findings if finding.level == level])
+        print_problems([str(finding) for finding in report.findings if finding.level == level], word=f"{level}:")
     moves = f" with {report.moves:,} moves" if report.moves else ""
     typer.echo(
         f"{report.records:,} records{moves}: {report.good:,} good, {report.errors:,} errors, "
@@ -183,15 +175,12 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
 
 
 @contextmanager
-def _progress(inputs: list[Path]) -> Generator[Callable[[int], None]]:
-    """A bar over the bytes of the inputs with the remaining time, on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+def _over_bytes(inputs: list[Path]) -> Generator[Callable[[int], None]]:
+    """A bar over the bytes of the inputs; gives what counts them."""
+    from rich.progress import DownloadColumn, TransferSpeedColumn
 
     from fukayomi.data.sources import find_files
 
     total = sum(file.stat().st_size for file in find_files(inputs))
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=max(1, total))
-        yield lambda count: progress.advance(task, count)
+    with progress_bar(total, DownloadColumn(), TransferSpeedColumn()) as bar:
+        yield bar.advance

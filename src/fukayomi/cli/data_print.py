@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, SourceFormat, print_problems
+from fukayomi.cli.data_work import AsJson, SourceFormat
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.problems import print_problems
 from fukayomi.cli.text import json_text, printable
 
 _SHOWN = 10

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, InputFiles, SourceFormat, StageBar, inputs_of, print_problems
+from fukayomi.cli.data_work import AsJson, InputFiles, SourceFormat, inputs_of
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.progress import stage_bar
 from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def stats(
     with user_errors():
         found = inputs_of(inputs, source)
         try:
-            with StageBar() as listener, UniqueCounter(int(memory * (1 << 30)), scratch) as counter:
+            with stage_bar() as listener, UniqueCounter(int(memory * (1 << 30)), scratch) as counter:
                 statistics = measure(found, counter if unique else None, listener)
             written: list[Path] = []
             if pictures is not None:

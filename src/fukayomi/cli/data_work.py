@@ -1,18 +1,19 @@
-"""What the commands that run verbs have in common: options, the bar, the end."""
+"""What the commands that run verbs have in common: options, and the end."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.text import json_text, printable
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.progress import stage_bar
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.verbs import Inputs, Summary
 
-NAMED_PROBLEMS = 20  # the rest is counted, and named in --json
 
 InputFiles = Annotated[
     list[Path], typer.Argument(metavar="IN...", help="Files and folders of one format; of records, also archives.")
@@ -52,7 +53,7 @@ def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit:
     """
     with user_errors():
         try:
-            with StageBar() as listener:
+            with stage_bar() as listener:
                 summary = verb(listener)
         except KeyboardInterrupt:
             fail("stopped; the same command goes on where it was", INTERRUPTED)
@@ -66,42 +67,6 @@ def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit:
         typer.echo(f"{path}: {count:,} of {summary.read:,} {unit}")
 
 
-def print_problems(messages: list[str], count: int) -> None:
-    """Name records that were left out, on stderr."""
-    for message in messages[:NAMED_PROBLEMS]:
-        typer.echo(f"skipped {printable(message)}", err=True)
-    if count > NAMED_PROBLEMS:
-        typer.echo(f"skipped {count - NAMED_PROBLEMS:,} more; --json names the first 100", err=True)
-
-
 def unit_of(inputs: "Inputs") -> str:
     """What the items of some inputs are called."""
     return {"hcpe3": "games", "records": "records", "hcp": "positions"}.get(inputs.written, "rows")
-
-
-class StageBar:
-    """A bar for each stage of a verb with the remaining time, on stderr. A context manager that gives a listener."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description} {task.percentage:>3.0f}%"), BarColumn(), TimeElapsedColumn(),
-            TextColumn("remaining"), TimeRemainingColumn(), console=Console(stderr=True), transient=True,
-        )  # fmt: skip
-        self._tasks: dict[str, Any] = {}
-
-    def __enter__(self) -> Callable[[str, int, int], None]:
-        self._progress.start()
-        return self._listen
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def _listen(self, stage: str, done: int, total: int) -> None:
-        if stage not in self._tasks:
-            for task in self._tasks.values():
-                self._progress.update(task, visible=False)
-            self._tasks[stage] = self._progress.add_task(stage, total=max(1, total))
-        self._progress.update(self._tasks[stage], completed=done)

@@ -1,8 +1,6 @@
 """``fukayomi positions``: sets of positions to begin matches from, made of games, and how two of them compare."""
 
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,13 +9,14 @@ import typer
 
 from fukayomi.arena.balanced import Conditions, EvalOf, LeftOut
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.balanced_set import BalancedSet
     from fukayomi.arena.compare_positions import PositionSet
 
-NAMED_PROBLEMS = 20  # of the games that cannot be read; the rest is counted, and named in --json
 
 app = typer.Typer(name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True)
 
@@ -118,26 +117,15 @@ def _collect(paths: list[Path], conditions: Conditions) -> "BalancedSet":
 
     files = find_files(paths)
     try:
-        with _progress(sum(file.stat().st_size for file in files)) as (advance, report):
-            return collect(iter_sources(files, advance), conditions, report)
+        columns = "{task.fields[games]:,} games, {task.fields[lines]:,} lines,"
+        with progress_bar(sum(file.stat().st_size for file in files), columns, games=0, lines=0) as bar:
+            return collect(
+                iter_sources(files, bar.advance),
+                conditions,
+                lambda found: bar.show(games=found.games_read, lines=len(found)),
+            )
     except KeyboardInterrupt:
         fail("stopped; nothing was written", INTERRUPTED)
-
-
-@contextmanager
-def _progress(total_bytes: int) -> "Generator[tuple[Callable[[int], None], Callable[[BalancedSet], None]]]":
-    """A bar over the bytes of the input, on stderr; yields what counts bytes and what shows the running set."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    text = TextColumn("{task.fields[games]:,} games, {task.fields[lines]:,} lines, remaining")
-    columns = (TextColumn("{task.percentage:>3.0f}%"), BarColumn(), text, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=max(1, total_bytes), games=0, lines=0)
-        yield (
-            lambda count: progress.advance(task, count),
-            lambda found: progress.update(task, games=found.games_read, lines=len(found)),
-        )
 
 
 def _reasons(conditions: Conditions) -> dict[LeftOut, str]:
@@ -182,10 +170,7 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
     for ply, count in sorted(found.unjudged.items()):
         if count:
             typer.echo(f"{count:,} of the games that passed have no evaluation after ply {ply}")
-    for problem in found.problems[:NAMED_PROBLEMS]:
-        typer.echo(f"skipped {printable(problem)}", err=True)
-    if len(found.problems) > NAMED_PROBLEMS:
-        typer.echo(f"skipped {len(found.problems) - NAMED_PROBLEMS:,} more; --json names them all", err=True)
+    print_problems(found.problems)
     if found:
         typer.echo(f"{len(found):,} lines in {printable(str(out))}")
 

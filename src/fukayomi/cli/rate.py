@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.text import json_text, printable
+from fukayomi.cli.problems import print_problems
+from fukayomi.cli.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.arena.league import League
     from fukayomi.arena.ratings import Options, PlayerRating, Ratings
 
 FARTHEST_ANCHOR = 100_000  # points from 0
-NAMED_PROBLEMS = 20  # of what cannot be read; the rest is counted, and named in --json
 
 
 def rate(
@@ -120,10 +120,7 @@ def _rate(
     if as_json:
         typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, league, problems)))
         return
-    for problem in problems[:NAMED_PROBLEMS]:
-        typer.echo(f"skipped {printable(problem)}", err=True)
-    if len(problems) > NAMED_PROBLEMS:
-        typer.echo(f"skipped {len(problems) - NAMED_PROBLEMS:,} more; --json names them all", err=True)
+    print_problems(problems)
     typer.echo(write_table(ratings), nl=False)
     typer.echo(_account(league))
     if pair_ratings:

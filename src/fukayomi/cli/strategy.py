@@ -1,8 +1,6 @@
 """``fukayomi strategy``: which strategies (戦型) were played, how often, and who won."""
 
-import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +8,7 @@ import typer
 
 from fukayomi.arena.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from fukayomi.arena.game import Game
@@ -48,6 +47,7 @@ Definitions = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 ROW_KINDS = ",".join(NAMED_KINDS)
+SHOWN_EVERY = 64  # games
 
 
 def strategy(
@@ -121,34 +121,15 @@ def _classify(sources: list[Path], matcher: "Matcher", problems: list[str]) -> "
     """The games with what was found in them; what cannot be read or has no moves goes to the problems."""
     from fukayomi.arena.sources import read_games
 
-    with _progress() as advance:
+    columns = "{task.completed:,.0f} games, {task.fields[rate]:,.0f}/s"
+    with progress_bar(None, columns, rate=0.0) as bar:
         try:
-            for played in read_games(sources, problems.append):
+            for count, played in enumerate(read_games(sources, problems.append), 1):
+                if count % SHOWN_EVERY == 0:
+                    bar.show(completed=count, rate=count / bar.seconds)
                 if played.moves is None:
                     problems.append(f"{played.name}: a game without its moves")
                     continue
                 yield played, matcher.classify(played.initial_sfen, played.moves)
-                advance()
         except KeyboardInterrupt:
             fail("stopped; nothing was written", INTERRUPTED)
-
-
-@contextmanager
-def _progress() -> Generator[Callable[[], None]]:
-    """Counts games on stderr, a few times a second; yields what counts one."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    text = TextColumn("{task.completed:,.0f} games, {task.fields[rate]:,.0f}/s")
-    bar = Progress(SpinnerColumn(), text, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    start, games = time.monotonic(), 0
-    task = bar.add_task("", total=None, rate=0.0)
-
-    def advance() -> None:
-        nonlocal games
-        games += 1
-        if games % 64 == 0:
-            bar.update(task, completed=games, rate=games / max(0.001, time.monotonic() - start))
-
-    with bar:
-        yield advance

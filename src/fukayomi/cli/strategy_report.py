@@ -14,10 +14,10 @@ from fukayomi.arena.game import Game
 from fukayomi.arena.strategy import Classification, Definition
 from fukayomi.arena.strategy.statistics import DRAWS_RULE, StrategyCounts, Table, tables_csv
 from fukayomi.arena.strategy.wording import describe
+from fukayomi.cli.problems import print_problems
 from fukayomi.cli.text import json_text, printable
 from fukayomi.data.files import replace_file
 
-NAMED_PROBLEMS = 20  # of the games that cannot be read; the rest is counted, and named in --json
 FONT_HINT = "Noto Sans CJK JP (Debian's fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans would do."
 DRAWN_BY_YEAR = 4  # strategies, where none is chosen
 
@@ -49,7 +49,7 @@ def print_games(
     if as_json:
         typer.echo(json_text({"games": listed, "problems": problems}))
     else:
-        _print_problems(problems)
+        print_problems(problems)
 
 
 def print_definitions(definitions: tuple[Definition, ...], *, as_json: bool) -> None:
@@ -74,7 +74,7 @@ def print_result(
         typer.echo(json_text(_as_json(counts, tables, problems)))
     else:
         _print_tables(counts, tables, english=english)
-        _print_problems(problems)
+        print_problems(problems)
 
 
 def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool) -> None:
@@ -95,13 +95,6 @@ def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool)
     console.print(DRAWS_RULE)
     fewer = counts.below_rating + counts.undated
     console.print(f"{counts.games:,} games" + (f"; left out: {left_out(counts)}" if fewer else ""))
-
-
-def _print_problems(problems: list[str]) -> None:
-    for problem in problems[:NAMED_PROBLEMS]:
-        typer.echo(f"skipped {printable(problem)}", err=True)
-    if len(problems) > NAMED_PROBLEMS:
-        typer.echo(f"skipped {len(problems) - NAMED_PROBLEMS:,} more; --json names them all", err=True)
 
 
 def left_out(counts: StrategyCounts) -> str:
