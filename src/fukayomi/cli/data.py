@@ -12,6 +12,7 @@ from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.data_print import print_file
 from fukayomi.cli.data_stats import stats
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
@@ -54,7 +55,7 @@ def csa_to_hcpe(
         int | None, typer.Option(min=2, help="Keep one game in so many apart for testing, chosen by its name.")
     ] = None,
     hold_out_to: Annotated[Path | None, typer.Option(help="The file for the games that are kept apart.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Turn game records into training positions (hcpe).
 

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, InputFiles, Out, Seed, SourceFormat, inputs_of, run_verb, unit_of
+from fukayomi.cli.data_work import InputFiles, Out, Seed, SourceFormat, inputs_of, run_verb, unit_of
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.options import AsJson
 
 
 def split(

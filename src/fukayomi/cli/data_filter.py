@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, InputFiles, Out, SourceFormat, inputs_of, run_verb, unit_of
+from fukayomi.cli.data_work import InputFiles, Out, SourceFormat, inputs_of, run_verb, unit_of
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.options import AsJson
 
 if TYPE_CHECKING:
     from fukayomi.shogi.record import Result

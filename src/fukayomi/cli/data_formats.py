@@ -3,11 +3,12 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail
+from fukayomi.cli.options import AsJson, choice
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
@@ -17,45 +18,54 @@ if TYPE_CHECKING:
     from fukayomi.data.streams import Tally
 
 
+Inputs = Annotated[
+    list[Path], typer.Argument(metavar="IN...", help="Files and folders; of records, also zip or tar archives.")
+]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")]
+SourceFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv plain avg sfen records.",
+        show_default="by content",
+    ),
+]
+TargetFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="FORMAT",
+        help="hcp hcpe hcpe2 hcpe3 psv plain cache sfen csa usi kif ki2 jkf.",
+        show_default="by OUT's suffix",
+    ),
+]
+OneHot = Annotated[
+    bool,
+    typer.Option("--one-hot", help="Of records, every move counts, also without a score, and visits do not."),
+]
+RandomPlies = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Of records with visits: up to the last move among so many that did not have the most "
+        "visits, none counts. AobaZero: 30.",
+    ),
+]
+UnfinishedAsDraws = Annotated[
+    bool, typer.Option("--unfinished-as-draws", help="Of records without an end, as USI lines are.")
+]
+
+
 def convert(
-    inputs: Annotated[
-        list[Path], typer.Argument(metavar="IN...", help="Files and folders; of records, also zip or tar archives.")
-    ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")],
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv plain avg sfen records.",
-            show_default="by content",
-        ),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="hcp hcpe hcpe2 hcpe3 psv plain cache sfen csa usi kif ki2 jkf.",
-            show_default="by OUT's suffix",
-        ),
-    ] = None,
-    one_hot: Annotated[
-        bool,
-        typer.Option("--one-hot", help="Of records, every move counts, also without a score, and visits do not."),
-    ] = False,
-    random_plies: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Of records with visits: up to the last move among so many that did not have the most "
-            "visits, none counts. AobaZero: 30.",
-        ),
-    ] = 0,
-    unfinished_as_draws: Annotated[
-        bool, typer.Option("--unfinished-as-draws", help="Of records without an end, as USI lines are.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    inputs: Inputs,
+    out: Out,
+    source: SourceFormat = None,
+    to: TargetFormat = None,
+    one_hot: OneHot = False,
+    random_plies: RandomPlies = 0,
+    unfinished_as_draws: UnfinishedAsDraws = False,
+    as_json: AsJson = False,
 ) -> None:
     """Convert training data and game records from any format to any other.
 
@@ -87,8 +97,8 @@ def convert(
     failure = ""
     written = 0
     try:
-        target = _choice(Target, to, "--to") if to is not None else target_of(out)
-        kind = _choice(DataFormat, source, "--from") if source is not None else None
+        target = choice(Target, to, "--to") if to is not None else target_of(out)
+        kind = choice(DataFormat, source, "--from") if source is not None else None
         with _over_bytes(inputs) as advance:
             tally, written = convert_data(
                 inputs, out, target, kind, Targets(one_hot, random_plies, unfinished_as_draws), advance
@@ -102,12 +112,6 @@ def convert(
     _print_tally(tally, out, written, as_json=as_json)
     if failure:
         fail(failure)
-
-
-def _choice(kinds: Any, text: str, option: str) -> Any:
-    if text not in list(kinds):
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(kinds)}", param_hint=option)
-    return kinds(text)
 
 
 def _print_tally(tally: "Tally", out: Path, written: int, *, as_json: bool) -> None:
@@ -133,7 +137,7 @@ def check(
     source: Annotated[
         str | None, typer.Option("--from", metavar="FORMAT", help="Of all files.", show_default="by content")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what is wrong with files of training data, and where.
 
@@ -147,7 +151,7 @@ def check(
     if good is not None and any(good.absolute() == file.absolute() for file in files):
         raise typer.BadParameter("the good part needs a file of its own", param_hint="--good")
     try:
-        kind = _choice(DataFormat, source, "--from") if source is not None else None
+        kind = choice(DataFormat, source, "--from") if source is not None else None
         with _over_bytes(files) as advance:
             report = check_data(files, good, kind, advance)
     except KeyboardInterrupt:

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, SourceFormat
+from fukayomi.cli.data_work import SourceFormat
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson, choice
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.text import json_text, printable
 
@@ -34,12 +35,10 @@ def print_file(
     from fukayomi.data.printing import describe
     from fukayomi.data.verbs.blocks import Problems
 
-    if source is not None and source not in list(DataFormat):
-        raise typer.BadParameter(f"{source!r} is none of {', '.join(DataFormat)}", param_hint="--from")
+    kind = choice(DataFormat, source, "--from") if source is not None else None
     problems = Problems()
     with user_errors():
         try:
-            kind = DataFormat(source) if source else None
             for item in describe(file, start, start + _SHOWN if end is None else end, kind, problems):
                 typer.echo(json_text(item) if as_json else as_text(item))
         except KeyboardInterrupt:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_work import AsJson, InputFiles, SourceFormat, inputs_of
+from fukayomi.cli.data_work import InputFiles, SourceFormat, inputs_of
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import stage_bar
 from fukayomi.cli.text import json_text

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import choice
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import stage_bar
 from fukayomi.cli.text import json_text
@@ -25,7 +26,6 @@ SourceFormat = Annotated[
     typer.Option("--from", metavar="FORMAT", help="Of all inputs: hcp hcpe hcpe2 hcpe3 psv records.",
                  show_default="by content"),
 ]  # fmt: skip
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
@@ -38,9 +38,7 @@ def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
     from fukayomi.data.detect import DataFormat
     from fukayomi.data.verbs import open_inputs
 
-    if source is not None and source not in list(DataFormat):
-        raise typer.BadParameter(f"{source!r} is none of {', '.join(DataFormat)}", param_hint="--from")
-    return open_inputs(paths, DataFormat(source) if source else None)
+    return open_inputs(paths, choice(DataFormat, source, "--from") if source is not None else None)
 
 
 def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit: str, *, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP, read_eval_scale
 
 LABELS = {
@@ -30,7 +31,7 @@ def eval_model(
     temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP)] = 1.0,
     eval_scale: Annotated[str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP)] = DEFAULT_EVAL_SCALE,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one. ONNX: cpu.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate a network on hcpe, hcpe3 and avg files that it was not trained on."""
     with user_errors():

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.options import AsJson
 
 COMPARED_POSITIONS = 256
 
@@ -20,7 +21,7 @@ def export(
     half: Annotated[
         bool, typer.Option("--half", help="Store the weights as float16: half the size, still computed in float32.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Export a network as one self-contained ONNX file that any engine for dlshogi's networks can play.
 

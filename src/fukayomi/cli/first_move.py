@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def first_move(
         typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
     ],
     distinct: Annotated[bool, typer.Option("--distinct", help="Count games of identical moves once.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the results of Black (先手) and White, for each two players, as wins-losses-draws (rate).
 

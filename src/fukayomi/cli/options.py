@@ -1,10 +1,24 @@
-"""Options as the fields of a dataclass: commands share them, and pass them on as one thing."""
+"""Options that commands share: each under a name, or as the fields of a dataclass that is passed on as one thing."""
 
 import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+def choice(kinds: type[_Kind], text: str, option: str) -> _Kind:
+    """The one of these that the text names, where typer is not to load them to know what there is."""
+    if text not in list(kinds):
+        raise typer.BadParameter(f"{text!r} is none of {', '.join(kinds)}", param_hint=option)
+    return kinds(text)
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

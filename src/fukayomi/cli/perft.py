@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from fukayomi.cli.options import AsJson
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
 
 def perft(
     depth: Annotated[int, typer.Argument(min=0, max=20, help="How many plies to play.")],
     sfen: Annotated[str, typer.Option(help="The position to start from.")] = START_SFEN,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Count the positions after DEPTH plies of legal moves."""
     try:

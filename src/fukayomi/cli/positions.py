@@ -9,6 +9,7 @@ import typer
 
 from fukayomi.arena.balanced import Conditions, EvalOf, LeftOut
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text, printable
@@ -21,51 +22,65 @@ if TYPE_CHECKING:
 app = typer.Typer(name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True)
 
 
+Sources = Annotated[
+    list[Path],
+    typer.Argument(metavar="SOURCE...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),
+]
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file of lines to write, *.sfen.")]
+Moves1 = Annotated[
+    int | None, typer.Option(min=1, help="The first of the two plies.", show_default="24; 32 with --middle-game")
+]
+Moves2 = Annotated[int | None, typer.Option(min=1, help="The second.", show_default="36; 80 with --middle-game")]
+MiddleGame = Annotated[
+    bool,
+    typer.Option(
+        "--middle-game",
+        "--less-than-moves2",
+        "--less_than_moves2",
+        help="Lines up to the position just before the evaluation first passes --eval2, of plies moves1 to moves2.",
+    ),
+]
+EvalLimit = Annotated[
+    int, typer.Option("--eval", min=0, help="No evaluation up to the end of the line is further from zero.")
+]
+Eval2 = Annotated[
+    int | None,
+    typer.Option(min=0, help="The same, at the two plies alone.", show_default="100; 150 with --middle-game"),
+]
+FilterMoves = Annotated[
+    int, typer.Option("--filter-moves", "--filter_moves", min=0, help="Only games of at least so many plies.")
+]
+FilterRating = Annotated[
+    float,
+    typer.Option(
+        "--filter-rating",
+        "--filter_rating",
+        min=0,
+        help="Only games whose players are both rated at least so; 0: all games.",
+    ),
+]
+EvalOfPly = Annotated[
+    EvalOf,
+    typer.Option(
+        "--eval-of", "--eval_of", help="The evaluation after ply N is noted at move N + 1 (next) or N (last)."
+    ),
+]
+
+
 @app.command("balanced")
 def balanced(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(metavar="SOURCE...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),
-    ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file of lines to write, *.sfen.")],
-    moves1: Annotated[
-        int | None, typer.Option(min=1, help="The first of the two plies.", show_default="24; 32 with --middle-game")
-    ] = None,
-    moves2: Annotated[
-        int | None, typer.Option(min=1, help="The second.", show_default="36; 80 with --middle-game")
-    ] = None,
-    middle_game: Annotated[
-        bool,
-        typer.Option(
-            "--middle-game", "--less-than-moves2", "--less_than_moves2",
-            help="Lines up to the position just before the evaluation first passes --eval2, of plies moves1 to moves2.",
-        ),
-    ] = False,
-    eval_limit: Annotated[
-        int, typer.Option("--eval", min=0, help="No evaluation up to the end of the line is further from zero.")
-    ] = 170,
-    eval2: Annotated[
-        int | None,
-        typer.Option(min=0, help="The same, at the two plies alone.", show_default="100; 150 with --middle-game"),
-    ] = None,
-    filter_moves: Annotated[
-        int, typer.Option("--filter-moves", "--filter_moves", min=0, help="Only games of at least so many plies.")
-    ] = 50,
-    filter_rating: Annotated[
-        float,
-        typer.Option(
-            "--filter-rating", "--filter_rating", min=0,
-            help="Only games whose players are both rated at least so; 0: all games.",
-        ),
-    ] = 3800,
-    eval_of: Annotated[
-        EvalOf,
-        typer.Option(
-            "--eval-of", "--eval_of", help="The evaluation after ply N is noted at move N + 1 (next) or N (last)."
-        ),
-    ] = EvalOf.NEXT_MOVE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:  # fmt: skip
+    sources: Sources,
+    out: Out,
+    moves1: Moves1 = None,
+    moves2: Moves2 = None,
+    middle_game: MiddleGame = False,
+    eval_limit: EvalLimit = 170,
+    eval2: Eval2 = None,
+    filter_moves: FilterMoves = 50,
+    filter_rating: FilterRating = 3800,
+    eval_of: EvalOfPly = EvalOf.NEXT_MOVE,
+    as_json: AsJson = False,
+) -> None:
     """Make a set of balanced lines out of games with evaluations.
 
     fukayomi positions balanced floodgate/2025 balanced.sfen
@@ -195,7 +210,7 @@ def compare(
     ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; a shorter line counts as it ends.")] = 24,
     top: Annotated[int, typer.Option(min=0, help="At most so many strategies.")] = 12,
     english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Tell what two sets of lines have in common, and the strategies (戦型) of each.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.text import json_text
 
@@ -21,41 +22,56 @@ if TYPE_CHECKING:
 FARTHEST_ANCHOR = 100_000  # points from 0
 
 
+Sources = Annotated[
+    list[Path],
+    typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
+]
+Average = Annotated[float | None, typer.Option(help="The players' average.", show_default="0")]
+Anchor = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=R", help="Hold this player at R instead of an average. May be given several times."),
+]
+Hide = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Count this player's games, but do not list it. May be given several times."),
+]
+Pairs = Annotated[bool, typer.Option("--pairs", help="Rate each two players by their own games alone too.")]
+FirstMover = Annotated[
+    bool, typer.Option("--first-mover/--no-first-mover", help="Estimate what the first move is worth, or take 0.")
+]
+ByResults = Annotated[
+    bool,
+    typer.Option("--by-results", help="Make the wins, draws and losses the likeliest, not the points (Ordo's -M)."),
+]
+Bayes = Annotated[
+    bool, typer.Option("--bayes", help="Show ratings by BayesElo's model, with its prior, beside the others.")
+]
+Scale = Annotated[float, typer.Option(help="How many points ahead promise a score of 76 %.")]
+Confidence = Annotated[float, typer.Option(help="Of the errors, in percent.")]
+Simulations = Annotated[
+    int, typer.Option(min=0, max=1_000_000, help="Replays that give the errors and CFS; 0 for neither.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the simulations: equal seeds give equal errors.")]
+Matrix = Annotated[
+    Path | None, typer.Option(metavar="FILE.csv", help="Write how certain it is that each player beats each other.")
+]
+
+
 def rate(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
-    ],
-    average: Annotated[float | None, typer.Option(help="The players' average.", show_default="0")] = None,
-    anchor: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=R", help="Hold this player at R instead of an average. May be given several times."),
-    ] = None,
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Count this player's games, but do not list it. May be given several times."),
-    ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Rate each two players by their own games alone too.")] = False,
-    first_mover: Annotated[
-        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate what the first move is worth, or take 0.")
-    ] = True,
-    by_results: Annotated[
-        bool,
-        typer.Option("--by-results", help="Make the wins, draws and losses the likeliest, not the points (Ordo's -M)."),
-    ] = False,
-    bayes: Annotated[
-        bool, typer.Option("--bayes", help="Show ratings by BayesElo's model, with its prior, beside the others.")
-    ] = False,
-    scale: Annotated[float, typer.Option(help="How many points ahead promise a score of 76 %.")] = 202.0,
-    confidence: Annotated[float, typer.Option(help="Of the errors, in percent.")] = 95.0,
-    simulations: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Replays that give the errors and CFS; 0 for neither.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulations: equal seeds give equal errors.")] = 0,
-    matrix: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Write how certain it is that each player beats each other.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sources: Sources,
+    average: Average = None,
+    anchor: Anchor = None,
+    hide: Hide = None,
+    pairs: Pairs = False,
+    first_mover: FirstMover = True,
+    by_results: ByResults = False,
+    bayes: Bayes = False,
+    scale: Scale = 202.0,
+    confidence: Confidence = 95.0,
+    simulations: Simulations = 1000,
+    seed: Seed = 0,
+    matrix: Matrix = None,
+    as_json: AsJson = False,
 ) -> None:
     """Rate players by their games, as Ordo does.
 
@@ -79,10 +95,7 @@ def rate(
 
     if average is not None and anchor:
         raise typer.BadParameter("players that are anchored leave no average to choose", param_hint="--average")
-    if not 0 < scale < math.inf:
-        raise typer.BadParameter(f"{scale} is no number above 0", param_hint="--scale")
-    if not 0 < confidence < 100:
-        raise typer.BadParameter(f"{confidence} is not between 0 and 100", param_hint="--confidence")
+    _check_numbers(scale, confidence)
     options = Options(
         average=average or 0.0,
         anchors=_parse_anchors(anchor or []),
@@ -101,6 +114,13 @@ def rate(
             _rate(sources, options, problems, pairs=pairs, matrix=matrix, as_json=as_json)
     except KeyboardInterrupt:
         fail("stopped", INTERRUPTED)
+
+
+def _check_numbers(scale: float, confidence: float) -> None:
+    if not 0 < scale < math.inf:
+        raise typer.BadParameter(f"{scale} is no number above 0", param_hint="--scale")
+    if not 0 < confidence < 100:
+        raise typer.BadParameter(f"{confidence} is not between 0 and 100", param_hint="--confidence")
 
 
 def _rate(

@@ -9,6 +9,7 @@ import typer
 from fukayomi.arena.intervals import Strength, WinRate, estimate_strength, win_rate
 from fukayomi.arena.sprt import SprtDecision, SprtModel, SprtResult, SprtSettings
 from fukayomi.cli.errors import fail, user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def sprt(
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Whose games; A is the first player. By default the only two there are."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test whether one player is stronger than another, and say by how much.
 

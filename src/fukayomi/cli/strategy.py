@@ -8,6 +8,7 @@ import typer
 
 from fukayomi.arena.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson
 from fukayomi.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ English = Annotated[bool, typer.Option("--english", help="Name strategies in Eng
 Definitions = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Take the definitions of this YAML file (docs/strategies.md).")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 ROW_KINDS = ",".join(NAMED_KINDS)
 SHOWN_EVERY = 64  # games
