@@ -125,10 +125,11 @@ OutArray<RECORD_BYTES> merged(const RowArray<RECORD_BYTES>& records, const RowAr
 std::pair<OutArray<POSITION_BYTES>, OutArray<MOVE_BYTES>> averages(
     const RowArray<RECORD_BYTES>& records, const RowArray<SIGHT_BYTES>& sights,
     const RowArray<CANDIDATE_BYTES>& candidates, const RowArray<POSITION_BYTES>& positions,
-    const RowArray<MOVE_BYTES>& moves, unsigned hash_bits) {
+    const RowArray<MOVE_BYTES>& moves, bool evenly, unsigned hash_bits) {
     check_bits(hash_bits, HASH_BITS);
     const Seen seen{rows_of(records), rows_of(sights), rows_of(candidates), rows_of(positions), rows_of(moves)};
-    Averages found = without_gil([&] { return average_rows(seen, hash_bits); });
+    const Weighing weighing = evenly ? Weighing::EVENLY : Weighing::BY_VISITS;
+    Averages found = without_gil([&] { return average_rows(seen, weighing, hash_bits); });
     return {rows_array<POSITION_BYTES>(std::move(found.positions)), rows_array<MOVE_BYTES>(std::move(found.moves))};
 }
 
@@ -159,12 +160,13 @@ void bind_dedup(nb::module_& m) {
           "and above 0 Black; `by_mode` the most frequent one, a draw where two are equally frequent.\n\n"
           "Raises:\n    ValueError: A result is none.");
     m.def("average_rows", &averages, "records"_a.noconvert(), "sights"_a.noconvert(), "candidates"_a.noconvert(),
-          "positions"_a.noconvert(), "moves"_a.noconvert(), "hash_bits"_a = HASH_BITS,
+          "positions"_a.noconvert(), "moves"_a.noconvert(), "evenly"_a, "hash_bits"_a = HASH_BITS,
           "Add up all that was seen of each position.\n\n"
           "Args:\n    records: uint8 [N, 38], hcpe; each is one visit of its move.\n"
           "    sights: uint8 [S, 40], hcpe and the number of candidates of a search.\n"
           "    candidates: uint8 [C, 4], move and visits, of all sights.\n"
-          "    positions: uint8 [P, 64], added up before.\n    moves: uint8 [M, 16], theirs.\n\n"
+          "    positions: uint8 [P, 64], added up before.\n    moves: uint8 [M, 16], theirs.\n"
+          "    evenly: Whether the visits of each record, and of each sight, are made to add up to 2^32.\n\n"
           "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.\n\n"
           "Raises:\n    ValueError: A count is greater than its field, or rows that are referred to are not there.");
 }

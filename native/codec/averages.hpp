@@ -17,4 +17,7 @@ constexpr std::size_t MOVE_PLAYED = 4, MOVE_VISITS = 8;
 // Chances of winning are added up as whole numbers, in units of 1 / VALUE_ONE.
 constexpr std::uint64_t VALUE_ONE = std::uint64_t{1} << 32;
 
+// What the visits of a search add up to where all searches weigh the same.
+constexpr std::uint64_t EVEN_VISITS = std::uint64_t{1} << 32;
+
 }  // namespace fukayomi

@@ -153,6 +153,33 @@ std::uint64_t value_of(std::int16_t eval) {
     return values[static_cast<std::size_t>(eval - std::numeric_limits<std::int16_t>::min())];
 }
 
+// A candidate of a search, and what it is given so that all candidates have EVEN_VISITS: by largest remainders.
+struct Share {
+    std::uint16_t move;
+    std::uint64_t visits;
+    std::uint64_t rest;
+};
+
+// Whole shares, which depend on moves and visits alone, and not on their order; 0 where there are no visits.
+void share_out(std::span<Share> shares) {
+    std::uint64_t sum = 0;
+    for (const Share& share : shares) sum += share.visits;
+    if (sum == 0) return;
+    std::uint64_t left = EVEN_VISITS;
+    for (Share& share : shares) {
+        const std::uint64_t parts = share.visits * EVEN_VISITS;  // 48 bits
+        share.visits = parts / sum;
+        share.rest = parts % sum;
+        left -= share.visits;
+    }
+    if (left == 0) return;
+    const auto end = shares.begin() + static_cast<std::ptrdiff_t>(left);  // fewer are left than have a rest
+    std::nth_element(shares.begin(), end, shares.end(), [](const Share& a, const Share& b) {
+        return a.rest != b.rest ? a.rest > b.rest : a.move < b.move;
+    });
+    std::for_each(shares.begin(), end, [](Share& share) { ++share.visits; });
+}
+
 struct MoveSum {
     std::uint16_t move;
     std::uint64_t played;
@@ -162,7 +189,8 @@ struct MoveSum {
 // Adds up one position after the other.
 class Averager {
 public:
-    explicit Averager(const Seen& seen) : seen_(seen), first_candidate_(seen.sights.count + 1) {
+    Averager(const Seen& seen, Weighing weighing)
+        : seen_(seen), weighing_(weighing), first_candidate_(seen.sights.count + 1) {
         for (std::size_t row = 0; row < seen.sights.count; ++row)
             first_candidate_[row + 1] = first_candidate_[row] + load<std::uint16_t>(seen.sights[row] + COUNT);
         if (first_candidate_.back() != seen.candidates.count)
@@ -204,17 +232,20 @@ private:
 
     void add_record(const std::uint8_t* record) {
         add_targets(record);
-        moves_.push_back({load<std::uint16_t>(record + MOVE), 1, 1});
+        moves_.push_back({load<std::uint16_t>(record + MOVE), 1, weighing_ == Weighing::EVENLY ? EVEN_VISITS : 1});
     }
 
     void add_sight(std::size_t index) {
         const std::uint8_t* sight = seen_.sights[index];
         add_targets(sight);
         moves_.push_back({load<std::uint16_t>(sight + MOVE), 1, 0});
+        shares_.clear();
         for (std::uint64_t row = first_candidate_[index]; row < first_candidate_[index + 1]; ++row) {
             const std::uint8_t* candidate = seen_.candidates[static_cast<std::size_t>(row)];
-            moves_.push_back({load<std::uint16_t>(candidate), 0, load<std::uint16_t>(candidate + 2)});
+            shares_.push_back({load<std::uint16_t>(candidate), load<std::uint16_t>(candidate + 2), 0});
         }
+        if (weighing_ == Weighing::EVENLY) share_out(shares_);
+        for (const Share& share : shares_) moves_.push_back({share.move, 0, share.visits});
     }
 
     void add_position(const std::uint8_t* position) {
@@ -255,9 +286,11 @@ private:
     }
 
     const Seen& seen_;
+    Weighing weighing_;
     std::vector<std::uint64_t> first_candidate_;
     std::array<std::uint64_t, 3> results_{};  // draws, Black's wins, White's wins
     std::uint64_t value_ = 0;
+    std::vector<Share> shares_;
     std::vector<MoveSum> moves_;
 };
 
@@ -315,13 +348,13 @@ std::vector<std::uint8_t> merge_records(RowView records, RowView sums, Merge by,
     return out;
 }
 
-Averages average_rows(const Seen& seen, unsigned hash_bits) {
+Averages average_rows(const Seen& seen, Weighing weighing, unsigned hash_bits) {
     std::vector<const std::uint8_t*> keys;
     keys.reserve(seen.records.count + seen.sights.count + seen.positions.count);
     add_keys(keys, seen.records);
     add_keys(keys, seen.sights);
     add_keys(keys, seen.positions);
-    Averager averager(seen);
+    Averager averager(seen, weighing);
     const Groups groups = group_keys(keys, hash_bits);
     Averages out;
     out.positions.reserve(groups.ends.size() * POSITION_BYTES);

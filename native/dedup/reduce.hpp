@@ -45,7 +45,7 @@ struct Averages {
     std::vector<std::uint8_t> moves;
 };
 
-// What is to be averaged. A record counts as one visit of its move; a sight's move as played, its candidates by visits.
+// What is to be averaged. A record is one visit of its move; a sight's move was played, its candidates have visits.
 struct Seen {
     RowView records;
     RowView sights;
@@ -53,7 +53,10 @@ struct Seen {
     RowView positions;
     RowView moves;  // which the positions refer to
 };
-// Throws std::out_of_range where a count passes its field, or rows refer to others that are not there.
-Averages average_rows(const Seen& seen, unsigned hash_bits);
+// How much a record or a sight says about moves: as many visits as it has, or EVEN_VISITS, dealt out by its visits.
+enum class Weighing { BY_VISITS, EVENLY };
+// Positions that were added up before stay as they are. Throws std::out_of_range where a count passes its field, or rows
+// refer to others that are not there.
+Averages average_rows(const Seen& seen, Weighing weighing, unsigned hash_bits);
 
 }  // namespace fukayomi

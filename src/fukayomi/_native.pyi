@@ -866,7 +866,7 @@ def merge_records(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38)
         ValueError: A result is none.
     """
 
-def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sights: Annotated[NDArray[numpy.uint8], dict(shape=(None, 40), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint8], dict(shape=(None, 4), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None, 64))], Annotated[NDArray[numpy.uint8], dict(shape=(None, 16))]]:
+def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], sights: Annotated[NDArray[numpy.uint8], dict(shape=(None, 40), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint8], dict(shape=(None, 4), order='C', device='cpu', writable=False)], positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], evenly: bool, hash_bits: int = 64) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None, 64))], Annotated[NDArray[numpy.uint8], dict(shape=(None, 16))]]:
     """
     Add up all that was seen of each position.
 
@@ -876,6 +876,7 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
         candidates: uint8 [C, 4], move and visits, of all sights.
         positions: uint8 [P, 64], added up before.
         moves: uint8 [M, 16], theirs.
+        evenly: Whether the visits of each record, and of each sight, are made to add up to 2^32.
 
     Returns:
         Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.

@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter, defaultdict
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +65,9 @@ def test_averages_become_rows(tmp_path: Path) -> None:
             evals[key].append(int(game.evals[ply]))
             played[key][int(game.moves[ply])] += 1
             results[key].append(int(game.result_byte) & 3)
-            for at in range(begin, end):
-                visits[key][int(game.candidate_moves[at])] += int(game.candidate_visits[at])
+            total = int(game.candidate_visits[begin:end].sum(dtype=np.int64))
+            for at in range(begin, end) if total else ():
+                visits[key][int(game.candidate_moves[at])] += Fraction(int(game.candidate_visits[at]), total)
     rows = read_hcpe(out)
     assert tally.positions == written == len(rows) == len(evals)
     for row in rows:

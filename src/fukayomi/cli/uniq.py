@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -68,6 +68,14 @@ def average(
     evalfix: Annotated[
         bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
     ] = False,
+    weigh: Annotated[
+        Weighing,
+        typer.Option(
+            help="How much a position says about its moves each time it is seen. evenly: the same, after a search of "
+            "800 visits and after one of 100, and where, as in hcpe, only a move is known; so dlshogi averages. "
+            "by-visits: as much as there are visits; one in hcpe."
+        ),
+    ] = Weighing.EVENLY,
     scratch: Scratch = None,
     check_space: CheckSpace = True,
     ray: Ray = None,
@@ -78,11 +86,12 @@ def average(
     fukayomi data average selfplay-*.hcpe3 floodgate.hcpe training.avg
 
     All sums are whole numbers: files of averages are merged by averaging them again, and the order of inputs does not
-    change a byte. Of hcpe3, moves without candidates are left out; a record of hcpe counts as one visit.
+    change a byte. What was weighed in different ways does not add up, and is refused. Of hcpe3, moves without
+    candidates are left out.
     """
     from fukayomi.data.dedup.job import Job
 
-    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, evalfix, check_space), ray, as_json=as_json)
+    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, weigh, evalfix, check_space), ray, as_json=as_json)
 
 
 def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.dedup.modes import Weighing
 from fukayomi.data.evalfix import EVAL_SCALE
 from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import MATE_EVAL
@@ -34,7 +35,8 @@ HEADER = np.dtype(
         ("crc32", "<u4"),  # of all that follows the header
         ("positions", "<u8"),
         ("moves", "<u8"),
-        ("unused", "u1", (32,)),
+        ("weighing", "<u4"),  # Weighing.number
+        ("unused", "u1", (28,)),
     ]
 )
 MAGIC = b"fukayavg"
@@ -153,13 +155,7 @@ def read_averages(path: Path | str) -> Averages:
         OSError: It cannot be read.
     """
     path = Path(path)
-    with path.open("rb") as file:
-        head = file.read(HEADER.itemsize)
-    if len(head) < HEADER.itemsize or not head.startswith(MAGIC):
-        raise AveragesError(f"{path} does not begin as a file of averaged positions does ({MAGIC.decode()!r})")
-    header = np.frombuffer(head, HEADER)[0]
-    if header["version"] != VERSION:
-        raise AveragesError(f"{path} has version {header['version']} of the format; this program reads {VERSION}")
+    header = _read_header(path)
     positions, moves = int(header["positions"]), int(header["moves"])
     expected = HEADER.itemsize + positions * POSITION.itemsize + moves * MOVE.itemsize
     if (size := path.stat().st_size) != expected:
@@ -168,6 +164,29 @@ def read_averages(path: Path | str) -> Averages:
         _mapped(path, POSITION, HEADER.itemsize, positions),
         _mapped(path, MOVE, HEADER.itemsize + positions * POSITION.itemsize, moves),
     )
+
+
+def read_weighing(path: Path | str) -> Weighing:
+    """How the visits of a file were added up; those of another weighing cannot be added to them.
+
+    Raises:
+        AveragesError: It is no file of averaged positions.
+        OSError: It cannot be read.
+    """
+    return Weighing.EVENLY if _read_header(Path(path))["weighing"] else Weighing.BY_VISITS
+
+
+def _read_header(path: Path) -> np.void:
+    with path.open("rb") as file:
+        head = file.read(HEADER.itemsize)
+    if len(head) < HEADER.itemsize or not head.startswith(MAGIC):
+        raise AveragesError(f"{path} does not begin as a file of averaged positions does ({MAGIC.decode()!r})")
+    header = np.frombuffer(head, HEADER)[0]
+    if header["version"] != VERSION:
+        raise AveragesError(f"{path} has version {header['version']} of the format; this program reads {VERSION}")
+    if header["weighing"] not in {weighing.number for weighing in Weighing}:
+        raise AveragesError(f"{path} is weighed in a way ({header['weighing']}) that this program does not know")
+    return header
 
 
 def check_averages(path: Path | str) -> None:
@@ -187,11 +206,11 @@ def check_averages(path: Path | str) -> None:
         raise AveragesError(f"{path} is damaged: its checksum is {crc:08x}, and should be {header['crc32']:08x}")
 
 
-def header_bytes(positions: int, moves: int, crc32: int) -> bytes:
+def header_bytes(positions: int, moves: int, crc32: int, weighing: Weighing = Weighing.EVENLY) -> bytes:
     """The 64 bytes at the beginning of a file."""
     header = np.zeros(1, HEADER)
     header["magic"], header["version"], header["crc32"] = MAGIC, VERSION, crc32
-    header["positions"], header["moves"] = positions, moves
+    header["positions"], header["moves"], header["weighing"] = positions, moves, weighing.number
     return header.tobytes()
 
 

@@ -10,7 +10,7 @@ from dedup_rows import random_records, run, value_of, write
 from fukayomi import _native
 from fukayomi.data.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
 from fukayomi.data.dedup.job import Job, run_job
-from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally, rescale_evals
 from fukayomi.data.hcpe3 import Game, Hcpe3Writer, join_games
 from fukayomi.shogi import Position
@@ -54,7 +54,7 @@ def test_searched_positions_are_added_up(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     games = [random_game(rng, 12) for _ in range(40)]
     files = [write_games(tmp_path / f"{n}.hcpe3", part) for n, part in enumerate((games[:15], games[15:]))]
-    run(tmp_path, Mode.SHARES, *files)
+    run(tmp_path, Mode.SHARES, *files, weighing=Weighing.BY_VISITS)
     check_averages(tmp_path / "out.avg")
     values, played, visits, results = defaultdict(int), defaultdict(Counter), defaultdict(Counter), defaultdict(Counter)
     for game in games:

@@ -100,7 +100,7 @@ def test_averages_have_the_sums_of_each_position_and_move(tmp_path: Path) -> Non
         played = sorted(Counter(int(record["bestMove16"]) for record in seen).items())
         moves = averages.part(index, index + 1).moves
         assert [(int(row["move"]), int(row["played"])) for row in moves] == played
-        assert np.array_equal(moves["visits"], moves["played"])  # a record is one visit
+        assert np.array_equal(moves["visits"], moves["played"].astype(np.uint64) << np.uint64(32))
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -112,7 +112,7 @@ def test_all_rows_equal(tmp_path: Path, mode: Mode) -> None:
         return
     averages = read_averages(tmp_path / "out.avg")
     assert averages.counts().tolist() == [5000]
-    assert averages.moves["visits"].tolist() == [5000]
+    assert averages.moves["visits"].tolist() == [5000 << 32]
     assert averages.evals().tolist() == [records["eval"][0]]
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi.data.averages import HEADER, MOVE, POSITION
+from fukayomi.data.averages import HEADER, MOVE, POSITION, read_weighing
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
-from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.partition import Partition
 from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
@@ -49,6 +49,7 @@ class Job:
         inputs: hcpe files; with Mode.SHARES averaged positions too.
         out: The file to write.
         scratch: The folder for the work; beside `out` where it is None.
+        weighing: How much each record says about the moves of averages.
         evalfix: Bring the evaluations of each input to one scale, fitted to its results.
         check_space: Begin only where the disks have room for the most that may be written.
         bucket_bits: There are 2 to the power of so many buckets; by the inputs' size where it is None.
@@ -59,6 +60,7 @@ class Job:
     inputs: tuple[Path, ...]
     out: Path
     scratch: Path | None = None
+    weighing: Weighing = Weighing.EVENLY
     evalfix: bool = False
     check_space: bool = True
     bucket_bits: int | None = None
@@ -133,7 +135,7 @@ def _run(
     partition = Partition(folder, inputs, description["bucket_bits"], job.hash_bits)
     listener(Stage.READ, partition.rows, rows)
     partition.run(lambda done: listener(Stage.READ, done, rows), evalfix=job.evalfix)
-    output = Output(folder, job.out, averages=job.mode.writes_averages)
+    output = Output(folder, job.out, job.weighing if job.mode.writes_averages else None)
     listener(Stage.REDUCE, output.buckets, buckets)
     left = range(output.buckets, buckets)
     for bucket, reduced in zip(left, reduce(folder.path, left), strict=True):
@@ -163,13 +165,19 @@ def _describe(job: Job) -> dict[str, Any]:
             raise JobError(f"{path} is {kind}, of which only averages can be made here{hint}")
         if kind is Kind.AVERAGES and job.evalfix:
             raise JobError(f"{path} is averaged: the scale of its evaluations can no longer be fitted")
+        if kind is Kind.AVERAGES and (weighing := read_weighing(path)) is not job.weighing:
+            raise JobError(
+                f"{path} is weighed by {weighing}, and {job.out} is to be weighed by {job.weighing}; such sums cannot "
+                f"be added: average with --weigh {weighing}, or make {path} again"
+            )
         if path.absolute() == job.out.absolute():
             raise JobError(f"{job.out} is read and written; give the output a name of its own")
     size = sum(path.stat().st_size for path in job.inputs)
     bits = max(0, min(MOST_BUCKET_BITS, (size // BUCKET_BYTES).bit_length()))
     return {
-        "version": 2,
+        "version": 3,
         "mode": str(job.mode),
+        "weighing": str(job.weighing),
         "out": str(job.out.absolute()),
         "inputs": [_stamp(path, kind) for path, kind in zip(job.inputs, kinds, strict=True)],
         "evalfix": job.evalfix,

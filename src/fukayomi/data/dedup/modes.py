@@ -1,4 +1,4 @@
-"""What becomes of positions that were seen more than once."""
+"""What becomes of positions that were seen more than once, and how much each time weighs."""
 
 from enum import StrEnum
 
@@ -29,3 +29,17 @@ class Mode(StrEnum):
     def depends_on_order(self) -> bool:
         """Whether rows that come first go before others."""
         return self is Mode.FIRST_MOVE
+
+
+class Weighing(StrEnum):
+    """How much each time that a position was seen says about its moves."""
+
+    EVENLY = "evenly"
+    """The same: the visits of each search, or the one move of a record of hcpe, are made to add up to 2^32."""
+    BY_VISITS = "by-visits"
+    """As much as it had visits; a record of hcpe has one."""
+
+    @property
+    def number(self) -> int:
+        """What stands for it in an .avg file."""
+        return int(self is Weighing.EVENLY)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, header_bytes
 from fukayomi.data.dedup.folder import JobError, WorkFolder, flat_bytes
+from fukayomi.data.dedup.modes import Weighing
 from fukayomi.data.hcpe import HCPE
 
 STATE = "output.json"
@@ -24,18 +25,23 @@ Reduced = NDArray[np.void] | Averages
 class Output:
     """The file beside the target, and for averages a second one for their moves, which are put behind the positions."""
 
-    def __init__(self, folder: WorkFolder, target: Path, *, averages: bool) -> None:
+    def __init__(self, folder: WorkFolder, target: Path, weighing: Weighing | None) -> None:
         """Go on where the folder's state says, or begin.
+
+        Args:
+            folder: The job's.
+            target: The file to write.
+            weighing: How the averages that are written were weighed; None for hcpe.
 
         Raises:
             JobError: A file is shorter than the state says.
             OSError: A file cannot be written.
         """
-        self._folder, self._target = folder, target
+        self._folder, self._target, self._weighing = folder, target, weighing
         self._rows_path = target.with_name(f".{target.name}.part")
         self._moves_path = folder.path / "moves"
-        self._head = HEADER.itemsize if averages else 0
-        self._width = POSITION.itemsize if averages else HCPE.itemsize
+        self._head = HEADER.itemsize if weighing else 0
+        self._width = POSITION.itemsize if weighing else HCPE.itemsize
         state: dict[str, Any] = folder.read(STATE) or {"buckets": 0, "rows": 0, "moves": 0, "crc": 0, "complete": False}
         self.buckets: int = state["buckets"]
         """How many buckets are in it, from the first on."""
@@ -49,7 +55,7 @@ class Output:
             return
         self._cut(self._rows_path, self._head + self.rows * self._width if self.buckets else 0)
         self._cut(self._moves_path, self.moves * MOVE.itemsize)
-        if averages and self.buckets == 0:
+        if weighing and self.buckets == 0:
             self._rows_path.write_bytes(bytes(HEADER.itemsize))
 
     def append(self, reduced: Reduced) -> None:
@@ -85,7 +91,7 @@ class Output:
 
     def _complete(self) -> None:
         with self._rows_path.open("r+b") as file:
-            if self._head:
+            if self._weighing is not None:
                 crc = self._crc
                 file.seek(self._head + self.rows * self._width)
                 file.truncate()
@@ -94,7 +100,7 @@ class Output:
                         file.write(data)
                         crc = zlib.crc32(data, crc)
                 file.seek(0)
-                file.write(header_bytes(self.rows, self.moves, crc))
+                file.write(header_bytes(self.rows, self.moves, crc, self._weighing))
             file.flush()
             os.fsync(file.fileno())
 

@@ -13,7 +13,7 @@ from fukayomi import _native
 from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
 from fukayomi.data.dedup.folder import WorkFolder, flat_bytes
 from fukayomi.data.dedup.inputs import Kind
-from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
 from fukayomi.data.hcpe import HCPE
@@ -53,7 +53,8 @@ def reduce_bucket(path: Path, bucket: int) -> Reduced:
     reader = BucketReader(folder, bucket)
     if (mode := Mode(job["mode"])).writes_averages:
         averages = [Path(item["path"]) for item in job["inputs"] if item["kind"] == Kind.AVERAGES]
-        return _average(reader, averages, job["bucket_bits"], job["hash_bits"])
+        evenly = Weighing(job["weighing"]) is Weighing.EVENLY
+        return _average(reader, averages, job["bucket_bits"], _Adder(evenly, job["hash_bits"]))
     return _deduplicate(reader, mode, job["hash_bits"])
 
 
@@ -135,35 +136,42 @@ def _deduplicate(reader: BucketReader, mode: Mode, hash_bits: int) -> NDArray[np
     return _native.merge_records(last, sums, mode is Mode.MODE, hash_bits).view(HCPE).ravel()
 
 
-def _average(reader: BucketReader, inputs: list[Path], bucket_bits: int, hash_bits: int) -> Averages:
-    total = Averages(np.empty(0, POSITION), np.empty(0, MOVE))
+def _average(reader: BucketReader, inputs: list[Path], bucket_bits: int, adder: "_Adder") -> Averages:
     for path in inputs:
-        part = _bucket_of_averages(path, reader.bucket, bucket_bits, hash_bits)
-        total = _add(total, np.empty(0, HCPE), None, part, hash_bits)
+        adder.add(averages=_bucket_of_averages(path, reader.bucket, bucket_bits, adder.hash_bits))
     for rows in reader.rows():
-        total = _add(total, rows, None, None, hash_bits)
-    for sights in reader.sights():
-        total = _add(total, np.empty(0, HCPE), sights, None, hash_bits)
-    return total
+        adder.add(rows=rows)
+    for sights, candidates in reader.sights():
+        adder.add(sights=sights, candidates=candidates)
+    return adder.total
 
 
-def _add(
-    total: Averages,
-    rows: NDArray[np.void],
-    sights: tuple[NDArray[np.void], NDArray[np.void]] | None,
-    more: Averages | None,
-    hash_bits: int,
-) -> Averages:
-    seen, candidates = sights if sights is not None else (np.empty(0, WIDTHS[SIGHTS]), np.empty(0, WIDTHS[CANDIDATES]))
-    positions, moves = total.positions, total.moves
-    if more is not None:
-        added = np.array(more.positions)
-        added["first_move"] += len(moves)
-        positions, moves = np.concatenate([positions, added]), np.concatenate([moves, more.moves])
-    out_positions, out_moves = _native.average_rows(
-        byte_rows(rows), byte_rows(seen), byte_rows(candidates), byte_rows(positions), byte_rows(moves), hash_bits
-    )
-    return Averages(out_positions.view(POSITION).ravel(), out_moves.view(MOVE).ravel())
+_NO_ROWS, _NO_SIGHTS, _NO_CANDIDATES = (np.empty(0, WIDTHS[kind]) for kind in (ROWS, SIGHTS, CANDIDATES))
+
+
+class _Adder:
+    """Adds up a bucket, piece after piece."""
+
+    def __init__(self, evenly: bool, hash_bits: int) -> None:
+        self.total = Averages(np.empty(0, POSITION), np.empty(0, MOVE))
+        self.evenly, self.hash_bits = evenly, hash_bits
+
+    def add(
+        self,
+        rows: NDArray[np.void] = _NO_ROWS,
+        sights: NDArray[np.void] = _NO_SIGHTS,
+        candidates: NDArray[np.void] = _NO_CANDIDATES,
+        averages: Averages | None = None,
+    ) -> None:
+        """Add rows (HCPE [N]), sights with their candidates, or what was averaged before."""
+        positions, moves = self.total.positions, self.total.moves
+        if averages is not None:
+            added = np.array(averages.positions)
+            added["first_move"] += len(moves)
+            positions, moves = np.concatenate([positions, added]), np.concatenate([moves, averages.moves])
+        given = [byte_rows(each) for each in (rows, sights, candidates, positions, moves)]
+        out_positions, out_moves = _native.average_rows(*given, evenly=self.evenly, hash_bits=self.hash_bits)
+        self.total = Averages(out_positions.view(POSITION).ravel(), out_moves.view(MOVE).ravel())
 
 
 def _bucket_of_averages(path: Path, bucket: int, bucket_bits: int, hash_bits: int) -> Averages:
