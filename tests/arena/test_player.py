@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Generator
 
 import pytest
 from arena_players import ENGINE, QUIET, Seats, game, patient
@@ -17,14 +16,6 @@ from fukayomi.shogi.record import Result, Termination
 from fukayomi.usi.client import EngineTimeoutError, UsiClient
 
 CRASH, STALL, PROTOCOL = Termination.CRASH, Termination.STALL, Termination.PROTOCOL
-
-
-@pytest.fixture
-def seat() -> Generator[Seats]:
-    seats = Seats()
-    yield seats
-    seats.close()
-    assert seats.left_behind() == []
 
 
 def play(bad: Player, good: Player, color: str, **rules: object) -> PlayedGame:

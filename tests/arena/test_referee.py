@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Generator
 
 import pytest
 from arena_players import QUIET, Seats, game, patient
@@ -22,14 +21,6 @@ DECLARES = "1+P+P+P+P+P+P+P1/K1+R+R+B+B3/9/9/9/9/9/9/4k4 b 4G4S 1"  # Black may,
 SHUFFLE = ["5i5h", "5a5b", "5h5i", "5b5a"]
 CHECKS = "4k4/9/9/9/9/9/9/5R3/4K4 b - 1"
 PERPETUAL = ["4h5h", "5a4a", "5h4h", "4a5a"]
-
-
-@pytest.fixture
-def seat() -> Generator[Seats]:
-    seats = Seats()
-    yield seats
-    seats.close()
-    assert seats.left_behind() == []
 
 
 def opening(sfen: str = START_SFEN, *moves: str) -> Opening:

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
+import command_runs
 import pytest
-from typer.testing import CliRunner, Result
 
-from fukayomi.cli.main import app
 from fukayomi.engine.analyst import Analyst
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position
@@ -40,9 +40,7 @@ MATE_PROBLEM = """手合割：詰将棋
 """
 FAST = ("--evaluator", "hash", "--nodes", "20")
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["analyse", *map(str, arguments)], env={"COLUMNS": "100", "NO_COLOR": "1"})
+run = partial(command_runs.invoke, "analyse", COLUMNS="100", NO_COLOR="1")
 
 
 @pytest.fixture

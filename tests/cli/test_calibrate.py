@@ -6,23 +6,25 @@ import signal
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import command_runs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from fukayomi.arena.calibrated import to_toml
 from fukayomi.arena.clock_range import ClockRange, ClockRangeError
 from fukayomi.arena.configuration import read_toml
 from fukayomi.arena.sources import read_games
 from fukayomi.arena.time_control import TimeControl
-from fukayomi.cli.main import app
 from fukayomi.shogi import Position
 
 ENGINE = [sys.executable, str(Path(__file__).parent.parent / "arena" / "odds_engine.py")]
+
+run = partial(command_runs.run, "match")
 
 
 def engines(*words: str) -> list[str]:
@@ -49,13 +51,6 @@ def basics(tmp_path: Path, openings: Path) -> list[str]:
 
 
 RANGE = ["--from", "nodes=100", "--to", "nodes=10000"]
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["match", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def calibrate(*arguments: object) -> tuple[int, dict[str, Any], str]:

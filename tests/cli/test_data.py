@@ -7,20 +7,17 @@ import subprocess
 import sys
 import time
 import zipfile
+from functools import partial
 from pathlib import Path
 
+import command_runs
 import pytest
-from typer.testing import CliRunner
 
-from fukayomi.cli.main import app
 from fukayomi.data import convert
 
 SAMPLES = Path(__file__).parent.parent / "data" / "records"
 
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["data", *map(str, arguments)])
-    return result.exit_code, result.stdout, result.stderr
+run = partial(command_runs.run, "data")
 
 
 def test_a_folder_becomes_a_file_of_positions(tmp_path: Path) -> None:

@@ -1,19 +1,15 @@
 """``fukayomi data convert`` and ``fukayomi data check`` as commands."""
 
 import json
+from functools import partial
 from pathlib import Path
 
+import command_runs
 import pytest
-from typer.testing import CliRunner
-
-from fukayomi.cli.main import app
 
 RECORDS = Path(__file__).parent.parent / "data" / "records"
 
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["data", *map(str, arguments)])
-    return result.exit_code, result.stdout, result.stderr
+run = partial(command_runs.run, "data")
 
 
 @pytest.fixture

@@ -8,18 +8,20 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
+import command_runs
 import pytest
-from typer.testing import CliRunner
 
 import fukayomi
 from fukayomi.arena.game import Game
 from fukayomi.arena.sources import read_games
-from fukayomi.cli.main import app
 
 ENGINE = [sys.executable, str(Path(__file__).parent.parent / "arena" / "random_engine.py")]
 OPENINGS = "startpos moves 2g2f 8c8d\nstartpos moves 7g7f 3c3d\nstartpos moves 7g7f 8c8d 2g2f\n"
+
+run = partial(command_runs.run, "match")
 
 
 def engine(name: str, *words: str) -> list[str]:
@@ -37,13 +39,6 @@ def openings(tmp_path: Path) -> Path:
 def basics(tmp_path: Path, openings: Path) -> list[str]:
     """What every match of these tests needs but engines and the number of games."""
     return ["--clock", "nodes=1", "--max-plies", "12", "--openings", str(openings), "--out", str(tmp_path / "out")]
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["match", *map(str, arguments)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def start(*arguments: object) -> "subprocess.Popen[str]":

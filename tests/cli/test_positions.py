@@ -2,15 +2,14 @@
 
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import command_runs
 import pytest
-from typer.testing import CliRunner
 
 from fukayomi.arena import balanced_set
 from fukayomi.arena.openings import read_openings
-from fukayomi.cli.main import app
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import write_csa, write_kif
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
@@ -22,16 +21,8 @@ OPENINGS = {
     "c": ("1g1f", "1c1d", "7g7f", "3c3d"),
 }
 
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["positions", *map(str, arguments)], env={"COLUMNS": "200"})
-    return result.exit_code, result.stdout, result.stderr
-
-
-def run_json(*arguments: object) -> Any:
-    code, printed, said = run(*arguments, "--json")
-    assert code == 0, said
-    return json.loads(printed)
+run = partial(command_runs.run, "positions", COLUMNS="200")
+run_json = partial(command_runs.run_json, "positions")
 
 
 def record(name: str, **scores: int) -> Record:

@@ -1,16 +1,13 @@
 """``fukayomi rate``: one object, the tables, every kind of source, and what is refused."""
 
 import csv
-import json
 import zipfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import command_runs
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
-
-from fukayomi.cli.main import app
+from command_runs import write_pgn
 
 CSA = "V2.2\nN+{}\nN-{}\nPI\n+\n+7776FU\n-3334FU\n{}\n"
 CSA_ENDS = {"1-0": "+2726FU\n%TORYO", "0-1": "%TORYO", "1/2-1/2": "%SENNICHITE"}  # who is to move resigns
@@ -21,23 +18,8 @@ LEAGUE = [
 ]  # fmt: skip
 CONTRACT = ["name", "rating", "error", "points", "played", "cfs", "wins", "draws", "losses"]
 
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["rate", *map(str, arguments)])
-
-
-def run_json(*arguments: object) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    assert result.stdout.count("\n") == 1
-    return json.loads(result.stdout)
-
-
-def write_pgn(path: Path, games: list[tuple[str, str, str]]) -> Path:
-    text = '[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n{}\n\n'
-    quoted = [(w.replace("\\", "\\\\").replace('"', '\\"'), b.replace('"', '\\"'), end) for w, b, end in games]
-    path.write_text("".join(text.format(w, b, end, end) for w, b, end in quoted), encoding="utf-8")
-    return path
+run = partial(command_runs.invoke, "rate")
+run_json = partial(command_runs.run_json, "rate")
 
 
 def write_csa(folder: Path, games: list[tuple[str, str, str]]) -> Path:

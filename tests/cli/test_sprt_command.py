@@ -1,30 +1,14 @@
 """``fukayomi sprt``: its object and its lines, by counts and by games; and what is refused."""
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import command_runs
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from command_runs import write_pgn
 
-from fukayomi.cli.main import app
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["sprt", *map(str, arguments)])
-
-
-def run_json(*arguments: object) -> dict[str, Any]:
-    result = run(*arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-def write_pgn(path: Path, games: list[tuple[str, str, str]]) -> Path:
-    text = '[White "{}"]\n[Black "{}"]\n[Result "{}"]\n\n{}\n\n'
-    path.write_text("".join(text.format(white, black, end, end) for white, black, end in games), encoding="utf-8")
-    return path
+run = partial(command_runs.invoke, "sprt")
+run_json = partial(command_runs.run_json, "sprt")
 
 
 def test_one_json_object_of_pairs() -> None:

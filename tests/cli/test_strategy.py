@@ -1,27 +1,16 @@
 """``fukayomi strategy``: tables, files and pictures of small sources, and how it fails."""
 
-import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import command_runs
 import pytest
-from typer.testing import CliRunner
-
-from fukayomi.cli.main import app
 
 EXCHANGE = "7g7f 8c8d 2g2f 8d8e 8h7g 3c3d 7i6h 4a3b 6i7h 2b7g+ 6h7g 3a2b"
 FOURTH = "7g7f 3c3d 2g2f 4c4d 3i4h 8b4b"
 
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["strategy", *map(str, arguments)], env={"COLUMNS": "200"})
-    return result.exit_code, result.stdout, result.stderr
-
-
-def run_json(*arguments: object) -> Any:
-    code, printed, said = run(*arguments, "--json")
-    assert code == 0, said
-    return json.loads(printed)
+run = partial(command_runs.run, "strategy", COLUMNS="200")
+run_json = partial(command_runs.run_json, "strategy")
 
 
 @pytest.fixture

@@ -1,7 +1,11 @@
-"""hcpe records of random games, made with nothing but the public classes of the game."""
+"""hcpe records of random games, made with nothing but the public classes of the game; a console that interrupts."""
+
+import signal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
 
 from fukayomi import _native
 from fukayomi.shogi import Position
@@ -27,3 +31,10 @@ def random_records(count: int, seed: int) -> NDArray[np.void]:
         position.push(move)
         ply += 1
     return records
+
+
+class InterruptingConsole(Console):
+    """Presses Ctrl-C at the first line of metrics."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        signal.raise_signal(signal.SIGINT)

@@ -1,15 +1,13 @@
 """Training from hcpe3: the weights are those of hcpe where both say the same; soft policies; damage is known first."""
 
 import random
-import signal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
-from learning_samples import random_records
+from learning_samples import InterruptingConsole, random_records
 from rich.console import Console
 
 from fukayomi import _native
@@ -75,13 +73,6 @@ def soft_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = random.Random(2)
     games = join_games([random_game(rng, most_candidates=6) for _ in range(12)])
     return write(tmp_path_factory.mktemp("data") / "soft.hcpe3", games)
-
-
-class InterruptingConsole(Console):
-    """Presses Ctrl-C at the first line of metrics."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
 
 
 def weights_after(out: Path, files: list[Path], interrupt: bool = False) -> bytes:

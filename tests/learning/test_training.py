@@ -1,13 +1,13 @@
 """Training: it learns, it resumes to the same weights, and it refuses what makes no sense."""
 
 import itertools
-import signal
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from learning_samples import InterruptingConsole
 from rich.console import Console
 
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
@@ -27,13 +27,6 @@ from fukayomi.nn.config import NetworkConfig
 
 CPU = torch.device("cpu")
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
-
-
-class InterruptingConsole(Console):
-    """Presses Ctrl-C at the first line of metrics."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
 
 
 def quiet() -> Console:

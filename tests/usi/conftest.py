@@ -1,17 +1,16 @@
 """Engines in processes of their own."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from engine_talk import Start
 
 from fukayomi.usi.client import UsiClient
 
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")
 ODD_ENGINE = (sys.executable, str(Path(__file__).with_name("odd_engine.py")))
-
-Start = Callable[..., UsiClient]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,32 @@
+"""What the tests of the engine say to it and ask of it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from fukayomi.shogi import Position
+from fukayomi.usi.client import EngineTimeoutError, UsiClient
+
+Start = Callable[..., UsiClient]
+"""The fixture `start` of conftest.py."""
+Command = tuple[str, ...]
+
+MATE_IN_ONE = "7k1/9/7P1/9/9/9/9/9/K8 b G 1"  # G*2b
+MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
+DECLARED = "+P+P+P+P+P+P+P+P+P/K+R+B6/9/9/9/9/9/9/8k b RB 1"  # 29 points
+ONE_MOVE = "k8/9/9/9/9/9/9/r8/K8 b - 1"
+
+
+def moves_of(sfen: str | None = None) -> set[str]:
+    return {move.usi() for move in (Position.from_sfen(sfen) if sfen else Position()).legal_moves}
+
+
+def strings(client: UsiClient) -> list[str]:
+    """Lines up to the next readyok, which the engine always answers."""
+    return [line for line in client.is_ready() if line.startswith("info string")]
+
+
+def never_answers(client: UsiClient, seconds: float) -> None:
+    """No bestmove for so long."""
+    with pytest.raises(EngineTimeoutError):
+        client.read_until(lambda line: line.startswith("bestmove"), seconds)

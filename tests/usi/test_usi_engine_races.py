@@ -1,0 +1,109 @@
+"""The engine in a hurry, and given garbage: quick stops, ends at any time, lines that are none."""
+
+import subprocess
+import time
+
+import pytest
+from engine_talk import Command, Start, moves_of, strings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.client import UsiClient
+from fukayomi.usi.text import Go
+
+
+def test_two_hundred_quick_stops_get_two_hundred_answers(start: Start) -> None:
+    client = start(PV_Interval="1")
+    legal = moves_of()
+    client.position()
+    for i in range(200):
+        go = (Go(infinite=True), Go(ponder=True), Go(nodes=5), Go(movetime_ms=1))[i % 4]
+        client.send(f"{go.text()}\nstop")  # a stop that crosses the end of the search included
+        lines = client.read_until(lambda line: line.startswith("bestmove"), 5)
+        assert lines[-1].text.split()[1] in legal
+    assert client.is_ready() == []  # not one answer too many
+
+
+def test_a_go_without_stop_ends_the_one_before(start: Start) -> None:
+    client = start(PV_Interval="0")
+    client.position()
+    client.send("go infinite\ngo ponder\ngo nodes 10")
+    for _ in range(3):
+        client.read_until(lambda line: line.startswith("bestmove"), 2)
+    assert client.is_ready() == []
+
+
+@pytest.mark.parametrize("last", ["gameover win", "usinewgame", "isready"])
+def test_the_end_of_a_game_while_pondering(start: Start, last: str) -> None:
+    client = start(PV_Interval="0")
+    client.position()
+    client.send(f"go ponder\n{last}")
+    client.read_until(lambda line: line.startswith("bestmove"), 2)
+    client.is_ready()
+    client.new_game()
+    client.position()
+    assert client.go(Go(nodes=10), 5).bestmove is not None
+
+
+@pytest.mark.parametrize("while_doing", ["", "go infinite", "go ponder", "isready", "isready\ngo infinite"])
+def test_quits_at_once(start: Start, while_doing: str) -> None:
+    client = start(fresh=True)
+    client.send(while_doing)
+    begin = time.monotonic()
+    assert client.close() == 0
+    assert time.monotonic() - begin < 1.0
+
+
+def test_the_end_of_the_input_is_a_quit_after_what_was_asked(engine_command: Command) -> None:
+    asked = "usi\nsetoption name DNN_Model value <hash>\nisready\nposition startpos\ngo infinite\n"
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=10, check=False)
+    assert done.returncode == 0
+    assert "readyok" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("bestmove ")
+    assert done.stderr == ""
+
+
+def test_a_gui_that_is_gone_is_no_reason_to_shout(engine_command: Command) -> None:
+    process = subprocess.Popen(engine_command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(b"usi\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(b"setoption name DNN_Model value <hash>\nisready\ngo movetime 100\n")
+    process.stdin.close()
+    assert process.wait(10) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+VOCABULARY = """position startpos sfen moves 7g7f go ponder nodes -1 10 searchmoves depth setoption name value MultiPV
+    ponderhit gameover byoyomi mate stop 棋 btime b"""
+WORDS = st.sampled_from([*VOCABULARY.split(), "\x00"])
+LINES = st.one_of(
+    st.lists(WORDS, max_size=8).map(" ".join),
+    st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=60),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(LINES.filter(lambda line: line.split()[:1] not in (["quit"], ["usi"], ["isready"])), max_size=8))
+def test_no_line_kills_it(common_engine: UsiClient, lines: list[str]) -> None:
+    client = common_engine
+    client.set_option("DNN_Model", "<hash>")
+    for line in lines:
+        client.send(line)
+    client.is_ready(10)
+    client.position()
+    answer = client.go(Go(nodes=3), 5)
+    assert answer.bestmove is not None
+    assert Move.from_usi(answer.bestmove.move) in Position().legal_moves
+
+
+def test_bytes_that_are_no_text(start: Start) -> None:
+    client = start()
+    client.send_bytes(b"\xff\xfe\x80 go\n\x00\n" + b"x" * 100_000 + b"\nposition startpos moves \xe6\x9c\n")
+    assert len(strings(client)) == 4

@@ -1,0 +1,122 @@
+"""The engine and the clock: when it answers."""
+
+import time
+
+import pytest
+from engine_talk import DECLARED, MATE_IN_ONE, MATED, ONE_MOVE, Start, moves_of, never_answers, strings
+
+from fukayomi.shogi import Position
+from fukayomi.usi.client import EngineTimeoutError
+from fukayomi.usi.text import Go
+
+
+@pytest.mark.parametrize("sfen", [None, MATE_IN_ONE, MATED, ONE_MOVE, DECLARED])
+@pytest.mark.parametrize("go", [Go(infinite=True), Go(ponder=True, btime_ms=10, wtime_ms=10, byoyomi_ms=10), Go()])
+def test_infinite_and_ponder_wait_for_stop(start: Start, sfen: str | None, go: Go) -> None:
+    client = start(PV_Interval="0", USI_Hash="16")
+    client.position(sfen)
+    client.start_go(go)
+    never_answers(client, 0.3)
+    client.stop()
+    answer = client.wait_answer(1)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move in moves_of(sfen) | {"resign", "win"}
+
+
+def test_a_full_memory_does_not_end_infinite(start: Start) -> None:
+    client = start(USI_Hash="16", PV_Interval="100")
+    client.position()
+    client.start_go(Go(infinite=True))
+    never_answers(client, 1.5)
+    client.stop()
+    assert client.wait_answer(1).bestmove is not None
+
+
+def test_stop_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
+    client = start("slow", "2")
+    client.position()
+    seconds: list[float] = []
+    for _ in range(5):
+        client.start_go(Go(infinite=True))
+        time.sleep(0.1)
+        begin = time.monotonic()
+        client.stop()
+        client.wait_answer(5)
+        seconds.append(time.monotonic() - begin)
+    assert sorted(seconds)[2] < 0.1, seconds
+    begin = time.monotonic()
+    assert client.close() == 0
+    assert time.monotonic() - begin < 1.0  # nor does quit
+
+
+def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
+    client = start("slow", "1.5")
+    for _ in range(3):
+        client.position()
+        answer = client.go(Go(byoyomi_ms=400, btime_ms=0, wtime_ms=0), 5)
+        assert answer.seconds < 0.4
+        assert answer.bestmove is not None
+        assert answer.bestmove.move in moves_of()
+
+
+@pytest.mark.parametrize(
+    ("go", "least", "most"),
+    [
+        (Go(btime_ms=0, wtime_ms=0, byoyomi_ms=600), 0.45, 0.6),
+        (Go(movetime_ms=600), 0.45, 0.6),
+        (Go(btime_ms=10_000, wtime_ms=0), 0.0, 1.0),
+        (Go(btime_ms=2000, wtime_ms=0, binc_ms=100, winc_ms=0), 0.0, 0.5),
+        (Go(btime_ms=300, wtime_ms=300, binc_ms=300, winc_ms=300), 0.0, 0.3),
+        (Go(wtime_ms=60_000), 0.0, 0.3),  # a clock that is not ours
+        (Go(byoyomi_ms=0), 0.0, 0.3),
+        (Go(btime_ms=-50, wtime_ms=0, byoyomi_ms=200), 0.0, 0.2),
+        (Go(movetime_ms=0), 0.0, 0.2),
+    ],
+)
+def test_keeps_time(start: Start, go: Go, least: float, most: float) -> None:
+    client = start()
+    client.position()
+    answer = client.go(go, 10)
+    assert least <= answer.seconds <= most
+
+
+def test_ponderhit_starts_the_clock(start: Start) -> None:
+    client = start()
+    client.position(None, ("7g7f", "3c3d"))
+    client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=500))
+    never_answers(client, 0.7)
+    client.ponderhit()
+    assert 0.3 <= client.wait_answer(5).seconds <= 0.5
+
+
+def test_ponderhit_with_times(start: Start) -> None:
+    client = start()
+    client.position(None, ("7g7f", "3c3d"))
+    client.start_go(Go(ponder=True))
+    never_answers(client, 0.3)
+    client.ponderhit(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=400))
+    assert 0.2 <= client.wait_answer(5).seconds <= 0.4
+
+
+def test_ponderhit_that_no_time_was_ever_given_for_answers_at_once(start: Start) -> None:
+    client = start()
+    client.position()
+    client.start_go(Go(ponder=True))
+    client.ponderhit()
+    assert client.wait_answer(1).bestmove is not None
+    client.send("ponderhit")
+    assert len(strings(client)) == 1
+
+
+def test_stochastic_ponder_keeps_the_tree_of_the_answer_and_names_no_move(start: Start) -> None:
+    client = start(Stochastic_Ponder="true", fresh=True)
+    client.position()
+    answer = client.go(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=300), 5)
+    assert answer.bestmove is not None
+    assert answer.bestmove.ponder is None
+    with pytest.raises(EngineTimeoutError):
+        client.read_line(0.3)  # it thinks on, but says nothing
+    reply = next(iter(Position.from_usi(f"startpos moves {answer.bestmove.move}").legal_moves)).usi()
+    client.position(None, (answer.bestmove.move, reply))
+    assert client.go(Go(nodes=100), 5).bestmove is not None
+    assert client.close() == 0
