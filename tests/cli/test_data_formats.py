@@ -61,6 +61,18 @@ def test_a_check_says_what_is_wrong_and_where(games: Path, tmp_path: Path) -> No
     assert run("check", tmp_path / "missing")[0] == 1
 
 
+def test_records_are_checked_as_they_are(tmp_path: Path) -> None:
+    code, out, error = run("check", RECORDS, "--good", tmp_path / "good.hcpe3")
+    assert (code, "4 good, 0 errors, 1 remarks" in out, "README.md" in error) == (0, True, True)
+    (tmp_path / "a.csa").write_text("PI\n+\n+7776FU\n-3335FU\n%TORYO\n")
+    code, out, error = run("check", tmp_path / "a.csa")
+    assert (code, "a.csa, record 0, move 1, line 4: illegal move" in error) == (1, True)
+    code, out, _ = run("check", tmp_path / "a.csa", "--json")
+    (finding,) = json.loads(out)["findings"]
+    assert (code, finding["ply"], finding["line"], finding["offset"]) == (1, 1, 4, None)
+    assert run("check", tmp_path / "missing.csa")[0] == 1
+
+
 def test_a_file_of_another_kind_is_not_overwritten(games: Path) -> None:
     before = games.read_bytes()
     code, _, error = run("convert", games, games)

@@ -130,20 +130,34 @@ def _print_tally(tally: "Tally", out: Path, written: int, *, as_json: bool) -> N
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="hcp, hcpe, hcpe2, hcpe3, psv, avg, caches.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="hcp, hcpe, hcpe2, hcpe3, psv, avg, caches; records, folders and archives of them."
+        ),
+    ],
     good: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write what has no error to this file, in the same format.")
+        Path | None,
+        typer.Option(metavar="OUT", help="Write what has no error to this file, in the same format; records as hcpe3."),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="FORMAT", help="Of all files.", show_default="by content")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with files of training data, and where.
+    """Say what is wrong with files of training data and game records, and where.
 
     Every game is replayed and every position decoded: moves and candidates must be legal, visits must be there, the
-    result must be what mate, repetition, declaration and the maximum of plies make it. The exit code is 1 if there is
-    an error. A move that was played but is no candidate, a duplicate and the like are remarks, which are no errors.
+    result must be what mate, repetition, declaration and the maximum of plies make it. What is damaged is named, and
+    the rest goes on. The exit code is 1 if there is an error. A move that was played but is no candidate, a duplicate,
+    a game that broke off and the like are remarks, which are no errors.
+
+    Records and moves are numbered from 0, lines of records from 1. Duplicates are looked for among the first 134
+    million rows (with 2 GiB of memory) and 17 million games (1.5 GiB); of any number, fukayomi data uniq removes them.
+
+    \b
+      fukayomi data check train.hcpe3 --good whole.hcpe3
+      fukayomi data check games.zip games/ --good whole.hcpe3
     """
     from fukayomi.data.check import check_data
     from fukayomi.data.detect import DataFormat
@@ -174,6 +188,11 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
         f"{report.records:,} records{moves}: {report.good:,} good, {report.errors:,} errors, "
         f"{report.remarks:,} remarks, {report.duplicates:,} duplicates"
     )
+    if report.not_compared:
+        typer.echo(
+            f"duplicates were not looked for among {report.not_compared:,} records, which came when enough were "
+            "remembered (fukayomi data uniq removes equal rows of any number)"
+        )
     if good is not None:
         typer.echo(f"wrote the {report.good:,} good ones to {good}")
 

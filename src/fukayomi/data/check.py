@@ -1,10 +1,9 @@
 """What is wrong with files of training data, and where: ``fukayomi data check``.
 
 Every game is replayed, every position decoded. What has an error is left out of the good part, which may be written to
-another file; remarks and duplicates keep nothing out of it.
+another file; remarks and duplicates keep nothing out of it, but for records that give no game for training.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,19 +16,25 @@ from fukayomi import _native
 from fukayomi.data.averages import AveragesError
 from fukayomi.data.averages_convert import iter_averages
 from fukayomi.data.cache import CacheError, read_cache
-from fukayomi.data.check_games import judge_games
-from fukayomi.data.detect import DataFormat, detect_data
+from fukayomi.data.check_games import Judgement, judge_games
+from fukayomi.data.check_records import level_of_unknown, scan_for_check
+from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.duplicates import Duplicates
 from fukayomi.data.files import AtomicFile, DataFileError
 from fukayomi.data.findings import Finding, Level, Report
 from fukayomi.data.hcpe import EVAL_LIMIT, HCPE, RESULT_BITS
 from fukayomi.data.hcpe3 import Games, Hcpe3Error, join_games, scan_hcpe3
-from fukayomi.data.overlap import position_keys
 from fukayomi.data.psv import PSV
+from fukayomi.data.sources import find_files
 
 _ROWS_AT_ONCE = 1 << 16
 _KNOWN_FLAGS = 0x1F
 _WHOLE = (DataFormat.CACHE, DataFormat.AVERAGES)  # no part of which is written elsewhere
-_CHECKED = (DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.HCPE3, DataFormat.PSV, *_WHOLE)
+_CHECKED = (
+    DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.HCPE3, DataFormat.PSV, DataFormat.RECORDS, *_WHOLE
+)  # fmt: skip
+# What the good part of each is written as, where it is not the same.
+_GOOD_AS = {DataFormat.HCPE2: DataFormat.HCPE, DataFormat.RECORDS: DataFormat.HCPE3}
 
 
 def check_data(
@@ -37,48 +42,69 @@ def check_data(
     good: Path | None = None,
     source: DataFormat | None = None,
     advance: Callable[[int], None] = lambda _: None,
+    duplicates: Duplicates | None = None,
 ) -> Report:
-    """Check files of hcp, hcpe, hcpe2, hcpe3, psv, caches and averages.
+    """Check files of hcp, hcpe, hcpe2, hcpe3, psv, caches, averages and game records.
 
     Args:
-        inputs: The files.
-        good: Where to write what has no error; the inputs must then be of one format, and neither caches nor averages.
+        inputs: Files and folders; of records, also archives.
+        good: Where to write what has no error, of records as hcpe3. The inputs must then be of one format, or records
+            and hcpe3, and neither caches nor averages.
         source: The format of all inputs, instead of what their content says.
         advance: Called with the number of bytes that were read since the last call.
+        duplicates: What remembers the rows and games.
 
     Raises:
         DataFileError: A file is of another format, or the good parts cannot be one file.
+        SourceError: An input is missing, or an empty folder.
         OSError: A file cannot be read or written.
     """
-    kinds = [(path, source or detect_data(path)) for path in inputs]
-    for path, kind in kinds:
-        if kind not in _CHECKED:
-            raise DataFileError(f"{path}: {kind} are not checked here; convert them to hcpe3")
-    layouts = {DataFormat.HCPE if kind is DataFormat.HCPE2 else kind for _, kind in kinds}
-    if good is not None and (len(layouts) != 1 or layouts & set(_WHOLE)):
+    check = _Check(advance, duplicates or Duplicates())
+    files = [(path, _kind_of(path, source, must_be_data=path in inputs)) for path in find_files(inputs)]
+    kinds = [(path, kind) for path, kind in files if isinstance(kind, DataFormat)]
+    layouts = {_GOOD_AS.get(kind, kind) for _, kind in kinds}
+    if good is not None and (len(layouts) > 1 or layouts & set(_WHOLE)):
         names = ", ".join(sorted({str(kind) for _, kind in kinds}))
         raise DataFileError(f"{good}: the good part of {names} files is not written to one file")
-    check = _Check(advance)
+    if good is not None and good.absolute() in {path.absolute() for path, _ in kinds}:
+        raise DataFileError(f"{good}: the good part needs a file of its own")
     with AtomicFile(good) if good is not None else nullcontext() as out:
-        for path, kind in kinds:
-            check.report.files[str(path)] = str(kind)
-            check.run(path, kind, out)
-    check.count_equal_rows()
+        for path, kind in files:
+            if isinstance(kind, Finding):
+                check.add_one(kind)
+            else:
+                check.report.files[str(path)] = str(kind)
+                check.run(path, kind, out)
+    check.count_duplicates()
     return check.report
+
+
+def _kind_of(path: Path, source: DataFormat | None, *, must_be_data: bool) -> DataFormat | Finding:
+    """The format of a file; of what else lies in a folder, a finding."""
+    try:
+        kind = source or detect_data(path)
+        if kind not in _CHECKED:
+            raise UnknownDataError(f"{path}: {kind} files are not checked here; convert them to hcpe3")
+    except UnknownDataError as error:
+        if must_be_data:
+            raise
+        return Finding(level_of_unknown(path), path, 0, None, None, str(error).removeprefix(f"{path}: "))
+    return kind
 
 
 class _Check:
     """The report as it grows, and what was seen of all files."""
 
-    def __init__(self, advance: Callable[[int], None]) -> None:
+    def __init__(self, advance: Callable[[int], None], duplicates: Duplicates) -> None:
         self.report = Report()
         self._advance = advance
-        self._seen: set[bytes] = set()  # hashes of games
-        self._keys: list[NDArray[np.uint64]] = []  # hashes of rows, in parts
+        self._duplicates = duplicates
 
     def run(self, path: Path, kind: DataFormat, out: AtomicFile | None) -> None:
         if kind is DataFormat.HCPE3:
-            self._check_games(path, out)
+            self._check_hcpe3(path, out)
+        elif kind is DataFormat.RECORDS:
+            self._check_records(path, out)
         elif kind is DataFormat.CACHE:
             self._check_cache(path)
         elif kind is DataFormat.AVERAGES:
@@ -86,52 +112,50 @@ class _Check:
         else:
             self._check_rows(path, kind, out)
 
-    def count_equal_rows(self) -> None:
-        """Rows are compared by 64-bit hashes, 8 bytes each in memory."""
-        keys = np.concatenate([np.zeros(0, np.uint64), *self._keys])
-        keys.sort()
-        self.report.duplicates += int((keys[1:] == keys[:-1]).sum())
+    def add_one(self, finding: Finding) -> None:
+        """Count a record that is none, and say why."""
+        self.report.records += 1
+        self.report.add(finding)
 
-    def _is_new(self, data: bytes) -> bool:
-        key = hashlib.blake2b(data, digest_size=12).digest()
-        if key in self._seen:
-            self.report.duplicates += 1
-            return False
-        self._seen.add(key)
-        return True
+    def count_duplicates(self) -> None:
+        """What was seen before, of all files."""
+        self.report.duplicates = self._duplicates.count()
+        self.report.not_compared = self._duplicates.passed_over
 
-    def _check_games(self, path: Path, out: AtomicFile | None) -> None:
+    def _check_hcpe3(self, path: Path, out: AtomicFile | None) -> None:
         for found in scan_hcpe3(path, self._advance):
             if isinstance(found, Hcpe3Error):
-                self.report.records += 1
-                self.report.add(
-                    Finding(
-                        Level.ERROR, path, found.game, found.ply, found.offset,
-                        f"{found.reason}; {found.size} bytes are no game",
-                    )
-                )  # fmt: skip
+                reason = f"{found.reason}; {found.size} bytes are no game"
+                self.add_one(Finding(Level.ERROR, path, found.game, found.ply, found.offset, reason))
                 continue
-            self.report.records += len(found)
-            self.report.moves += len(found.moves)
-            bad = self._add_findings(found)
-            good = [game for index, game in enumerate(found) if index not in bad]
-            self.report.good += len(good)
-            if out is not None and good:
-                out.write(join_games(good).write())
+            judged = self._judge(found, judge_games(found), out)
+            for level, index, ply, reason in judged:
+                self.report.add(Finding(level, path, found.first + index, ply, int(found.offsets[index]), reason))
 
-    def _add_findings(self, games: Games) -> set[int]:
-        """Report what is wrong with whole games; returns the bad ones."""
-        findings = list(judge_games(games))
+    def _check_records(self, path: Path, out: AtomicFile | None) -> None:
+        for found in scan_for_check(path, self._advance):
+            if isinstance(found, Finding):
+                self.add_one(found)
+                continue
+            games = found.joined()
+            for level, index, ply, reason in self._judge(games, judge_games(games, found.terminations), out):
+                self.report.add(Finding(level, found.path, found.numbers[index], ply, None, reason))
+
+    def _judge(self, games: Games, judged: list[Judgement], out: AtomicFile | None) -> list[Judgement]:
+        """Count games, write the good ones, and add to what is said of them which ones occurred before."""
         data = games.write()
         sizes = [36 + 6 * len(game) + 4 * len(game.candidate_moves) for game in games]
         for index, (end, size) in enumerate(zip(np.cumsum(sizes).tolist(), sizes, strict=True)):
-            if not self._is_new(data[end - size : end]):
-                offset = int(games.offsets[index])
-                reason = "a duplicate of an earlier game"
-                findings.append(Finding(Level.REMARK, games.path, games.first + index, None, offset, reason))
-        for finding in sorted(findings, key=lambda found: (found.index, -1 if found.ply is None else found.ply)):
-            self.report.add(finding)
-        return {finding.index - games.first for finding in findings if finding.level is Level.ERROR}
+            if not self._duplicates.is_new_game(data[end - size : end]):
+                judged.append(Judgement(Level.REMARK, index, None, "a duplicate of an earlier game"))
+        bad = {judgement.game for judgement in judged if judgement.level is Level.ERROR}
+        good = [game for index, game in enumerate(games) if index not in bad]
+        self.report.records += len(games)
+        self.report.moves += len(games.moves)
+        self.report.good += len(good)
+        if out is not None and good:
+            out.write(join_games(good).write())
+        return sorted(judged, key=lambda judgement: judgement.game)
 
     def _check_rows(self, path: Path, kind: DataFormat, out: AtomicFile | None) -> None:
         dtype, find_errors = _ROWS[kind]
@@ -150,7 +174,7 @@ class _Check:
             is_good = np.ones(len(part), np.bool_)
             is_good[[found.index - first for found in findings if found.level is Level.ERROR]] = False
             self.report.good += int(is_good.sum())
-            self._keys.append(_row_keys(part))
+            self._duplicates.add_rows(part)
             if out is not None:
                 out.write(part[is_good].tobytes())
             self._advance(part.nbytes)
@@ -181,12 +205,6 @@ class _Check:
                 self.report.moves += len(part.moves)
         except AveragesError as error:
             self.report.add(Finding(Level.ERROR, path, self.report.records, None, 0, str(error)))
-
-
-def _row_keys(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    padded = np.zeros((len(rows), -(-rows.dtype.itemsize // 8) * 8), np.uint8)
-    padded[:, : rows.dtype.itemsize] = rows.view(np.uint8).reshape(len(rows), -1)
-    return position_keys(padded)
 
 
 _Found = list[tuple[Level, int, str]]

@@ -27,19 +27,24 @@ class Finding:
     """Of the game, row or position in its file, from 0."""
     ply: int | None
     """The move of the game, from 0; None where it is not about one."""
-    offset: int
-    """Where the game, row or position begins in the file."""
+    offset: int | None
+    """Where the game, row or position begins in the file; None in game records, which are text."""
     reason: str
+    line: int | None = None
+    """Of a game record, from 1; None where it is not known."""
 
     def __str__(self) -> str:
-        place = "" if self.ply is None else f", move {self.ply}"
-        return f"{self.path}, record {self.index}{place} (offset {self.offset}): {self.reason}"
+        place = f"{self.path}, record {self.index}"
+        place += "" if self.ply is None else f", move {self.ply}"
+        place += "" if self.line is None else f", line {self.line}"
+        place += "" if self.offset is None else f" (offset {self.offset})"
+        return f"{place}: {self.reason}"
 
     def as_json(self) -> dict[str, Any]:
         """The same as a plain dictionary."""
         return {
             "level": str(self.level), "file": str(self.path), "record": self.index, "ply": self.ply,
-            "offset": self.offset, "reason": self.reason,
+            "line": self.line, "offset": self.offset, "reason": self.reason,
         }  # fmt: skip
 
 
@@ -50,13 +55,15 @@ class Report:
     files: dict[str, str] = field(default_factory=dict[str, str])
     """The format of each file."""
     records: int = 0
-    """Games of hcpe3, rows and positions of other files; damaged ones included."""
+    """Games of hcpe3 and of records, rows and positions of other files; damaged ones included."""
     moves: int = 0
     """Moves of the games."""
     good: int = 0
-    """Records without an error."""
+    """Records without an error; of game records, only those from which training data can be made."""
     duplicates: int = 0
-    """Records that are equal to an earlier one, byte by byte."""
+    """Records that are equal to an earlier one."""
+    not_compared: int = 0
+    """Records that came when no more could be remembered, so that duplicates among them are not counted."""
     errors: int = 0
     remarks: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -77,6 +84,6 @@ class Report:
         """The same as plain dictionaries."""
         return {
             "files": self.files, "records": self.records, "moves": self.moves, "good": self.good,
-            "duplicates": self.duplicates, "errors": self.errors, "remarks": self.remarks,
-            "findings": [finding.as_json() for finding in self.findings],
+            "duplicates": self.duplicates, "not_compared": self.not_compared, "errors": self.errors,
+            "remarks": self.remarks, "findings": [finding.as_json() for finding in self.findings],
         }  # fmt: skip
