@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from fukayomi.arena.settings import EngineSettings, Rules
 from fukayomi.arena.time_control import TimeControl
@@ -110,9 +109,7 @@ class Player:
     def __enter__(self) -> "Player":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

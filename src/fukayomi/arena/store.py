@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pydantic import ValidationError
@@ -106,9 +105,7 @@ class MatchStore:
     def __enter__(self) -> "MatchStore":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TextIO
 
 from fukayomi.arena.player import Player
@@ -32,9 +31,7 @@ class Table:
     def __enter__(self) -> "Table":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for name in list(self._players):
             self._stand_up(name)
 

@@ -74,11 +74,10 @@ def measure(sfen: str, nodes: int, batch_size: int, evaluator: EvaluatorName = E
 def print_table(results: dict[str, BenchResult]) -> None:
     """A row a position."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("position", "nodes", "nodes/CPU-s", "nodes/s", "bytes/node")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    from fukayomi.cli.tables import number_table
+
+    table = number_table("position", "nodes", "nodes/CPU-s", "nodes/s", "bytes/node")
     for name, result in results.items():
         table.add_row(
             name,

@@ -12,7 +12,7 @@ from fukayomi.cli.data_formats import check, convert
 from fukayomi.cli.data_print import print_file
 from fukayomi.cli.data_stats import stats
 from fukayomi.cli.errors import INTERRUPTED, fail
-from fukayomi.cli.options import AsJson
+from fukayomi.cli.options import AsJson, check_target
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text
@@ -68,7 +68,7 @@ def csa_to_hcpe(
     if (hold_out is None) != (hold_out_to is None):
         raise typer.BadParameter("--hold-out and --hold-out-to go together", param_hint="--hold-out")
     for target in filter(None, (out, hold_out_to)):
-        _check_target(target)
+        check_target(target, ".hcpe")
     if hold_out_to is not None and hold_out_to.absolute() == out.absolute():
         raise typer.BadParameter("the games that are kept apart need a file of their own", param_hint="--hold-out-to")
     apart = HoldOut(hold_out, hold_out_to) if hold_out is not None and hold_out_to is not None else None
@@ -78,13 +78,6 @@ def csa_to_hcpe(
     _print_summary(summary, out, apart, time.monotonic() - start, as_json=as_json)
     if failure:
         fail(failure)
-
-
-def _check_target(path: Path) -> None:
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
-    if path.exists() and path.suffix != ".hcpe":  # someone forgot OUT, and the last record would be lost
-        raise typer.BadParameter(f"{path} exists and is not named *.hcpe: it is not overwritten")
 
 
 def _convert(paths: list[Path], out: Path, filters: Any, apart: "HoldOut | None") -> "tuple[Summary, str]":
@@ -114,11 +107,11 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
         typer.echo(json_text(_summary_as_json(summary, out, apart, seconds)))
         return
     from rich.console import Console
-    from rich.table import Table
+
+    from fukayomi.cli.tables import number_table
 
     console = Console()
-    games = Table("games", "", title_justify="left")
-    games.columns[1].justify = "right"
+    games = number_table("games", "")
     games.add_row("read", f"{summary.games_read:,}")
     games.add_row("taken for training", f"{summary.training.games:,}")
     if apart is not None:
@@ -139,14 +132,11 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
 
 def _positions_table(summary: "Summary", out: Path, apart: "HoldOut | None") -> Any:
     from rich.markup import escape
-    from rich.table import Table
 
+    from fukayomi.cli.tables import number_table
     from fukayomi.shogi.record import Result
 
-    table = Table("positions in", "all", "Black won", "White won", "drawn")
-    table.columns[0].overflow = "fold"
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = number_table("positions in", "all", "Black won", "White won", "drawn")
     rows = [(out, summary.training)] + ([(apart.path, summary.held_out)] if apart is not None else [])
     for path, count in rows:
         results = (count.results[result] for result in (Result.BLACK_WIN, Result.WHITE_WIN, Result.DRAW))

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -19,6 +20,14 @@ def choice(kinds: type[_Kind], text: str, option: str) -> _Kind:
     if text not in list(kinds):
         raise typer.BadParameter(f"{text!r} is none of {', '.join(kinds)}", param_hint=option)
     return kinds(text)
+
+
+def check_target(path: Path, suffix: str) -> None:
+    """Refuse to write a file where it cannot stand, or over one that is named otherwise than what is written."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
+    if path.exists() and path.suffix != suffix:  # someone forgot OUT, and the last record would be lost
+        raise typer.BadParameter(f"{path} exists and is not named *{suffix}: it is not overwritten")
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

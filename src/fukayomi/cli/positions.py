@@ -9,7 +9,7 @@ import typer
 
 from fukayomi.arena.balanced import Conditions, EvalOf, LeftOut
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.options import AsJson
+from fukayomi.cli.options import AsJson, check_target
 from fukayomi.cli.problems import print_problems
 from fukayomi.cli.progress import progress_bar
 from fukayomi.cli.text import json_text, printable
@@ -98,7 +98,7 @@ def balanced(
         given if given is not None else default
         for given, default in zip((moves1, moves2, eval2), defaults, strict=True)
     ]
-    _check_target(out)
+    check_target(out, ".sfen")
     start = time.monotonic()
     with user_errors():
         conditions = Conditions(
@@ -117,13 +117,6 @@ def balanced(
     if not found:
         hint = "; see --filter-rating" if found.left_out[LeftOut.RATING] else ""
         fail(f"no game passed, and nothing was written{hint}")
-
-
-def _check_target(path: Path) -> None:
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
-    if path.exists() and path.suffix != ".sfen":  # someone forgot OUT, and the last record would be lost
-        raise typer.BadParameter(f"{path} exists and is not named *.sfen: it is not overwritten")
 
 
 def _collect(paths: list[Path], conditions: Conditions) -> "BalancedSet":
@@ -166,11 +159,10 @@ def _reasons(conditions: Conditions) -> dict[LeftOut, str]:
 
 def _print_balanced(found: "BalancedSet", out: Path) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("games", "left out", "left")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    from fukayomi.cli.tables import number_table
+
+    table = number_table("games", "left out", "left")
     left = found.games_read
     table.add_row("read", "", f"{left:,}")
     for reason, text in _reasons(found.conditions).items():
@@ -256,13 +248,12 @@ def _print_comparison(
 ) -> None:
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+
+    from fukayomi.cli.tables import number_table
 
     names = [escape(printable(path.name)) for path in paths]
-    common = Table(f"at ply {ply}", *names)
-    strategies = Table("strategy" if english else "戦型", *names)
-    for column in (*common.columns[1:], *strategies.columns[1:]):
-        column.justify = "right"
+    common = number_table(f"at ply {ply}", *names)
+    strategies = number_table("strategy" if english else "戦型", *names)
     for field, title in _IN_COMMON.items():
         common.add_row(title, *(f"{getattr(one, field):,}" for one in sets))
     counts = [{row.english if english else row.name: row.games for row in one.strategies} for one in sets]

@@ -15,6 +15,7 @@ from fukayomi.arena.strategy import Classification, Definition
 from fukayomi.arena.strategy.statistics import DRAWS_RULE, StrategyCounts, Table, tables_csv
 from fukayomi.arena.strategy.wording import describe
 from fukayomi.cli.problems import print_problems
+from fukayomi.cli.tables import number_table
 from fukayomi.cli.text import json_text, printable
 from fukayomi.data.files import replace_file
 
@@ -84,10 +85,7 @@ def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool)
         if english:
             titles = ("strategy", "games", "share", "Black won", "White won", "drawn")
         group = escape(printable(table.english if english else table.group))
-        grid = Grid(*titles, title=group or None, title_justify="left")
-        grid.columns[0].overflow = "fold"
-        for column in grid.columns[1:]:
-            column.justify = "right"
+        grid = number_table(*titles, title=group or None)
         for row in table.rows:
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             grid.add_row(row.english if english else row.name, f"{row.games:,}", *map(_percent, rates))

@@ -1,7 +1,6 @@
 """One position after the other, each searched within the same limits: what the analysis of a game asks for."""
 
 import threading
-from types import TracebackType
 
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
@@ -82,7 +81,5 @@ class Analyst:
     def __enter__(self) -> "Analyst":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._searcher.close()

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from types import TracebackType
 
 from fukayomi.usi.options import Option
 from fukayomi.usi.process import (
@@ -130,9 +129,7 @@ class UsiClient:
     def __enter__(self) -> "UsiClient":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -8,7 +8,6 @@ bucket after the other is gathered and sorted by the hash, and positions with th
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import numpy as np
@@ -46,9 +45,7 @@ class UniqueCounter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
