@@ -51,8 +51,8 @@ def simulate(
     return estimate_odds(levels, LEAST, MOST), 2 * played
 
 
-def assert_trustworthy(runs: int, truth: float, games: int, **model: float) -> None:
-    """The 95 % interval covers the truth neither too seldom nor too often, and the estimate is not biased."""
+def assert_trustworthy(runs: int, truth: float, games: int, most_bias: float = 0.25, **model: float) -> None:
+    """The 95 % interval covers the truth neither too seldom nor too often, and the estimate is hardly biased."""
     covered, errors = 0, []
     for seed in range(runs):
         odds, _ = simulate(seed, truth, games, **model)
@@ -63,7 +63,7 @@ def assert_trustworthy(runs: int, truth: float, games: int, **model: float) -> N
     assert 0.90 - slack <= covered / runs <= 0.99 + slack
     assert len(errors) > 0.95 * runs
     mean, error = np.mean(errors), np.std(errors) / len(errors) ** 0.5
-    assert abs(mean) < 3 * error + 0.25 * np.std(errors), "a bias is small beside the scatter"
+    assert abs(mean) < 3 * error + most_bias * np.std(errors), "a bias is small beside the scatter"
 
 
 def test_intervals_cover_the_truth() -> None:
@@ -84,7 +84,7 @@ def test_intervals_cover_the_truth_with_draws_and_openings_that_favour_a_side() 
         {"truth": 30_000, "games": 200, "elo": 30},
         {"truth": 30_000, "games": 200, "draws": 0.5},
         {"truth": 30_000, "games": 1000, "draws": 0.3, "bias": 1.0},
-        {"truth": 30_000, "games": 200, "elo": 100, "bend": 0.15},
+        {"truth": 30_000, "games": 200, "elo": 100, "bend": 0.15, "most_bias": 0.6},  # no straight line is that curve
         {"truth": 1_500, "games": 200},
         {"truth": 1_000_000, "games": 200},
         {"truth": 30_000, "games": 3000, "precision": 1.3},
