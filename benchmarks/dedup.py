@@ -120,7 +120,7 @@ def measure(command: list[str]) -> dict[str, float | str]:
 def compare(folder: Path, rows: int, mode: str, *, peers: bool) -> dict[str, float | int | str]:
     source, target = folder / "in.hcpe", folder / ("out.avg" if mode == "shares" else "out.hcpe")
     write_records(source, rows)
-    command = ["fukayomi", "data", "uniq", str(source), str(target), "--mode", mode, "--json"]
+    command = ["fukayomi", "data", "uniq", str(source), "-o", str(target), "--mode", mode, "--json"]
     ours = measure([sys.executable, "-m", *command])
     kept = json.loads(str(ours["text"]))["kept"]
     found: dict[str, float | int | str] = {

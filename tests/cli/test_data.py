@@ -22,12 +22,12 @@ run = partial(command_runs.run, "data")
 
 def test_a_folder_becomes_a_file_of_positions(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
-    code, printed, said = run("csa-to-hcpe", SAMPLES, out)
+    code, printed, said = run("csa-to-hcpe", SAMPLES, "-o", out)
     assert code == 0
     assert "taken for training" in printed
     assert "README.md" in said
     assert out.stat().st_size % 38 == 0
-    code, printed, _ = run("csa-to-hcpe", SAMPLES, out, "--json")  # once more: an hcpe file may be replaced
+    code, printed, _ = run("csa-to-hcpe", SAMPLES, "-o", out, "--json")  # once more: an hcpe file may be replaced
     assert code == 0
     found = json.loads(printed)
     assert found["games_read"] == 4
@@ -46,15 +46,15 @@ def test_a_zip_gives_the_same_bytes_as_its_folder(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "games.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(SAMPLES.glob("*.csa")):
             archive.write(path, f"2026/{path.name}")
-    assert run("csa-to-hcpe", SAMPLES, tmp_path / "a.hcpe")[0] == 0
-    assert run("csa-to-hcpe", tmp_path / "games.zip", tmp_path / "b.hcpe")[0] == 0
+    assert run("csa-to-hcpe", SAMPLES, "-o", tmp_path / "a.hcpe")[0] == 0
+    assert run("csa-to-hcpe", tmp_path / "games.zip", "-o", tmp_path / "b.hcpe")[0] == 0
     assert (tmp_path / "a.hcpe").read_bytes() == (tmp_path / "b.hcpe").read_bytes()
 
 
 def test_options_reach_the_filters(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
     code, printed, _ = run(
-        "csa-to-hcpe", SAMPLES, out, "--min-rating", 3000, "--min-plies", 100, "--max-eval", 2000, "--no-draws",
+        "csa-to-hcpe", SAMPLES, "-o", out, "--min-rating", 3000, "--min-plies", 100, "--max-eval", 2000, "--no-draws",
         "--no-mates", "--hold-out", 2, "--hold-out-to", tmp_path / "test.hcpe", "--json",
     )  # fmt: skip
     found = json.loads(printed)
@@ -66,7 +66,7 @@ def test_options_reach_the_filters(tmp_path: Path) -> None:
 
 def test_nothing_left_is_a_failure_with_its_summary(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
-    code, printed, said = run("csa-to-hcpe", SAMPLES, out, "--min-rating", 9000, "--json")
+    code, printed, said = run("csa-to-hcpe", SAMPLES, "-o", out, "--min-rating", 9000, "--json")
     assert code == 1
     assert json.loads(printed)["games_dropped"]["rating"] == 4
     assert "no position is left" in said
@@ -76,12 +76,12 @@ def test_nothing_left_is_a_failure_with_its_summary(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.csa", "out.hcpe"], "nowhere.csa: no such file"),
-        (["bad.zip", "out.hcpe"], "bad.zip: cannot be read"),
-        (["game.csa", "missing/out.hcpe"], "cannot be written"),
-        (["game.csa", "other.csa"], "is not overwritten"),
-        (["game.csa", "out.hcpe", "--hold-out", "5"], "go together"),
-        (["game.csa", "out.hcpe", "--hold-out", "5", "--hold-out-to", "out.hcpe"], "a file of their own"),
+        (["nowhere.csa", "-o", "out.hcpe"], "nowhere.csa: no such file"),
+        (["bad.zip", "-o", "out.hcpe"], "bad.zip: cannot be read"),
+        (["game.csa", "-o", "missing/out.hcpe"], "cannot be written"),
+        (["game.csa", "other.csa", "-o", "other.csa"], "other.csa is also an input"),
+        (["game.csa", "-o", "out.hcpe", "--hold-out", "5"], "go together"),
+        (["game.csa", "-o", "out.hcpe", "--hold-out", "5", "--hold-out-to", "out.hcpe"], "a file of their own"),
     ],
 )
 def test_unusable_input_is_named(
@@ -103,13 +103,13 @@ def test_many_problems_are_counted_and_all_in_the_json(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"bad{number:02}.csa").write_text("PI\n+\n+7775FU\n%TORYO\n")
     (tmp_path / "good.csa").write_bytes((SAMPLES / "resign.csa").read_bytes())
-    code, printed, said = run("csa-to-hcpe", tmp_path, tmp_path / "out.hcpe")
+    code, printed, said = run("csa-to-hcpe", tmp_path, "-o", tmp_path / "out.hcpe")
     assert code == 0
     assert said.count("skipped") == 21
     assert "skipped 10 more" in said
     assert "illegal move" in printed
     (tmp_path / "out.hcpe").unlink()
-    _, printed, _ = run("csa-to-hcpe", tmp_path, tmp_path / "out.hcpe", "--json")
+    _, printed, _ = run("csa-to-hcpe", tmp_path, "-o", tmp_path / "out.hcpe", "--json")
     assert len(json.loads(printed)["problems"]) == 30
 
 
@@ -117,7 +117,7 @@ def test_names_from_archives_cannot_steer_the_terminal(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "games.zip", "w") as archive:
         archive.writestr("\x1b[31m[bold]evil\n.csa", "nothing")
         archive.write(SAMPLES / "resign.csa", "a.csa")
-    code, _, said = run("csa-to-hcpe", tmp_path / "games.zip", tmp_path / "out.hcpe")
+    code, _, said = run("csa-to-hcpe", tmp_path / "games.zip", "-o", tmp_path / "out.hcpe")
     assert code == 0
     assert "\x1b[31m" not in said
     assert "?[31m[bold]evil?.csa" in said
@@ -130,7 +130,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(convert, "_write", interrupt)
     out = tmp_path / "out.hcpe"
     out.write_bytes(b"before")
-    code, _, said = run("csa-to-hcpe", SAMPLES, out)
+    code, _, said = run("csa-to-hcpe", SAMPLES, "-o", out)
     assert code == 130
     assert "nothing was written" in said
     assert out.read_bytes() == b"before"
@@ -146,7 +146,7 @@ def test_a_killed_conversion_leaves_no_file_under_the_name(tmp_path: Path, stop:
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "out.hcpe"
     process = subprocess.Popen(
-        [sys.executable, "-m", "fukayomi", "data", "csa-to-hcpe", str(tmp_path), str(out)],
+        [sys.executable, "-m", "fukayomi", "data", "csa-to-hcpe", str(tmp_path), "-o", str(out)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -15,7 +15,7 @@ run = partial(command_runs.run, "data")
 @pytest.fixture
 def games(tmp_path: Path) -> Path:
     path = tmp_path / "games.hcpe3"
-    code, out, _ = run("convert", *sorted(RECORDS.glob("*.csa")), path)
+    code, out, _ = run("convert", *sorted(RECORDS.glob("*.csa")), "-o", path)
     assert code == 0
     assert "wrote" in out
     return path
@@ -23,25 +23,25 @@ def games(tmp_path: Path) -> Path:
 
 def test_records_become_everything_else(games: Path, tmp_path: Path) -> None:
     for name in ("a.hcpe", "a.psv", "a.hcp", "a.sfen", "a.csa", "a.usi"):
-        code, _, _ = run("convert", games, tmp_path / name)
+        code, _, _ = run("convert", games, "-o", tmp_path / name)
         assert code == 0, name
         assert (tmp_path / name).stat().st_size > 0
-    code, out, _ = run("convert", tmp_path / "a.psv", tmp_path / "b.hcpe", "--json")
+    code, out, _ = run("convert", tmp_path / "a.psv", "-o", tmp_path / "b.hcpe", "--json")
     found = json.loads(out)
     assert (code, found["written"], found["dropped"]) == (0, found["positions"], {})
     assert (tmp_path / "a.hcpe").read_bytes() == (tmp_path / "b.hcpe").read_bytes()
 
 
 def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
-    assert run("convert", games, tmp_path / "a.xyz")[0] == 1
-    code, _, error = run("convert", tmp_path / "missing", tmp_path / "a.hcpe")
+    assert run("convert", games, "-o", tmp_path / "a.xyz")[0] == 1
+    code, _, error = run("convert", tmp_path / "missing", "-o", tmp_path / "a.hcpe")
     assert (code, "no such file" in error) == (1, True)
-    code, _, error = run("convert", games, tmp_path / "a", "--to", "nothing")
+    code, _, error = run("convert", games, "-o", tmp_path / "a", "--to", "nothing")
     assert code == 2
     (tmp_path / "a.usi").write_text("startpos moves 7g7f\n")
-    code, out, error = run("convert", tmp_path / "a.usi", tmp_path / "a.hcpe3")
+    code, out, error = run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3")
     assert (code, "nothing is left to write" in error, "left out, ending: 1" in out) == (1, True, True)
-    assert run("convert", tmp_path / "a.usi", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
+    assert run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
 
 
 def test_a_check_says_what_is_wrong_and_where(games: Path, tmp_path: Path) -> None:
@@ -75,6 +75,6 @@ def test_records_are_checked_as_they_are(tmp_path: Path) -> None:
 
 def test_a_file_of_another_kind_is_not_overwritten(games: Path) -> None:
     before = games.read_bytes()
-    code, _, error = run("convert", games, games)
+    code, _, error = run("convert", games, "-o", games)
     assert (code, "is also an input" in error) == (2, True)
     assert games.read_bytes() == before

@@ -16,9 +16,9 @@ import pytest
 SAMPLES = Path(__file__).parent.parent / "data" / "records"
 OLD = b"what was there before"
 COMMANDS = {
-    "csa-to-hcpe": ("data", "csa-to-hcpe", str(SAMPLES), "out.hcpe"),
-    "convert": ("data", "convert", str(SAMPLES), "out.hcpe3"),
-    "positions": ("positions", "balanced", str(SAMPLES), "out.sfen", "--filter-rating", "0", "--eval", "30000",
+    "csa-to-hcpe": ("data", "csa-to-hcpe", str(SAMPLES), "-o", "out.hcpe"),
+    "convert": ("data", "convert", str(SAMPLES), "-o", "out.hcpe3"),
+    "positions": ("positions", "balanced", str(SAMPLES), "-o", "out.sfen", "--filter-rating", "0", "--eval", "30000",
                   "--eval2", "30000"),
 }  # fmt: skip
 

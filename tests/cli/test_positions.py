@@ -48,14 +48,14 @@ def games(tmp_path: Path) -> Path:
 
 def test_games_become_lines(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.sfen"
-    code, printed, said = run("balanced", games, out, "--filter-rating", 3500)
+    code, printed, said = run("balanced", games, "-o", out, "--filter-rating", 3500)
     assert (code, said.strip()) == (0, "")
     assert "2 lines in" in printed
     openings = read_openings(out)
     assert {tuple(move.usi() for move in opening.moves[:4]) for opening in openings} == {OPENINGS["a"], OPENINGS["c"]}
     assert {len(opening.moves) for opening in openings} == {36}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["games", "out.sfen"]
-    found = run_json("balanced", games, out, "--filter-rating", 3500)  # once more: a set may be replaced
+    found = run_json("balanced", games, "-o", out, "--filter-rating", 3500)  # once more: a set may be replaced
     assert (found["games_read"], found["lines"], found["file"]) == (5, 2, str(out))
     assert {reason: count for reason, count in found["left_out"].items() if count} == {"duplicate": 2, "eval_moves2": 1}
     assert found["conditions"] == {
@@ -72,7 +72,7 @@ def test_the_bytes_do_not_depend_on_container_format_and_order(games: Path, tmp_
     contents: set[bytes] = set()
     for order in (sources, sources[::-1], [games], [tmp_path / "games.zip"], [tmp_path / "games.zip", games]):
         out = tmp_path / "out.sfen"
-        assert run("balanced", *order, out, "--filter_rating", 0)[0] == 0
+        assert run("balanced", *order, "-o", out, "--filter_rating", 0)[0] == 0
         contents.add(out.read_bytes())
     assert len(contents) == 1
 
@@ -82,31 +82,31 @@ def test_options_in_both_spellings(games: Path, tmp_path: Path) -> None:
     settings = ["--moves1", 30, "--moves2", 80, "--eval", 170, "--eval2", 150]
     old = [*settings, "--less_than_moves2", "--filter_moves", 60, "--filter_rating", 3400, "--eval_of", "last-move"]
     new = [*settings, "--middle-game", "--filter-moves", 60, "--filter-rating", 3400, "--eval-of", "last-move"]
-    found = run_json("balanced", games, one, *old)
+    found = run_json("balanced", games, "-o", one, *old)
     assert found["conditions"] == {
         "moves1": 30, "moves2": 80, "eval": 170, "eval2": 150, "filter_moves": 60, "filter_rating": 3400.0,
         "middle_game": True, "eval_of": "last-move",
     }  # fmt: skip
-    assert run("balanced", games, two, *new)[0] == 0
+    assert run("balanced", games, "-o", two, *new)[0] == 0
     assert one.read_bytes() == two.read_bytes()
     (line,) = read_openings(one)
     assert len(line.moves) == 59
-    found = run_json("balanced", games, one, "--filter-rating", 0, "--less-than-moves2")
+    found = run_json("balanced", games, "-o", one, "--filter-rating", 0, "--less-than-moves2")
     assert [found["conditions"][name] for name in ("moves1", "moves2", "eval2")] == [32, 80, 150]
     assert len(read_openings(one)[0].moves) == 58
 
 
 def test_no_line_is_a_failure_with_its_counts(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.sfen"
-    code, printed, said = run("balanced", games, out, "--json")
+    code, printed, said = run("balanced", games, "-o", out, "--json")
     assert code == 1
     assert "no game passed, and nothing was written; see --filter-rating" in said
     found = json.loads(printed)
     assert (found["left_out"]["rating"], found["lines"], found["file"]) == (5, 0, None)
-    code, printed, _ = run("balanced", games, out)
+    code, printed, _ = run("balanced", games, "-o", out)
     assert code == 1
     assert "rated below 3800" in printed
-    code, _, said = run("balanced", games, out, "--filter-rating", 0, "--filter-moves", 85)
+    code, _, said = run("balanced", games, "-o", out, "--filter-rating", 0, "--filter-moves", 85)
     assert code == 1
     assert "--filter-rating" not in said
     assert not out.exists()
@@ -117,7 +117,7 @@ def test_lines_without_an_evaluation_at_the_plies_are_told(tmp_path: Path) -> No
     for number in (25, 37):
         without.moves[number - 1].score_cp = None
     (tmp_path / "a.csa").write_text(write_csa(without), encoding="utf-8")
-    code, printed, _ = run("balanced", tmp_path / "a.csa", tmp_path / "out.sfen", "--filter-rating", 0)
+    code, printed, _ = run("balanced", tmp_path / "a.csa", "-o", tmp_path / "out.sfen", "--filter-rating", 0)
     assert code == 0
     assert "1 of the games that passed have no evaluation after ply 24" in printed
     assert "1 of the games that passed have no evaluation after ply 36" in printed
@@ -126,16 +126,16 @@ def test_lines_without_an_evaluation_at_the_plies_are_told(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.csa", "out.sfen"], "nowhere.csa: no such file"),
-        (["bad.zip", "out.sfen"], "bad.zip: cannot be read"),
-        (["game.csa", "missing/out.sfen"], "cannot be written"),
-        (["game.csa", "other.csa"], "is not overwritten"),
-        (["game.csa", "."], "cannot be written"),
-        (["game.csa", "out.sfen", "--moves1", "40"], "moves1 40 is not from 1 to moves2, 36"),
-        (["game.csa", "out.sfen", "--eval", "-1"], "--eval"),
-        (["game.csa", "out.sfen", "--filter-rating", "nan"], "Invalid value for '--filter-rating'"),
-        (["game.csa", "out.sfen", "--eval-of", "both"], "both"),
-        (["game.csa"], "OUT"),
+        (["nowhere.csa", "-o", "out.sfen"], "nowhere.csa: no such file"),
+        (["bad.zip", "-o", "out.sfen"], "bad.zip: cannot be read"),
+        (["game.csa", "-o", "missing/out.sfen"], "cannot be written"),
+        (["game.csa", "other.csa", "-o", "other.csa"], "other.csa is also an input"),
+        (["game.csa", "-o", "."], "cannot be written"),
+        (["game.csa", "-o", "out.sfen", "--moves1", "40"], "moves1 40 is not from 1 to moves2, 36"),
+        (["game.csa", "-o", "out.sfen", "--eval", "-1"], "--eval"),
+        (["game.csa", "-o", "out.sfen", "--filter-rating", "nan"], "Invalid value for '--filter-rating'"),
+        (["game.csa", "-o", "out.sfen", "--eval-of", "both"], "both"),
+        (["game.csa", "other.csa"], "--out"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -157,13 +157,13 @@ def test_problems_are_named_and_cannot_steer_the_terminal(games: Path, tmp_path:
     with zipfile.ZipFile(games / "more.zip", "w") as archive:
         for number in range(30):
             archive.writestr(f"\x1b[31m[bold]evil{number}.csa", "nothing")
-    code, printed, said = run("balanced", games, tmp_path / "out.sfen", "--filter-rating", 0)
+    code, printed, said = run("balanced", games, "-o", tmp_path / "out.sfen", "--filter-rating", 0)
     assert code == 0
     assert "files that are no record" in printed
     assert "\x1b[31m" not in said
     assert said.count("skipped") == 21
     assert "skipped 10 more" in said
-    found = run_json("balanced", games, tmp_path / "out.sfen", "--filter-rating", 0)
+    found = run_json("balanced", games, "-o", tmp_path / "out.sfen", "--filter-rating", 0)
     assert (found["games_read"], found["left_out"]["no_record"], len(found["problems"])) == (5, 30, 30)
 
 
@@ -174,7 +174,7 @@ def test_an_interrupt_leaves_what_was_there(games: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(balanced_set, "find_line", interrupt)
     out = tmp_path / "out.sfen"
     out.write_text("before")
-    code, _, said = run("balanced", games, out)
+    code, _, said = run("balanced", games, "-o", out)
     assert code == 130
     assert "nothing was written" in said
     assert out.read_text() == "before"

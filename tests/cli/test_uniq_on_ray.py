@@ -49,12 +49,12 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
     source, out, expected = tmp_path / "in.hcpe", tmp_path / "out.avg", tmp_path / "expected.avg"
     source.write_bytes(records.tobytes())
     run_job(Job(Mode.SHARES, (source,), expected))
-    done = uniq(source, out, "--mode", "shares", "--ray", cluster.address, "--json")
+    done = uniq(source, "-o", out, "--mode", "shares", "--ray", cluster.address, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["buckets"] == 8
     assert out.read_bytes() == expected.read_bytes()
     assert not list(tmp_path.glob(".out*"))
-    done = uniq(source, out, "--mode", "shares", "--ray", cluster.address, "--damage")
+    done = uniq(source, "-o", out, "--mode", "shares", "--ray", cluster.address, "--damage")
     assert done.returncode == 1
     assert "0003.hcpe is not as it was written" in done.stderr
     assert "Traceback" not in done.stderr
@@ -64,7 +64,7 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
 def test_a_cluster_that_is_not_there_is_said(tmp_path: Path) -> None:
     source = tmp_path / "in.hcpe"
     source.write_bytes(np.zeros(1, HCPE).tobytes())
-    done = uniq(source, tmp_path / "out.hcpe", "--ray", "nowhere")
+    done = uniq(source, "-o", tmp_path / "out.hcpe", "--ray", "nowhere")
     assert done.returncode == 1
     assert "no address of a Ray cluster" in done.stderr
     assert not list(tmp_path.glob("*out*"))

@@ -105,7 +105,7 @@ def test_moves_and_results_of_rows(averages: Averages, evaluation: int, move: in
 
 def test_a_cache_has_the_sums(tmp_path: Path) -> None:
     path, out = averaged(tmp_path, random_games(30, seed=2)), tmp_path / "out.cache"
-    found = CliRunner().invoke(app, ["data", "convert", str(path), str(out), "--json"])
+    found = CliRunner().invoke(app, ["data", "convert", str(path), "-o", str(out), "--json"])
     assert found.exit_code == 0, found.output
     cached = next(iter(read_cache(out)))
     assert json.loads(found.stdout)["written"] == len(cached)

@@ -106,8 +106,8 @@ def test_other_errors_are_left_alone(tmp_path: Path) -> None:
 
 
 COMMANDS = {
-    "uniq": ("uniq", "in.hcpe", "out.hcpe"),
-    "average": ("average", "in.hcpe", "out.avg"),
+    "uniq": ("uniq", "in.hcpe", "-o", "out.hcpe"),
+    "average": ("average", "in.hcpe", "-o", "out.avg"),
     "shuffle": ("shuffle", "in.hcpe", "-o", "out.hcpe"),
     "merge": ("merge", "in.hcpe", "-o", "out.hcpe"),
     "split": ("split", "in.hcpe", "-o", "out.hcpe", "-o", "other.hcpe"),
@@ -240,8 +240,8 @@ sys.argv = ["fukayomi", *sys.argv[1:]]
 from fukayomi.__main__ import main
 main()
 """
-NOTHING_STAYS = {"convert": ("convert", "in.hcpe3", "out.hcpe")}
-GOES_ON = {"uniq": ("uniq", "rows.hcpe", "out.hcpe"), "shuffle": ("shuffle", "rows.hcpe", "-o", "out.hcpe")}
+NOTHING_STAYS = {"convert": ("convert", "in.hcpe3", "-o", "out.hcpe")}
+GOES_ON = {"uniq": ("uniq", "rows.hcpe", "-o", "out.hcpe"), "shuffle": ("shuffle", "rows.hcpe", "-o", "out.hcpe")}
 
 
 @needs_limits

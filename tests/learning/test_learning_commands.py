@@ -60,7 +60,7 @@ def test_from_positions_to_onnx(trained: dict[str, Any], test_file: Path, tmp_pa
 
 def test_games_are_trained_from_as_rows_are(train_file: Path, test_file: Path, tmp_path: Path):
     games = tmp_path / "games.hcpe3"
-    fukayomi_json("data", "convert", train_file, games)
+    fukayomi_json("data", "convert", train_file, "-o", games)
     options = [*TINY, "--steps", 3, "--test", test_file, "--temperature", 0.5, "--eval-scale", "fit"]
     from_games = fukayomi_json("train", games, "--out", tmp_path / "games", *options)
     from_rows = fukayomi_json("train", train_file, "--out", tmp_path / "rows", *options)

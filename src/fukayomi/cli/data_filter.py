@@ -46,7 +46,7 @@ def filter_files(
     """Keep what meets all conditions.
 
     \b
-      fukayomi data filter rows.hcpe -o calm.hcpe --max-eval 3000 --results black,white
+      fukayomi data filter rows.hcpe -o calm.hcpe --max-eval 3000 --no-mates
       fukayomi data filter games.hcpe3 -o middle.hcpe3 --min-ply 25 --min-plies 50
       fukayomi data filter floodgate.zip -o strong.csa --min-rating 3800
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Inputs = Annotated[
     list[Path], typer.Argument(metavar="IN...", help="Files and folders; of records, also zip or tar archives.")
 ]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write; its suffix says the format.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write; its suffix says the format.")]
 SourceFormat = Annotated[
     str | None,
     typer.Option(
@@ -37,7 +37,7 @@ TargetFormat = Annotated[
         "--to",
         metavar="FORMAT",
         help="hcp hcpe hcpe2 hcpe3 psv plain cache sfen csa usi kif ki2 jkf.",
-        show_default="by OUT's suffix",
+        show_default="by the suffix of --out",
     ),
 ]
 OneHot = Annotated[
@@ -70,22 +70,24 @@ def convert(
     """Convert training data and game records from any format to any other.
 
     \b
-    games:      hcpe3, records (CSA, KIF, KI2, JKF, USI lines; AobaZero's CSA with visits)
-    rows:       hcpe, hcpe2, psv, plain (psv as text), avg (averaged positions, which are only read)
+    games:      hcpe3; records: CSA (AobaZero's with visits), KIF, KI2, JKF,
+                USI lines
+    rows:       hcpe, hcpe2, psv, plain (psv as text),
+                avg (averaged positions, only read)
     positions:  hcp, sfen
 
     A game gives a row for each move that has candidates, and a position for each move; a row is also a game of one
     move. A move of a record has candidates if the record has a score or visits for it; visits without an evaluation
     (AobaZero before November 2020) and --one-hot get the result for one: 30000 won, -30000 lost, 0 drawn. A row of avg
-    has the mean evaluation, the most visited move, and the mean result, cut as by uniq --mode mean; a cache, dlshogi's
-    averages, is made of one avg. Records that cannot be used are left out and named; damage in other formats is an
-    error (fukayomi data check --good writes what is good). OUT appears only when it is whole. KIF, KI2 and JKF have one
-    game a file: for more, let OUT be a folder.
+    has the evaluation that means its mean value, the most visited move, and the most frequent result; a cache,
+    dlshogi's averages, is made of one avg. Records that cannot be used are left out and named; damage in other formats
+    is an error (fukayomi data check --good writes what is good). The file appears only when it is whole. KIF, KI2 and
+    JKF have one game a file: for more, let --out be a folder.
 
     \b
-      fukayomi data convert games.zip games.hcpe3
-      fukayomi data convert games.hcpe3 games.psv
-      fukayomi data convert openings.sfen openings.hcp
+      fukayomi data convert games.zip -o games.hcpe3
+      fukayomi data convert games.hcpe3 -o games.psv
+      fukayomi data convert openings.sfen -o openings.hcp
     """
     from fukayomi.data.conversion import NothingConvertedError, convert_data
     from fukayomi.data.detect import DataFormat
@@ -93,7 +95,7 @@ def convert(
     from fukayomi.data.writers import Target, target_of
 
     if any(out.absolute() == path.absolute() for path in inputs):
-        raise typer.BadParameter(f"{out} is also an input", param_hint="OUT")
+        raise typer.BadParameter(f"{out} is also an input", param_hint="--out")
     failure = ""
     written = 0
     try:

@@ -1,18 +1,26 @@
-"""``fukayomi``: the sub-commands, each in a file of its own."""
+"""``fukayomi``: all commands, each of them a function in another file."""
 
 from typing import Annotated
 
 import typer
 
 from fukayomi import __version__
-from fukayomi.cli import data, match, positions
 from fukayomi.cli.analyse import analyse
 from fukayomi.cli.bench import bench
 from fukayomi.cli.calibrate import calibrate
+from fukayomi.cli.commands import add_command, flowing
+from fukayomi.cli.csa_to_hcpe import csa_to_hcpe
+from fukayomi.cli.data_deal import merge, sample, shuffle, split
+from fukayomi.cli.data_filter import filter_files, fix_eval
+from fukayomi.cli.data_formats import check, convert
+from fukayomi.cli.data_print import print_file
+from fukayomi.cli.data_stats import stats
 from fukayomi.cli.eval_model import eval_model
 from fukayomi.cli.export import export
 from fukayomi.cli.first_move import first_move
+from fukayomi.cli.match import match
 from fukayomi.cli.perft import perft
+from fukayomi.cli.positions import balanced, compare
 from fukayomi.cli.rate import rate
 from fukayomi.cli.sprt import sprt
 from fukayomi.cli.strategy import strategy
@@ -26,6 +34,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
+)
+_match = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
+_data = typer.Typer(
+    name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
+)
+_positions = typer.Typer(
+    name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True
 )
 
 
@@ -44,23 +59,42 @@ def fukayomi(
     """Play, analyse, learn, measure."""
 
 
-app.command()(analyse)
-app.add_typer(match.app)
-match.app.command()(calibrate)
-app.command()(perft)
-app.command()(bench)
-app.command("usi")(usi)
-data.app.command()(uniq)
-data.app.command()(average)
-app.add_typer(data.app)
-app.add_typer(positions.app)
-app.command()(train)
-app.command()(eval_model)
-app.command()(export)
-app.command()(rate)
-app.command()(sprt)
-app.command("first-move")(first_move)
-app.command()(strategy)
+add_command(app, analyse)
+
+app.add_typer(_match)
+_match.callback(invoke_without_command=True, help=flowing(match))(match)
+add_command(_match, calibrate)
+
+add_command(app, perft)
+add_command(app, bench)
+add_command(app, usi, "usi")
+
+app.add_typer(_data)
+add_command(_data, convert)
+add_command(_data, check)
+add_command(_data, stats)
+add_command(_data, print_file, "print")
+add_command(_data, split)
+add_command(_data, sample)
+add_command(_data, shuffle)
+add_command(_data, merge)
+add_command(_data, filter_files, "filter")
+add_command(_data, fix_eval)
+add_command(_data, uniq)
+add_command(_data, average)
+add_command(_data, csa_to_hcpe)
+
+app.add_typer(_positions)
+add_command(_positions, balanced)
+add_command(_positions, compare)
+
+add_command(app, train)
+add_command(app, eval_model)
+add_command(app, export)
+add_command(app, rate)
+add_command(app, sprt)
+add_command(app, first_move)
+add_command(app, strategy)
 
 
 def main() -> None:

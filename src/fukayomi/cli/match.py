@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from fukayomi.arena.progress import Lines, LiveTable
     from fukayomi.arena.settings import MatchSettings
 
-app = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
-
-
 Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="must be given"),
@@ -45,7 +42,6 @@ Sprt = Annotated[
 ]
 
 
-@app.callback(invoke_without_command=True)
 @spread_options
 def match(
     context: typer.Context,
@@ -56,8 +52,9 @@ def match(
 ) -> None:
     """Let engines play each other.
 
-    fukayomi match --engine "new=fukayomi-usi" --engine "old=/usr/games/gpsusi" --games 200 --clock byoyomi=100ms
-    --openings balanced.sfen --out new-old
+    \b
+      fukayomi match --engine new=fukayomi-usi --engine old=/usr/games/gpsusi \\
+        --games 200 --clock byoyomi=1s --openings balanced.sfen --out new-old
 
     Every game is safe on disk when it ends. Ctrl-C, a kill or a power cut costs the games in play; the same command
     goes on, and with more --games the match grows. The exit code is 0 when all games are there.

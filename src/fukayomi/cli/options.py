@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,12 +22,12 @@ def choice(kinds: type[_Kind], text: str, option: str) -> _Kind:
     return kinds(text)
 
 
-def check_target(path: Path, suffix: str) -> None:
-    """Refuse to write a file where it cannot stand, or over one that is named otherwise than what is written."""
+def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Refuse to write a file where it cannot stand, or over one that is read."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
-    if path.exists() and path.suffix != suffix:  # someone forgot OUT, and the last record would be lost
-        raise typer.BadParameter(f"{path} exists and is not named *{suffix}: it is not overwritten")
+    if path.absolute() in {given.absolute() for given in inputs}:
+        raise typer.BadParameter(f"{path} is also an input")
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

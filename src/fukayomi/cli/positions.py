@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from fukayomi.arena.compare_positions import PositionSet
 
 
-app = typer.Typer(name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True)
-
-
 Sources = Annotated[
     list[Path],
-    typer.Argument(metavar="SOURCE...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),
+    typer.Argument(metavar="IN...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),
 ]
-Out = Annotated[Path, typer.Argument(metavar="OUT", help="The file of lines to write, *.sfen.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The file of lines to write.")]
 Moves1 = Annotated[
     int | None, typer.Option(min=1, help="The first of the two plies.", show_default="24; 32 with --middle-game")
 ]
@@ -67,7 +64,6 @@ EvalOfPly = Annotated[
 ]
 
 
-@app.command("balanced")
 def balanced(
     sources: Sources,
     out: Out,
@@ -83,22 +79,21 @@ def balanced(
 ) -> None:
     """Make a set of balanced lines out of games with evaluations.
 
-    fukayomi positions balanced floodgate/2025 balanced.sfen
-
-    fukayomi positions balanced floodgate/2025 middle.sfen --middle-game
-
-    fukayomi match --openings balanced.sfen --opening-plies 24 ...
+    \b
+      fukayomi positions balanced floodgate/2025 -o balanced.sfen
+      fukayomi positions balanced floodgate/2025 -o middle.sfen --middle-game
+      fukayomi match --openings balanced.sfen --opening-plies 24 ...
 
     Games count that start even and end by resignation, declaration, repetition or impasse, and in which both sides note
     evaluations. Of games with the same position at ply moves1 (with --middle-game: at the end of the line) one is kept,
-    and the set is the same whatever the order of the games. OUT appears only when it is complete.
+    and the set is the same whatever the order of the games. The file appears only when it is complete.
     """
     defaults = (32, 80, 150) if middle_game else (24, 36, 100)
     chosen = [
         given if given is not None else default
         for given, default in zip((moves1, moves2, eval2), defaults, strict=True)
     ]
-    check_target(out, ".sfen")
+    check_target(out, sources)
     start = time.monotonic()
     with user_errors():
         conditions = Conditions(
@@ -195,7 +190,6 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
     }
 
 
-@app.command("compare")
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A file of lines, as fukayomi match --openings takes it.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],

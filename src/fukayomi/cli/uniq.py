@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.options import AsJson, check_target
 from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fukayomi.data.dedup.job import Job, Reducer, Stage, Summary
 
 Scratch = Annotated[
-    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside OUT")
+    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
 ]
 Ray = Annotated[
     str | None,
@@ -30,12 +31,11 @@ Ray = Annotated[
     ),
 ]
 CheckSpace = Annotated[bool, typer.Option(help="Begin only where the disks have room, even if nothing is there twice.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def uniq(
-    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="hcpe files; for shares also hcpe3, .avg.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .hcpe to write; the .avg for shares.")],
+    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe files; for shares also hcpe3, avg.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The .hcpe to write; the .avg for shares.")],
     mode: Annotated[
         Mode,
         typer.Option(
@@ -52,7 +52,8 @@ def uniq(
 ) -> None:
     """Remove duplicate positions, at any size.
 
-    fukayomi data uniq a.hcpe b.hcpe unique.hcpe --mode mean
+    \b
+      fukayomi data uniq a.hcpe b.hcpe -o unique.hcpe --mode mean
 
     Memory stays small, however large the input. A run that was stopped or killed goes on when it is started again, and
     writes the same bytes. But for first-move, the order of the input does not matter.
@@ -63,8 +64,8 @@ def uniq(
 
 
 def average(
-    inputs: Annotated[list[Path], typer.Argument(metavar="INPUT...", help="hcpe, hcpe3 and .avg files.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The .avg to write.")],
+    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe, hcpe3 and avg files.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The .avg to write.")],
     evalfix: Annotated[
         bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
     ] = False,
@@ -83,7 +84,8 @@ def average(
 ) -> None:
     """Average positions: each once, with the sums of values, results, moves played and visits.
 
-    fukayomi data average selfplay-*.hcpe3 floodgate.hcpe training.avg
+    \b
+      fukayomi data average selfplay-*.hcpe3 floodgate.hcpe -o training.avg
 
     All sums are whole numbers: files of averages are merged by averaging them again, and the order of inputs does not
     change a byte. What was weighed in different ways does not add up, and is refused. Of hcpe3, moves without
@@ -126,10 +128,9 @@ def _reducer(ray: str | None) -> "Generator[Reducer | None]":
 
 
 def _check_target(job: "Job") -> None:
+    check_target(job.out, job.inputs)
     suffix = ".avg" if job.mode.writes_averages else ".hcpe"
-    if job.out.is_dir() or not job.out.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{job.out} cannot be written: it is a folder, or its folder is missing")
-    if job.out.suffix != suffix:  # someone forgot OUT, and the last input would be lost
+    if job.out.suffix != suffix:
         raise typer.BadParameter(f"{job.out} is to hold {suffix[1:]}, and needs a name that ends with {suffix}")
 
 

@@ -160,7 +160,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     path = write(tmp_path / "in.hcpe", np.tile(random_records(100_000, 7, keys=50_000), 40))
     out = tmp_path / "out.hcpe"
-    command = [sys.executable, "-m", "fukayomi", "data", "uniq", str(path), str(out), "--mode", "mode", "--json"]
+    command = [sys.executable, "-m", "fukayomi", "data", "uniq", str(path), "-o", str(out), "--mode", "mode", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not (tmp_path / ".out.hcpe.work" / "partition.json").exists():
             assert process.poll() is None
@@ -181,24 +181,24 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 def test_the_command_prints_tables_and_names_errors(tmp_path: Path) -> None:
     path = write(tmp_path / "in.hcpe", random_records(300, 8))
     runner = CliRunner()
-    found = runner.invoke(app, ["data", "uniq", str(path), str(tmp_path / "out.hcpe"), "--mode", "all-fields"])
+    found = runner.invoke(app, ["data", "uniq", str(path), "-o", str(tmp_path / "out.hcpe"), "--mode", "all-fields"])
     assert found.exit_code == 0
     assert "kept" in found.stdout
-    found = runner.invoke(app, ["data", "average", str(path), str(tmp_path / "out.avg"), "--evalfix", "--json"])
+    found = runner.invoke(app, ["data", "average", str(path), "-o", str(tmp_path / "out.avg"), "--evalfix", "--json"])
     assert found.exit_code == 0
     summary = json.loads(found.stdout)
     assert 64 + summary["kept"] * 64 + summary["moves"] * 16 == (tmp_path / "out.avg").stat().st_size
-    found = runner.invoke(app, ["data", "uniq", str(path), str(tmp_path / "out.avg"), "--mode", "mean"])
+    found = runner.invoke(app, ["data", "uniq", str(path), "-o", str(tmp_path / "out.avg"), "--mode", "mean"])
     assert found.exit_code == 2
     (tmp_path / "empty.hcpe").touch()
     for verb, out in (("uniq", "none.hcpe"), ("average", "none.avg")):
-        found = runner.invoke(app, ["data", verb, str(tmp_path / "empty.hcpe"), str(tmp_path / out)])
+        found = runner.invoke(app, ["data", verb, str(tmp_path / "empty.hcpe"), "-o", str(tmp_path / out)])
         assert found.exit_code == 1
         assert "there is nothing in it" in found.stderr
         assert not (tmp_path / out).exists()
     bad = random_records(5, 9)
     bad["gameResult"][3] = 7
     write(path, bad)
-    found = runner.invoke(app, ["data", "uniq", str(path), str(tmp_path / "bad.hcpe")])
+    found = runner.invoke(app, ["data", "uniq", str(path), "-o", str(tmp_path / "bad.hcpe")])
     assert found.exit_code == 1
     assert "record 3" in found.stderr

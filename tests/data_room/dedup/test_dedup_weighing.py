@@ -173,7 +173,7 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     for weighing in Weighing:
         with pytest.raises(JobError, match=r"weighed by.*--weigh"):
             run_job(Job(Mode.SHARES, tuple(files.values()), out, weighing=weighing))
-    command = ["data", "average", str(files[Weighing.BY_VISITS]), str(out)]
+    command = ["data", "average", str(files[Weighing.BY_VISITS]), "-o", str(out)]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 1
     assert "average with --weigh by-visits" in found.stderr

@@ -1,4 +1,4 @@
-"""``fukayomi data``: game records to training positions, and what is in a file of positions."""
+"""``fukayomi data csa-to-hcpe``: game records to training positions."""
 
 import time
 from pathlib import Path
@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.data_deal import merge, sample, shuffle, split
-from fukayomi.cli.data_filter import filter_files, fix_eval
-from fukayomi.cli.data_formats import check, convert
-from fukayomi.cli.data_print import print_file
-from fukayomi.cli.data_stats import stats
 from fukayomi.cli.errors import INTERRUPTED, fail
 from fukayomi.cli.options import AsJson, check_target
 from fukayomi.cli.problems import print_problems
@@ -21,27 +16,11 @@ if TYPE_CHECKING:
     from fukayomi.data.convert import Count, HoldOut, Summary
 
 
-app = typer.Typer(
-    name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
-)
-app.command("convert")(convert)
-app.command("check")(check)
-app.command("split")(split)
-app.command("sample")(sample)
-app.command("shuffle")(shuffle)
-app.command("merge")(merge)
-app.command("filter")(filter_files)
-app.command("fix-eval")(fix_eval)
-app.command("print")(print_file)
-app.command("stats")(stats)
-
-
-@app.command("csa-to-hcpe")
 def csa_to_hcpe(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="INPUT...", help="Files, folders, zip or tar archives of records.")
+        list[Path], typer.Argument(metavar="IN...", help="Files, folders, zip or tar archives of records.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The hcpe file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The hcpe file to write.")],
     min_rating: Annotated[
         float | None, typer.Option(min=0, help="Only games whose players are both rated at least so.")
     ] = None,
@@ -59,16 +38,20 @@ def csa_to_hcpe(
 ) -> None:
     """Turn game records into training positions (hcpe).
 
+    \b
+      fukayomi data csa-to-hcpe floodgate.zip -o train.hcpe --min-rating 3500
+      fukayomi data csa-to-hcpe games -o a.hcpe --hold-out 50 --hold-out-to b.hcpe
+
     The records may be CSA (as floodgate writes it), KIF, KI2, JKF or USI lines; only moves with a score become
     positions. Games that were broken off, lost on time or by a foul are left out, and so is what cannot be read, which
-    is reported by name. OUT appears only when it is complete.
+    is reported by name. The file appears only when it is complete.
     """
     from fukayomi.data.convert import Filters, HoldOut
 
     if (hold_out is None) != (hold_out_to is None):
         raise typer.BadParameter("--hold-out and --hold-out-to go together", param_hint="--hold-out")
     for target in filter(None, (out, hold_out_to)):
-        check_target(target, ".hcpe")
+        check_target(target, inputs)
     if hold_out_to is not None and hold_out_to.absolute() == out.absolute():
         raise typer.BadParameter("the games that are kept apart need a file of their own", param_hint="--hold-out-to")
     apart = HoldOut(hold_out, hold_out_to) if hold_out is not None and hold_out_to is not None else None
