@@ -95,6 +95,11 @@ def test_later_games_have_values(tmp_path: Path) -> None:
     assert game.result is Result.WHITE_WIN
 
 
+def test_a_note_behind_the_end_is_of_no_move(tmp_path: Path) -> None:
+    (game,) = convert(tmp_path, "PI\n+\n+2726FU\n%TORYO,'v=0.113,800,8384FU,799\n'800,8384FU,799\n")
+    assert visits_of(game) == [[]]
+
+
 def test_the_newest_games_begin_in_a_set_opening_and_tell_what_the_network_thought(tmp_path: Path) -> None:
     (game,) = convert(tmp_path, WITH_PROBABILITIES)
     assert visits_of(game) == [[], [], [2000, 900, 99], [800]]

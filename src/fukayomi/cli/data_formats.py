@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 Inputs = Annotated[
-    list[Path], typer.Argument(metavar="IN...", help="Files and folders; of records, also zip or tar archives.")
+    list[Path],
+    typer.Argument(metavar="IN...", help="Files and folders; of records, also zip and tar archives, .gz, .bz2, .xz."),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The file to write; its suffix says the format.")]
 SourceFormat = Annotated[
