@@ -239,5 +239,5 @@ def test_damaged_files_are_named_before_training_starts(tmp_path: Path, soft_fil
     with pytest.raises(TrainingDataError, match=r"some\.bin: neither positions or games"):
         PositionFiles([tmp_path / "some.bin"])
     game.hcps.tofile(tmp_path / "positions.hcp")
-    with pytest.raises(TrainingDataError, match="hcp is not trained from"):
+    with pytest.raises(TrainingDataError, match=r"positions alone \(hcp\), and this takes hcpe, hcpe2, hcpe3 and avg"):
         PositionFiles([tmp_path / "positions.hcp"])

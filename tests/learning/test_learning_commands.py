@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnxruntime
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
+from fukayomi.data.hcpe import HCPE
 
 TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]
 
@@ -72,6 +74,31 @@ def test_games_are_trained_from_as_rows_are(train_file: Path, test_file: Path, t
     assert damaged.exit_code == 1
     assert "games.hcpe3, game 95, move 0 (offset 4370): the data end" in damaged.stderr
     assert not (tmp_path / "damaged").exists()
+
+
+def test_flags_of_results_change_nothing(train_file: Path, test_file: Path, tmp_path: Path):
+    flagged = {file: tmp_path / f"{file.stem}.hcpe2" for file in (train_file, test_file)}
+    for file, copy in flagged.items():
+        records = np.fromfile(file, HCPE)
+        records["gameResult"] |= np.array([0, 4, 8, 16, 12, 28], np.uint8)[np.arange(len(records)) % 6]
+        records.tofile(copy)
+    options = [*TINY, "--steps", 3, "--eval-scale", "fit"]
+    plain = fukayomi_json("train", train_file, "--test", test_file, "--out", tmp_path / "plain", *options)
+    with_flags = fukayomi_json(
+        "train", flagged[train_file], "--test", flagged[test_file], "--out", tmp_path / "f", *options
+    )
+    assert with_flags["metrics"] == plain["metrics"]
+    by_flags = fukayomi_json("eval-model", plain["checkpoint"], flagged[test_file])
+    assert by_flags == fukayomi_json("eval-model", plain["checkpoint"], test_file)
+    records = np.fromfile(flagged[train_file], HCPE)
+    for wrong in (3, 7, 32, 33):  # no result, and flags that nobody knows
+        records["gameResult"][2] = wrong
+        records.tofile(flagged[train_file])
+        refused = fukayomi(
+            "train", flagged[train_file], "--out", tmp_path / "wrong", *TINY, "--steps", 5, "--batch", 95
+        )
+        assert refused.exit_code == 1
+        assert f"{flagged[train_file].name}, record 2" in refused.stderr
 
 
 def test_resume_with_more_steps(train_file: Path, tmp_path: Path):

@@ -15,21 +15,21 @@ _SHOWN = 10
 
 
 def print_file(
-    file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, or records.")],
-    start: Annotated[int, typer.Option(min=0, help="The first row or game, from 0.")] = 0,
-    end: Annotated[
-        int | None, typer.Option(min=0, help="The row or game after the last.", show_default="10 of them")
-    ] = None,
+    file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.")],
+    start: Annotated[int, typer.Option(min=0, help="The first row, game or entry, from 0.")] = 0,
+    end: Annotated[int | None, typer.Option(min=0, help="The one after the last.", show_default="10 of them")] = None,
     source: SourceFormat = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print rows, games or records: position, move, evaluation, result, candidates.
+    """Print rows, games, records, averaged positions or a book: a line each, one more for each move of a game.
 
     \b
       fukayomi data print rows.hcpe --start 1000 --end 1020
       fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
 
-    Evaluations are from the side to move, in centipawns; candidates have their visits. With --json, an object a line.
+    Evaluations are from the side to move, in centipawns; candidates have their visits. Averaged positions have the mean
+    value and result, 0 to 1 for the side to move, and the shares of their moves; a book has keys, not positions. With
+    --json, an object a line.
     """
     from fukayomi.data.detect import DataFormat
     from fukayomi.data.printing import describe
@@ -49,6 +49,11 @@ def print_file(
 def as_text(item: dict[str, Any]) -> str:
     """A row as a line; a game as a line and one more for each move."""
     head = [f"{item['index']}"]
+    if "key" in item:
+        return "  ".join([*head, *(f"{name} {item[name]}" for name in ("key", "move", "count", "score"))])
+    if "shares" in item:
+        head += [f"{name} {item[name]}" for name in ("sfen", "count", "eval", "value", "result") if name in item]
+        return "  ".join([*head, *(f"{move} {share:.1%}" for move, share in item["shares"].items())])
     if "name" in item:
         ratings = [f" ({rating:.0f})" if rating is not None else "" for rating in item["ratings"]]
         head.append(f"{item['name']}: {item['black']}{ratings[0]} - {item['white']}{ratings[1]}")

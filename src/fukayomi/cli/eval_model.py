@@ -24,7 +24,7 @@ LABELS = {
 
 def eval_model(
     model: Annotated[Path, typer.Argument(help="A checkpoint, a .safetensors or an .onnx file.")],
-    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe, hcpe3 and avg files.")],
+    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe, hcpe2, hcpe3 and avg files.")],
     val_lambda: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the search value in the sum of the losses.")
     ] = 0.333,

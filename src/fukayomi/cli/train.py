@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @spread_options
 def train(
-    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe, hcpe3 and avg files.")],
+    train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe, hcpe2, hcpe3 and avg files.")],
     out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint and TensorBoard files.")],
     network: NetworkOptions,
     optimisation: OptimisationOptions,

@@ -34,7 +34,9 @@ CheckSpace = Annotated[bool, typer.Option(help="Begin only where the disks have 
 
 
 def uniq(
-    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe files; for shares also hcpe3, avg.")],
+    inputs: Annotated[
+        list[Path], typer.Argument(metavar="IN...", help="hcpe files; for shares also hcpe2, hcpe3, avg.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .hcpe to write; the .avg for shares.")],
     mode: Annotated[
         Mode,
@@ -64,7 +66,7 @@ def uniq(
 
 
 def average(
-    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe, hcpe3 and avg files.")],
+    inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe, hcpe2, hcpe3 and avg files.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .avg to write.")],
     evalfix: Annotated[
         bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")

@@ -34,12 +34,22 @@ def iter_averages(path: Path, advance: Callable[[int], None] = lambda _: None) -
     whole = read_averages(path)
     for begin in range(0, len(whole), _AT_ONCE):
         part = whole.part(begin, begin + _AT_ONCE)
-        _check_part(path, begin, part)
+        check_part(path, begin, part)
         yield part
         advance(part.positions.nbytes + part.moves.nbytes)
 
 
-def _check_part(path: Path, begin: int, part: Averages) -> None:
+def check_part(path: Path, begin: int, part: Averages) -> None:
+    """Look at positions and their most visited moves.
+
+    Args:
+        path: The file, for the message.
+        begin: The number of the first position in it.
+        part: One position or more.
+
+    Raises:
+        AveragesError: A position or its most visited move is none, or its moves are not there.
+    """
     ends = np.cumsum(part.positions["moves"].astype(np.uint64))
     bad = (part.positions["moves"] == 0) | (part.counts() == 0)
     bad |= part.positions["first_move"] != ends - part.positions["moves"]

@@ -39,8 +39,8 @@ class CachedPositions:
         return len(self.positions)
 
 
-def read_cache(path: Path | str, at_once: int = _AT_ONCE) -> Iterator[CachedPositions]:
-    """The positions of a file, `at_once` of them at a time.
+def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Iterator[CachedPositions]:
+    """The positions of a file from number `begin` on, `at_once` of them at a time.
 
     Raises:
         CacheError: The index is damaged or does not fit the file.
@@ -56,7 +56,7 @@ def read_cache(path: Path | str, at_once: int = _AT_ONCE) -> Iterator[CachedPosi
     if body > size:
         raise CacheError(f"{path}: {size} bytes are too few for an index of {count} positions")
     index = data[8:body].view("<u8")
-    for first in range(0, count, at_once):
+    for first in range(begin, count, at_once):
         last = min(first + at_once, count)
         following = index[last] if last < count else size
         offsets = np.append(index[first:last], np.uint64(following))

@@ -65,7 +65,8 @@ def check_hcpe(records: NDArray[np.void], name: str, first: int = 0) -> None:
             record, index = records[at], first + at
             raise HcpeError(
                 f"{name}, record {index} (offset {index * HCPE.itemsize}): result {record['gameResult']} and move "
-                f"{record['bestMove16']} cannot be; a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}"
+                f"{record['bestMove16']} cannot be; a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}; fukayomi data "
+                "convert takes the flags off results (hcpe2)"
             )
 
 

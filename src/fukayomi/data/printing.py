@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.detect import DataFormat
+from fukayomi.data.averages import AveragesError, read_averages
+from fukayomi.data.averages_convert import check_part
+from fukayomi.data.book import BOOK_ENTRY, BookError, read_book
+from fukayomi.data.cache import CacheError, read_cache
+from fukayomi.data.detect import DataFormat, detect_data
 from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.hcpe3 import Game, Games
@@ -25,10 +30,12 @@ def describe(
 ) -> Iterator[dict[str, Any]]:
     """Items of a file as dictionaries: `index` and, of rows, `sfen`, `move`, `eval`, `result`; of games `moves` too.
 
-    Evaluations are from the side to move, in centipawns. Results are black, white, draw; unknown in records.
+    Evaluations are from the side to move, in centipawns. Results are black, white, draw; unknown in records. Averaged
+    positions (avg, caches) have `count`, the means `value` and `result` from 0 to 1 for the side to move, and `shares`
+    of moves, the greatest first; entries of a book have `key`, `move`, `count` and `score`.
 
     Args:
-        path: hcp, hcpe, hcpe2, hcpe3, psv, or records.
+        path: hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.
         start: The first item, from 0.
         end: The item after the last.
         kind: The file's format, instead of what its content says.
@@ -38,6 +45,10 @@ def describe(
         DataFileError: The file is damaged, or of another format.
         OSError: It cannot be read.
     """
+    kind = kind or detect_data(path)
+    if kind in _OTHERS:
+        yield from _OTHERS[kind](path, start, end)
+        return
     inputs = open_inputs([path], kind)
     begin = Cursor(0, start, 0, start) if inputs.kind in ROWS else Cursor()
     for block in read_blocks(inputs, begin, problems):
@@ -121,6 +132,61 @@ def _record(record: Record) -> dict[str, Any]:
         "ratings": [_finite(record.black_rating), _finite(record.white_rating)], "sfen": record.initial_sfen,
         "result": RESULTS[record.result], "end": str(record.termination), "moves": moves,
     }  # fmt: skip
+
+
+def _averages(path: Path, start: int, end: int) -> Iterator[dict[str, Any]]:
+    averages = read_averages(path)
+    for index in range(start, min(end, len(averages))):
+        try:
+            one = averages.take(np.array([index]))
+            check_part(path, index, one)
+            yield {
+                "index": index, "sfen": _native.position_from_hcp(one.positions["hcp"].tobytes()).sfen(),
+                "count": int(one.counts()[0]), "eval": int(one.evals()[0]),
+                "value": round(float(one.values()[0]), 6), "result": round(float(one.results()[0]), 6),
+                "shares": _shares(one.moves["move"], one.shares()),
+                "played": {_usi(row["move"]): int(row["played"]) for row in one.moves if row["played"]},
+            }  # fmt: skip
+        except (AveragesError, ShogiError) as error:
+            raise AveragesError(f"{path}, position {index}: {error}") from error
+
+
+def _cache(path: Path, start: int, end: int) -> Iterator[dict[str, Any]]:
+    for index, one in zip(range(start, end), read_cache(path, 1, start), strict=False):
+        position, count = one.positions[0], int(one.positions[0]["count"])
+        try:
+            yield {
+                "index": index, "sfen": _native.position_from_hcp(position["hcp"].tobytes()).sfen(), "count": count,
+                "value": round(float(position["value"]) / count, 6),
+                "result": round(float(position["result"]) / count, 6),
+                "shares": _shares(one.candidates["move16"], one.candidates["prob"] / count),
+            }  # fmt: skip
+        except ShogiError as error:
+            raise CacheError(f"{path}, position {index}: {error}") from error
+
+
+def _book(path: Path, start: int, end: int) -> Iterator[dict[str, Any]]:
+    for index, entry in enumerate(read_book(path)[start:end], start):
+        try:
+            move = _usi(entry["fromToPro"])
+        except ShogiError as error:
+            raise BookError(f"{path}, entry {index} (offset {index * BOOK_ENTRY.itemsize}): {error}") from error
+        # A string: JSON's readers have fewer digits than 64 bits need.
+        yield {"index": index, "key": str(entry["key"]), "move": move, "count": int(entry["count"]),
+               "score": int(entry["score"])}  # fmt: skip
+
+
+_OTHERS = {DataFormat.AVERAGES: _averages, DataFormat.CACHE: _cache, DataFormat.BOOK: _book}
+
+
+def _usi(move: np.uint16) -> str:
+    return Move.from_raw(int(move)).usi()
+
+
+def _shares(moves: NDArray[np.uint16], shares: NDArray[np.floating[Any]]) -> dict[str, float]:
+    """The greatest first."""
+    order: list[int] = np.argsort(-shares, kind="stable").tolist()
+    return {_usi(moves[at]): round(float(shares[at]), 6) for at in order}
 
 
 def _finite(rating: float | None) -> float | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.advice import refusal
 from fukayomi.data.averages_convert import averages_to_records, iter_averages
 from fukayomi.data.convert import Drop
 from fukayomi.data.detect import DataFormat
@@ -105,7 +106,7 @@ def read_data(
         case DataFormat.SFEN:
             batches = _read_sfens(path, advance)
         case _:
-            raise DataFileError(f"{path}: {kind} files are not converted")
+            raise DataFileError(refusal(path, kind, "all formats but books and caches"))
     for batch in batches:
         tally.games += len(batch) if isinstance(batch, Games) else 0
         tally.positions += _positions_in(batch)

@@ -1,4 +1,4 @@
-"""Training positions by number, out of hcpe, hcpe3 and avg files, in any order.
+"""Training positions by number, out of hcpe (hcpe2 too), hcpe3 and avg files, in any order.
 
 Rows of hcpe and avg lie where their number says. For hcpe3 the native core keeps a position every 16 moves and replays
 the few moves from there to the one that is asked for; so any order costs the same, and nothing but the file is on the
@@ -15,19 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.advice import refusal
 from fukayomi.data.averages import MOVE, POSITION, AveragesError, check_averages, read_averages
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.hcpe import HCPE, ResultFlag, without_flags
 
 RECORD_BYTES = 38
+_RESULT_AT = 36  # in a record
+_FLAG_BITS = np.uint8(ResultFlag.REPETITION | ResultFlag.DECLARATION | ResultFlag.MAX_PLIES)
 PACKED1_BYTES = 628
 PACKED2_BYTES = 8
 POLICY_LABELS = 2187
 _INDEXED_AT_ONCE = 4 << 20  # bytes
 _COUNTED_AT_ONCE = 1 << 20  # records
 _LOWEST_EVAL = -32_768
-_KINDS = (DataFormat.HCPE, DataFormat.HCPE3, DataFormat.AVERAGES)
+_KINDS = (DataFormat.HCPE, DataFormat.HCPE2, DataFormat.HCPE3, DataFormat.AVERAGES)
 
 
 class TrainingDataError(ValueError):
@@ -110,7 +113,8 @@ class PositionFiles:
         self.paths = tuple(paths)
         by_kind: dict[DataFormat, list[Path]] = {kind: [] for kind in _KINDS}
         for path in paths:
-            by_kind[_kind_of(path)].append(path)
+            kind = _kind_of(path)
+            by_kind[DataFormat.HCPE if kind is DataFormat.HCPE2 else kind].append(path)
         self._games = _GameFiles(by_kind[DataFormat.HCPE3])
         averages = [_AverageFile(path) for path in by_kind[DataFormat.AVERAGES]]
         self._parts = (_RowFiles(by_kind[DataFormat.HCPE]), self._games, *averages)
@@ -158,12 +162,12 @@ def _kind_of(path: Path) -> DataFormat:
             raise TrainingDataError(str(error)) from error
         kind = by_name  # whose reader says what is wrong
     if kind not in _KINDS:
-        raise TrainingDataError(f"{path}: {kind} is not trained from; fukayomi data convert makes hcpe or hcpe3 of it")
+        raise TrainingDataError(refusal(path, kind, "hcpe, hcpe2, hcpe3 and avg"))
     return kind
 
 
 class _RowFiles:
-    """hcpe files, memory-mapped."""
+    """hcpe and hcpe2 files, memory-mapped; flags of results are left out, as nothing is learnt from them."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
@@ -191,6 +195,7 @@ class _RowFiles:
         for records, start in zip(self._maps, self._starts, strict=False):
             mine = (indices >= start) & (indices < start + len(records))
             out[mine] = records[indices[mine] - start]
+        out[:, _RESULT_AT] &= ~_FLAG_BITS
         return out
 
     def _scales(self, targets: TargetSettings) -> NDArray[np.float64]:
@@ -230,7 +235,7 @@ def _fit_rows(records: NDArray[np.uint8]) -> float:
     tally = EvalTally()
     for first in range(0, len(records), _COUNTED_AT_ONCE):
         part = np.ascontiguousarray(records[first : first + _COUNTED_AT_ONCE])
-        tally.add(part.view(HCPE).reshape(-1))
+        tally.add(without_flags(part.view(HCPE).reshape(-1)))
     return tally.fit() or EVAL_SCALE
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dedup_rows import by_key, random_records, run, value_of
+from test_dedup_games import random_game
 
 from fukayomi.data.averages import MOVE, POSITION, check_averages, read_averages
+from fukayomi.data.dedup.inputs import InputError
 from fukayomi.data.dedup.modes import Mode
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.hcpe import HCPE, HcpeError, without_flags
+from fukayomi.data.hcpe3 import join_games
+from fukayomi.data.streams import as_rows
 
 
 def as_records(data: bytes) -> np.ndarray:
@@ -101,6 +105,18 @@ def test_averages_have_the_sums_of_each_position_and_move(tmp_path: Path) -> Non
         moves = averages.part(index, index + 1).moves
         assert [(int(row["move"]), int(row["played"])) for row in moves] == played
         assert np.array_equal(moves["visits"], moves["played"].astype(np.uint64) << np.uint64(32))
+
+
+def test_results_with_flags_are_averaged_as_plain_ones(tmp_path: Path) -> None:
+    rows = as_rows(join_games([random_game(np.random.default_rng(1), 20) for _ in range(40)])).records
+    assert (rows["gameResult"] > 3).any()
+    plain = run(tmp_path, Mode.SHARES, without_flags(rows), evalfix=True)
+    assert run(tmp_path, Mode.SHARES, rows, evalfix=True) == plain
+    with pytest.raises(InputError, match=r"\(hcpe2\), and this takes hcpe; .*convert makes hcpe"):
+        run(tmp_path, Mode.MEAN, rows)
+    rows["gameResult"][7] |= 3
+    with pytest.raises(HcpeError, match="record 7"):
+        run(tmp_path, Mode.SHARES, rows)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

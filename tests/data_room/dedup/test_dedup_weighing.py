@@ -171,7 +171,7 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     assert files[Weighing.EVENLY].read_bytes() != files[Weighing.BY_VISITS].read_bytes()
     out = tmp_path / "both.avg"
     for weighing in Weighing:
-        with pytest.raises(JobError, match=r"weighed by.*--weigh"):
+        with pytest.raises(JobError, match=r"is weighed .* is to be weighed .*--weigh"):
             run_job(Job(Mode.SHARES, tuple(files.values()), out, weighing=weighing))
     command = ["data", "average", str(files[Weighing.BY_VISITS]), "-o", str(out)]
     found = CliRunner().invoke(app, command)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.advice import refusal
 from fukayomi.data.averages import read_averages
 from fukayomi.data.dedup.folder import flat_bytes
-from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.detect import UnknownDataError, detect_data
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.hcpe3 import read_hcpe3
 
@@ -44,12 +45,13 @@ class Kind(StrEnum):
     """What an input may be."""
 
     RECORDS = "hcpe"
+    FLAGGED = "hcpe2"
     GAMES = "hcpe3"
     AVERAGES = "avg"
 
 
-def kind_of(path: Path) -> Kind:
-    """What an input is, by its content.
+def kind_of(path: Path, taken: tuple[Kind, ...] = tuple(Kind)) -> Kind:
+    """What an input is, by its content; one of those that are taken.
 
     Raises:
         InputError: It is of another format.
@@ -64,8 +66,8 @@ def kind_of(path: Path) -> Kind:
         if size % HCPE.itemsize:
             raise
         return Kind.RECORDS  # each record is checked when it is read; that it is a real position matters nowhere
-    if found not in (DataFormat.HCPE, DataFormat.HCPE3, DataFormat.AVERAGES):
-        raise InputError(f"{path} is {found}; fukayomi data convert makes hcpe of it")
+    if found not in taken:
+        raise InputError(refusal(path, found, ", ".join(taken)))
     return Kind(found)
 
 
@@ -78,26 +80,32 @@ def most_rows(path: Path, kind: Kind) -> int:
     """
     if kind is Kind.AVERAGES:
         return len(read_averages(path))
-    return len(read_hcpe(path)) if kind is Kind.RECORDS else path.stat().st_size // _LEAST_MOVE_BYTES
+    return path.stat().st_size // _LEAST_MOVE_BYTES if kind is Kind.GAMES else len(read_hcpe(path))
 
 
 def iter_chunks(path: Path, kind: Kind, cursor: int = 0) -> Iterator[Chunk]:
-    """The rows of hcpe, or the searched positions of hcpe3, from a cursor on. Arrays are valid until the next chunk.
+    """The rows of hcpe, or the searched positions of hcpe3, from a cursor on; results are without flags.
+
+    Arrays are valid until the next chunk.
 
     Raises:
         ValueError: A row cannot be one; the message names the file, the row and the offset.
         OSError: The file cannot be read.
     """
-    return _game_chunks(path, cursor) if kind is Kind.GAMES else _record_chunks(path, cursor)
+    if kind is Kind.GAMES:
+        return _game_chunks(path, cursor)
+    return _record_chunks(path, cursor, flagged=kind is Kind.FLAGGED)
 
 
-def _record_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
+def _record_chunks(path: Path, cursor: int, *, flagged: bool) -> Iterator[Chunk]:
     # Files are read, not mapped: the pages of a map would count as this program's memory.
     buffer = np.empty(ROWS_AT_ONCE, HCPE)
     with path.open("rb", buffering=0) as file:
         file.seek(cursor * HCPE.itemsize)
         while (size := _fill(file, flat_bytes(buffer))) > 0:
             rows = buffer[: size // HCPE.itemsize]
+            if flagged:
+                rows["gameResult"] &= RESULT_BITS
             if not _native.are_possible(rows.view(np.uint8).reshape(-1, HCPE.itemsize)):
                 check_hcpe(rows, str(path), cursor)  # slower, and says what is wrong
             cursor += len(rows)

@@ -158,17 +158,15 @@ def reduce_in_turn(folder: Path, buckets: range) -> Iterator[Reduced]:
 
 def _describe(job: Job) -> dict[str, Any]:
     """All that two runs must have in common to be the same job; becomes job.json."""
-    kinds = [kind_of(path) for path in job.inputs]
+    taken = tuple(Kind) if job.mode.writes_averages else (Kind.RECORDS,)
+    kinds = [kind_of(path, taken) for path in job.inputs]
     for path, kind in zip(job.inputs, kinds, strict=True):
-        if kind is not Kind.RECORDS and not job.mode.writes_averages:
-            hint = "; fukayomi data convert makes hcpe of it" if kind is Kind.GAMES else ""
-            raise JobError(f"{path} is {kind}, of which only averages can be made here{hint}")
         if kind is Kind.AVERAGES and job.evalfix:
             raise JobError(f"{path} is averaged: the scale of its evaluations can no longer be fitted")
         if kind is Kind.AVERAGES and (weighing := read_weighing(path)) is not job.weighing:
             raise JobError(
-                f"{path} is weighed by {weighing}, and {job.out} is to be weighed by {job.weighing}; such sums cannot "
-                f"be added: average with --weigh {weighing}, or make {path} again"
+                f"{path} is weighed {weighing}, and {job.out} is to be weighed {job.weighing}; such sums cannot be "
+                f"added: average with --weigh {weighing}, or make {path} again"
             )
         if path.absolute() == job.out.absolute():
             raise JobError(f"{job.out} is read and written; give the output a name of its own")
@@ -235,7 +233,7 @@ def room_for(job: Job, description: dict[str, Any]) -> Room:
             moves += (item["bytes"] - HEADER.itemsize) // MOVE.itemsize - item["rows"] * 4  # a position is 4 moves long
         else:
             moves += item["rows"]
-            work += item["rows"] * (HCPE.itemsize if item["kind"] == Kind.RECORDS else _SEARCHED_BYTES)
+            work += item["rows"] * (_SEARCHED_BYTES if item["kind"] == Kind.GAMES else HCPE.itemsize)
     if not job.mode.writes_averages:
         return Room(work, work, work)
     moves *= MOVE.itemsize

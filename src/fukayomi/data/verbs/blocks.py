@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.advice import refusal
 from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.files import DataFileError, map_rows
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, HcpeError
@@ -111,7 +112,7 @@ def open_inputs(paths: Sequence[Path], kind: DataFormat | None = None) -> Inputs
         named = ", ".join(f"{path} is {kind}" for kind, path in first.items())
         raise VerbError(f"inputs must be of one format: {named or 'there is no file of a known format'}")
     if kinds[0] not in (*ROWS, DataFormat.HCPE3, DataFormat.RECORDS):
-        raise VerbError(f"{next(iter(found))}: this cannot be done with {kinds[0]} files")
+        raise VerbError(refusal(next(iter(found)), kinds[0], "hcp, hcpe, hcpe2, psv, hcpe3 and records"))
     return Inputs(tuple(found), kinds[0])
 
 

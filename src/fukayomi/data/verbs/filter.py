@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.advice import refusal
 from fukayomi.data.detect import DataFormat
 from fukayomi.data.hcp import white_to_move
 from fukayomi.data.hcpe import MATE_EVAL, RESULT_BITS
@@ -156,7 +157,9 @@ def _check(inputs: Inputs, conditions: Conditions) -> None:
         DataFormat.PSV: {"results", "min_eval", "max_eval", "mates", "min_ply", "max_ply"},
         DataFormat.HCPE3: set(asdict(_NOTHING)) - {"min_rating"},
         DataFormat.RECORDS: {"results", "min_plies", "min_rating"},
-    }.get(inputs.kind, set[str]())
-    if refused := sorted(asked - allowed):
+    }
+    if inputs.kind not in allowed:
+        raise VerbError(refusal(inputs.paths[0], inputs.kind, "hcpe, hcpe2, psv, hcpe3 and records"))
+    if refused := sorted(asked - allowed[inputs.kind]):
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
         raise VerbError(f"{inputs.kind} files do not tell what {names} asks for; convert them to a format that does")

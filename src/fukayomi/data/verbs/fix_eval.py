@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.advice import refusal
 from fukayomi.data.calibration import calibrate
 from fukayomi.data.detect import DataFormat
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally, rescale_evals
@@ -33,7 +34,7 @@ def fix_eval(inputs: Inputs, out: Path, scale: float | None = None, listener: Li
         OSError: Something cannot be read or written.
     """
     if inputs.kind not in (DataFormat.HCPE, DataFormat.HCPE3, DataFormat.PSV):
-        raise VerbError(f"{inputs.kind} files have no evaluations to fix; convert them to hcpe3")
+        raise VerbError(refusal(inputs.paths[0], inputs.kind, "hcpe, hcpe2, hcpe3 and psv"))
     if scale is not None and not 0 < scale < float("inf"):
         raise VerbError(f"a scale is above 0, and {scale} is not")
     with Work("fix-eval", inputs, [out], {"scale": scale}, listener, room=room_for_copy(inputs, [out])) as work:
