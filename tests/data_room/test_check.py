@@ -175,7 +175,7 @@ def test_what_cannot_be_checked_together(tmp_path: Path) -> None:
     convert_data([tmp_path / "a.hcpe3"], tmp_path / "a.sfen", Target.SFEN)
     with pytest.raises(DataFileError, match="hcpe3, psv files is not written to one file"):
         check_data([tmp_path / "a.hcpe3", tmp_path / "a.psv"], tmp_path / "good")
-    with pytest.raises(DataFileError, match="convert them to hcpe3"):
+    with pytest.raises(DataFileError, match="fukayomi data convert makes hcp of them"):
         check_data([tmp_path / "a.sfen"])
     assert check_data([tmp_path / "a.hcpe3", tmp_path / "a.psv"]).files == {
         str(tmp_path / "a.hcpe3"): "hcpe3", str(tmp_path / "a.psv"): "psv",

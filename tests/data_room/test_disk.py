@@ -241,7 +241,7 @@ from fukayomi.__main__ import main
 main()
 """
 NOTHING_STAYS = {"convert": ("convert", "in.hcpe3", "-o", "out.hcpe")}
-GOES_ON = {"uniq": ("uniq", "rows.hcpe", "-o", "out.hcpe"), "shuffle": ("shuffle", "rows.hcpe", "-o", "out.hcpe")}
+GOES_ON = {"shuffle": ("shuffle", "rows.hcpe", "-o", "out.hcpe")}
 
 
 @needs_limits

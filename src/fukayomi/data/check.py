@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.advice import refusal
 from fukayomi.data.averages import AveragesError
 from fukayomi.data.averages_convert import iter_averages
 from fukayomi.data.cache import CacheError, read_cache
@@ -84,7 +85,7 @@ def _kind_of(path: Path, source: DataFormat | None, *, must_be_data: bool) -> Da
     try:
         kind = source or detect_data(path)
         if kind not in _CHECKED:
-            raise UnknownDataError(f"{path}: {kind} files are not checked here; convert them to hcpe3")
+            raise UnknownDataError(refusal(path, kind, "all formats but books, SFEN lines and plain"))
     except UnknownDataError as error:
         if must_be_data:
             raise

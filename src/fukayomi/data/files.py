@@ -47,8 +47,19 @@ class AtomicFile:
     """
 
     def __init__(self, path: Path | str) -> None:
+        """Begin.
+
+        Raises:
+            DiskError: The disk is full.
+            OSError: No file can be made there.
+        """
         self.path = Path(path)
-        self.temporary, held = open_temporary(self.path)
+        try:
+            temporary, held = open_temporary(self.path)
+        except OSError as error:
+            self._raise_if_full(error)
+            raise
+        self.temporary = temporary
         """Where the bytes are until the end."""
         self._file = open(held, "wb", buffering=1 << 20)  # noqa: PTH123, SIM115  # a descriptor has no path
         self._discarded = False

@@ -94,10 +94,12 @@ def _remove_left_over(target: Path, mine: int) -> None:
         path = _name(target, number)
         if number == mine or not path.exists():
             continue
-        if (held := _hold(path)) is not None:
+        with contextlib.suppress(OSError):  # it is in nobody's way
+            if (held := _hold(path)) is None:
+                continue
             if sys.platform == "win32":  # where a file that is open cannot be removed
                 os.close(held)
-            with contextlib.suppress(OSError):
                 path.unlink()
-            if sys.platform != "win32":
+            else:
+                path.unlink()
                 os.close(held)

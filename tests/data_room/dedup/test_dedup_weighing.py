@@ -76,7 +76,7 @@ searches = st.lists(
 
 
 @given(searches=searches, seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_shares_are_those_of_exact_arithmetic(searches: list[Search], seed: int) -> None:
     expected: Counter[int] = Counter({1: 0})  # played, and no candidate
     for search in searches:
@@ -109,7 +109,7 @@ def test_every_search_weighs_the_same(visits: list[int], times: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), weighing=st.sampled_from(Weighing), buckets=st.integers(0, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_parts_in_any_order_make_the_same_file(seed: int, weighing: Weighing, buckets: int) -> None:
     rng = np.random.default_rng(seed)
     games = [random_game(rng, 8) for _ in range(12)]
