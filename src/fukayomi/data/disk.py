@@ -60,15 +60,11 @@ def raise_if_full(error: OSError, consequence: str, *folders: Path) -> None:
     """
     if isinstance(error, DiskError) or error.errno not in _REASONS:
         return
-    free = {f"{free_text(folder)} free at {_existing(folder)}" for folder in folders}
-    told = DiskError(f"{_REASONS[error.errno]} ({', '.join(sorted(free))}); {consequence}")
+    by_disk = {folder.stat().st_dev: folder for folder in map(_existing, folders)}
+    free = [f"{size_text(shutil.disk_usage(folder).free)} free at {folder}" for folder in by_disk.values()]
+    told = DiskError(f"{_REASONS[error.errno]} ({', '.join(free)}); {consequence}")
     told.errno = error.errno
     raise told from error
-
-
-def free_text(folder: Path) -> str:
-    """How much is free there, for messages."""
-    return size_text(shutil.disk_usage(_existing(folder)).free)
 
 
 def size_text(size: int) -> str:
