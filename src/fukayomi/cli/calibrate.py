@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ODDS = "Odds"
 
-
 Vary = Annotated[str, typer.Option(metavar="NAME", help="The engine whose clock is varied.", rich_help_panel=ODDS)]
 Least = Annotated[
     str,

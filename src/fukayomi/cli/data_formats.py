@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fukayomi.data.findings import Report
     from fukayomi.data.streams import Tally
 
-
 Inputs = Annotated[
     list[Path],
     typer.Argument(metavar="IN...", help="Files and folders; of records, also zip and tar archives, .gz, .bz2, .xz."),

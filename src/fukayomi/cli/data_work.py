@@ -15,7 +15,6 @@ from fukayomi.cli.text import json_text
 if TYPE_CHECKING:
     from fukayomi.data.verbs import Inputs, Summary
 
-
 InputFiles = Annotated[
     list[Path], typer.Argument(metavar="IN...", help="Files and folders of one format; of records, also archives.")
 ]

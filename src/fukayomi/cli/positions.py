@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fukayomi.arena.balanced_set import BalancedSet
     from fukayomi.arena.compare_positions import PositionSet
 
-
 Sources = Annotated[
     list[Path],
     typer.Argument(metavar="IN...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),

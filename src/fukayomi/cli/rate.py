@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FARTHEST_ANCHOR = 100_000  # points from 0
 
-
 Sources = Annotated[
     list[Path],
     typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),

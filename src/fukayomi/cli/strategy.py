@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fukayomi.arena.game import Game
     from fukayomi.arena.strategy import Classification, Matcher
 
-
 Sources = Annotated[
     list[Path] | None,
     typer.Argument(
