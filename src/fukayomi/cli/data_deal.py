@@ -109,7 +109,7 @@ def shuffle(
     memory: Annotated[float, typer.Option(min=0.001, help="GiB of memory to use, nearly.")] = 1.0,
     scratch: Annotated[
         Path | None,
-        typer.Option(help="Folder for the work, as large as the input and a quarter.", show_default="beside OUT"),
+        typer.Option(help="Folder for the work, as large as the input and a quarter.", show_default="beside --out"),
     ] = None,
     source: SourceFormat = None,
     as_json: AsJson = False,
