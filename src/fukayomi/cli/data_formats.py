@@ -140,7 +140,7 @@ def check(
     ],
     good: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what has no error to this file, in the same format; records as hcpe3."),
+        typer.Option(metavar="FILE", help="Write what has no error there, in the same format; records as hcpe3."),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="FORMAT", help="Of all files.", show_default="by content")

@@ -1,7 +1,6 @@
 """``fukayomi data uniq`` and ``fukayomi data average``: positions that were seen more than once."""
 
 import json
-import time
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,12 +10,13 @@ import typer
 
 from fukayomi.cli.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.options import AsJson, check_target
+from fukayomi.cli.progress import stage_bar
 from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fukayomi.data.dedup.job import Job, Reducer, Stage, Summary
+    from fukayomi.data.dedup.job import Job, Reducer, Summary
 
 Scratch = Annotated[
     Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
@@ -104,11 +104,11 @@ def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
     _check_target(job)
     if all(path.is_file() and path.stat().st_size == 0 for path in job.inputs):
         fail(f"{', '.join(map(str, job.inputs))}: there is nothing in it; nothing is written")
-    with user_errors(), _reducer(ray) as reducer, _ProgressBar() as listener:
+    with user_errors(), _reducer(ray) as reducer:
         try:
-            summary = run_job(job, listener, reducer)
+            with stage_bar() as listener:
+                summary = run_job(job, listener, reducer)
         except KeyboardInterrupt:
-            listener.stop()
             fail(f"stopped; the same command goes on with the work in {job.folder}", INTERRUPTED)
     if as_json:
         typer.echo(json.dumps(_as_json(job, summary)))
@@ -134,47 +134,6 @@ def _check_target(job: "Job") -> None:
     suffix = ".avg" if job.mode.writes_averages else ".hcpe"
     if job.out.suffix != suffix:
         raise typer.BadParameter(f"{job.out} is to hold {suffix[1:]}, and needs a name that ends with {suffix}")
-
-
-class _ProgressBar:
-    """A bar with the rate and the remaining time of what is being done, on stderr."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-        self._progress = Progress(
-            TextColumn("{task.description} {task.percentage:>3.0f}%"),
-            BarColumn(),
-            TextColumn("{task.fields[rate]:,.0f} {task.fields[unit]}/s, remaining"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._stage: Stage | None = None
-        self._task: TaskID | None = None
-        self._start, self._first = time.monotonic(), 0
-
-    def __enter__(self) -> "_ProgressBar":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Remove the bar."""
-        self._progress.stop()
-
-    def __call__(self, stage: "Stage", done: int, total: int) -> None:
-        if stage is not self._stage or self._task is None:
-            if self._task is not None:
-                self._progress.remove_task(self._task)
-            unit = "rows" if stage == "reading" else "buckets"
-            self._task = self._progress.add_task(str(stage), total=max(1, total), rate=0.0, unit=unit)
-            self._stage, self._start, self._first = stage, time.monotonic(), done
-        rate = (done - self._first) / max(0.001, time.monotonic() - self._start)
-        self._progress.update(self._task, completed=done, rate=rate)
 
 
 def _as_json(job: "Job", summary: "Summary") -> dict[str, object]:
