@@ -6,5 +6,6 @@
 void bind_search(nanobind::module_& m);
 void bind_shogi(nanobind::module_& m);
 void bind_codec(nanobind::module_& m);
+void bind_csa(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_dedup(nanobind::module_& m);

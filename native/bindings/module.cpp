@@ -8,6 +8,7 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of fukayomi: rules, encoding, search.";
     bind_shogi(m);
     bind_codec(m);
+    bind_csa(m);
     bind_encode(m);
     bind_dedup(m);
     bind_search(m);

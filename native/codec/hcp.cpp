@@ -14,6 +14,7 @@ static_assert(std::endian::native == std::endian::little, "the bit cursor reads 
 
 constexpr int TOTAL_BITS = 256;
 constexpr int OTHER_SQUARES = SQUARES - 2;  // all but the kings'
+constexpr int ALL_PIECES = 40;
 
 // Pieces are counted in the bytes of one word, by hand_index; the last byte is a bin for what is not counted.
 constexpr std::array<int, HAND_TYPES> FULL_SET = {18, 4, 4, 4, 4, 2, 2};
@@ -142,18 +143,22 @@ private:
 
 class Writer {
 public:
-    void skip(int bits) { cursor_ += bits; }
-    // False when the 256 bits are full.
-    bool put(BitCode code) {
-        if (cursor_ + code.bits > TOTAL_BITS) return false;
-        const auto word = static_cast<std::size_t>(cursor_ >> 6);
-        const int shift = cursor_ & 63;
-        words_[word] |= static_cast<std::uint64_t>(code.value) << shift;
-        words_[word + 1] |= static_cast<std::uint64_t>(code.value) >> 1 >> (63 - shift);
-        cursor_ += code.bits;
-        return true;
+    void skip(int bits) {
+        for (; bits > 32; bits -= 32) put({0, 32});
+        put({0, static_cast<std::uint8_t>(bits)});
     }
-    bool full() const { return cursor_ == TOTAL_BITS; }
+    // At most 32 bits. What does not fit into 256 is counted, and not written.
+    void put(BitCode code) {
+        const std::uint64_t value = code.value;
+        pending_ |= value << filled_;
+        filled_ += code.bits;
+        written_ += code.bits;
+        if (filled_ < WORD) return;
+        filled_ -= WORD;
+        if (at_ < words_.size()) words_[at_++] = pending_;
+        pending_ = value >> (code.bits - filled_);
+    }
+    bool is_exactly_full() const { return written_ == TOTAL_BITS; }
     Hcp bytes() const {
         Hcp hcp;
         std::memcpy(hcp.data(), words_.data(), HCP_BYTES);
@@ -161,8 +166,12 @@ public:
     }
 
 private:
-    std::array<std::uint64_t, TOTAL_BITS / 64 + 1> words_{};
-    int cursor_ = 0;
+    static constexpr int WORD = 64;
+    std::array<std::uint64_t, TOTAL_BITS / WORD> words_{};
+    std::size_t at_ = 0;
+    std::uint64_t pending_ = 0;
+    int filled_ = 0;
+    int written_ = 0;
 };
 
 int set_aside(const Position& pos, std::size_t i) {
@@ -181,27 +190,31 @@ Hcp encode(const PackedCode& code, const Position& pos) {
     const Square white = pos.king(WHITE);
     if (black == NO_SQUARE || white == NO_SQUARE) fail("a king is missing");
     Writer writer;
-    bool fits = writer.put({pos.turn(), 1}) && writer.put({static_cast<std::uint8_t>(black), 7}) &&
-                writer.put({static_cast<std::uint8_t>(white), 7});
+    writer.put({pos.turn(), 1});
+    writer.put({static_cast<std::uint8_t>(black), 7});
+    writer.put({static_cast<std::uint8_t>(white), 7});
     Square next = 0;  // the first square that is not written yet
     const auto skip_to = [&](Square s) {
         writer.skip(s - next - (black >= next && black < s) - (white >= next && white < s));
         next = s;
     };
     const Bitboard kings = Bitboard::of(black) | Bitboard::of(white);
+    int pieces = 2;
     and_not(pos.occupied(), kings).for_each([&](Square s) {
         skip_to(s);
-        fits = fits && writer.put(code.board[pos.piece_on(s)]);
+        writer.put(code.board[pos.piece_on(s)]);
         next = s + 1;
+        ++pieces;
     });
     skip_to(SQUARES);
     for (std::size_t owner = BLACK; owner <= BOX; ++owner) {
+        if (owner == BOX ? pieces == ALL_PIECES : pos.hand(static_cast<Color>(owner)).empty()) continue;
         for (std::size_t i = 0; i < HAND_TYPES; ++i) {
             int n = owner == BOX ? set_aside(pos, i) : pos.hand(static_cast<Color>(owner)).count(HAND_ORDER[i]);
-            for (; n > 0; --n) fits = fits && writer.put(code.hand[owner][i]);
+            for (; n > 0; --n, ++pieces) writer.put(code.hand[owner][i]);
         }
     }
-    if (!fits || !writer.full()) fail("more pieces than a shogi set has");
+    if (!writer.is_exactly_full()) fail("more pieces than a shogi set has");
     return writer.bytes();
 }
 

@@ -200,8 +200,7 @@ private:
         }
         const Bitboard camp = far_ranks(us_, 3);
         if (can_promote(type) && (camp.has(from) || camp.has(to)) && try_move(type, from, to, true)) return true;
-        const int dead_ranks = type == PAWN || type == LANCE ? 1 : type == KNIGHT ? 2 : 0;
-        return !far_ranks(us_, dead_ranks).has(to) && try_move(type, from, to, false);
+        return !far_ranks(us_, dead_ranks(type)).has(to) && try_move(type, from, to, false);
     }
 
     // Our pieces that alone stand between one of our sliders and their king.

@@ -9,9 +9,6 @@ namespace fukayomi {
 
 namespace {
 
-// Ranks at the far end on which an unpromoted piece could never move again.
-int dead_ranks(PieceType t) { return t == PAWN || t == LANCE ? 1 : t == KNIGHT ? 2 : 0; }
-
 bool leaves_king_attacked(const Position& pos, Bitboard occupied, Square to, bool king_moves) {
     const Color us = pos.turn();
     const Square king = king_moves ? to : pos.king(us);

@@ -203,7 +203,53 @@ private:
     Bitboard pinned_;
 };
 
+// Whether a move of a piece other than the king leaves the king alone. The move is legal in all else.
+bool keeps_king_safe(const Position& pos, Move m) {
+    const Square king = pos.king(pos.turn());
+    const Bitboard checkers = pos.checkers();
+    if (checkers.any()) {
+        if (checkers.more_than_one()) return false;
+        if (!checkers.has(m.to()) && !between(king, checkers.first()).has(m.to())) return false;
+    }
+    if (m.is_drop() || king == NO_SQUARE || line(king, m.from()).none()) return true;
+    return !pos.pinned(pos.turn()).has(m.from()) || line(king, m.from()).has(m.to());
+}
+
+bool is_legal_drop(const Position& pos, Move m) {
+    const Color us = pos.turn();
+    const PieceType type = m.dropped();
+    if (type > GOLD || m.is_promotion() || !pos.hand(us).has(type) || pos.occupied().has(m.to())) return false;
+    if (far_ranks(us, dead_ranks(type)).has(m.to()) || !keeps_king_safe(pos, m)) return false;
+    if (type != PAWN) return true;
+    if ((pos.pieces(us, PAWN) & file_mask(file_of(m.to()))).any()) return false;
+    const Square enemy_king = pos.king(~us);
+    const bool checks = enemy_king != NO_SQUARE && pawn_attacks(us, m.to()).has(enemy_king);
+    return !checks || !is_pawn_drop_mate(pos, m.to());
+}
+
+bool is_legal_board_move(const Position& pos, Move m) {
+    const Color us = pos.turn();
+    const Piece piece = pos.piece_on(m.from());
+    const PieceType type = type_of(piece);
+    if (piece == NO_PIECE || color_of(piece) != us || pos.pieces(us).has(m.to())) return false;
+    if (!attacks(us, type, m.from(), pos.occupied()).has(m.to())) return false;
+    if (m.is_promotion()) {
+        const Bitboard camp = far_ranks(us, 3);
+        if (!can_promote(type) || (!camp.has(m.from()) && !camp.has(m.to()))) return false;
+    } else if (far_ranks(us, dead_ranks(type)).has(m.to())) {
+        return false;
+    }
+    if (type != KING) return keeps_king_safe(pos, m);
+    return pos.attackers(~us, m.to(), pos.occupied() ^ Bitboard::of(m.from())).none();
+}
+
 }  // namespace
+
+bool Position::is_legal(Move m) const {
+    constexpr unsigned MOVE_BITS = 15;
+    if (m.to() >= SQUARES || (m.raw() >> MOVE_BITS) != 0) return false;
+    return m.is_drop() ? is_legal_drop(*this, m) : is_legal_board_move(*this, m);
+}
 
 void generate_legal(const Position& pos, MoveList& moves) {
     moves.clear();

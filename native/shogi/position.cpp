@@ -78,12 +78,6 @@ Bitboard Position::pinned(Color c) const {
     return result;
 }
 
-bool Position::is_legal(Move m) const {
-    MoveList moves;
-    generate_legal(*this, moves);
-    return moves.contains(m);
-}
-
 bool Position::gives_check(Move m) const {
     Position next = *this;
     next.do_move(m);

@@ -35,6 +35,8 @@ constexpr PieceType promote(PieceType t) { return static_cast<PieceType>(t | PRO
 constexpr PieceType unpromote(PieceType t) {
     return t == KING ? KING : static_cast<PieceType>(t & ~PROMOTED);
 }
+// Ranks at the far end on which a piece could never move again.
+constexpr int dead_ranks(PieceType t) { return t == PAWN || t == LANCE ? 1 : t == KNIGHT ? 2 : 0; }
 
 // A piece on the board: its type, plus 16 for White.
 enum Piece : std::uint8_t { NO_PIECE = 0 };

@@ -619,6 +619,94 @@ def encode_hcpe3(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), 
             than 593 candidates.
     """
 
+class CsaGame:
+    """A game of a CSA text with N legal moves, or why it is none."""
+
+    @property
+    def damage(self) -> tuple[int, bool, list[str]] | None:
+        """
+        Why the game cannot be read, None if it can: the line (from 1), whether it is a move that the rules
+        forbid, and the message: words and, in between, pieces of the text that belong into quotation marks.
+        """
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """
+        What is noted on the game, in its order: N+, N-, $EVENT and whatever else begins with $, 'black_rate,
+        'white_rate, 'summary, '$END_TIME, 'Max_Moves, each with what follows it.
+        """
+
+    @property
+    def initial_sfen(self) -> str:
+        """The first position."""
+
+    @property
+    def moves(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
+        """uint16 [N]: as `Move.raw`."""
+
+    @property
+    def scores(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
+        """int32 [N]: centipawns from Black's side; NO_SCORE where there is none."""
+
+    @property
+    def times_ms(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]:
+        """int64 [N]: -1 where there is none."""
+
+    @property
+    def pvs(self) -> list[str]:
+        """The line that is noted with each score."""
+
+    @property
+    def comments(self) -> list[tuple[int, str]]:
+        """The other comments: how many moves stand before each, and its text."""
+
+    @property
+    def ending(self) -> str | None:
+        """The word after %; None if there is none."""
+
+    @property
+    def illegal_move(self) -> str:
+        """The statement of the illegal move that ended the game, or ''."""
+
+    @property
+    def turn(self) -> Color:
+        """Whose turn it is at the end."""
+
+    def __len__(self) -> int: ...
+
+    def hcps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
+        """
+        The positions before each move, and the last: uint8 [N + 1, 32].
+
+        Raises:
+            InvalidPackedError: The first position lacks a king.
+        """
+
+NO_SCORE: int = -2147483648
+
+class CsaReader:
+    """The games of a CSA text, one after the other."""
+
+    def __init__(self, text: str) -> None: ...
+
+    def next(self) -> CsaGame | None:
+        """
+        The next game, good or damaged; None at the end. Blank lines and comments alone make no game.
+        """
+
+def csa_endings() -> list[tuple[str, str]]:
+    """
+    The words that may follow % at the end of a game, each with the `Termination` that it means.
+    """
+
+def move_from_csa(text: str, position: Position) -> Move:
+    """
+    A move without its sign, like 7776FU, in a position. It need not be legal.
+
+    Raises:
+        InvalidMoveError: It is no move, or another piece stands there.
+    """
+
 def encode_hcp(position: Position) -> bytes:
     """
     The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.

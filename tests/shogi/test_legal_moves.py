@@ -93,6 +93,8 @@ def test_no_other_move_is_legal() -> None:
     for sfen in [*HANDICAPS.values(), MATSURI, "7pk/6G2/7S1/9/9/9/9/9/K8 b P 1"]:
         pos = Position.from_sfen(sfen)
         assert sorted(move.raw for move in every_move if pos.is_legal(move)) == cshogi_moves(sfen)
+    for pos in itertools.islice(random_positions(seed=6), 0, 8_000, 20):
+        assert sorted(move.raw for move in every_move if pos.is_legal(move)) == raw_moves(pos), pos.sfen()
 
 
 def is_a_move(raw: int) -> bool:

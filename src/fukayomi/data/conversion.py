@@ -1,6 +1,8 @@
 """From any format to any other: ``fukayomi data convert``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from fukayomi.data.averages import read_averages
@@ -11,8 +13,8 @@ from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
 from fukayomi.data.files import DataFileError
 from fukayomi.data.record_games import TARGETS, Targets
 from fukayomi.data.record_text import scan_source
-from fukayomi.data.sources import find_files, iter_sources
-from fukayomi.data.streams import Tally, read_data
+from fukayomi.data.sources import FileHead, find_files, iter_sources
+from fukayomi.data.streams import Batch, Tally, read_data, read_games
 from fukayomi.data.writers import DataWriter, Target
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import RecordError
@@ -62,14 +64,12 @@ def convert_data(
     if target is Target.CACHE:
         return tally, _write_cache(inputs, out, source, tally, advance)
     with DataWriter(out, target) as writer:
-        for path in find_files(inputs):
-            kind = source or _kind_of(path, tally, must_be_known=path in inputs)
-            if kind is None:
-                continue
+        for kind, found in groupby(_known_files(inputs, source, tally), key=itemgetter(0)):
+            files = map(itemgetter(1), found)
             if kind is DataFormat.RECORDS and target.is_record:
-                _copy_records(path, writer, tally, advance)
+                _copy_records(files, writer, tally, advance)
                 continue
-            for batch in read_data(path, kind, targets, tally, advance):
+            for batch in _read(files, kind, targets, tally, advance):
                 writer.append(batch)
         if writer.count == 0:
             raise NothingConvertedError(f"nothing is left to write{_remedy(tally)}", tally)
@@ -84,19 +84,37 @@ def _remedy(tally: Tally) -> str:
     return ""
 
 
-def _kind_of(path: Path, tally: Tally, *, must_be_known: bool) -> DataFormat | None:
-    """The format of a file; None for what else lies in a folder."""
-    try:
-        kind = detect_data(path)
-    except UnknownDataError as error:
-        if must_be_known:
-            raise
-        tally.leave_out(Drop.NO_RECORD, str(error))
-        return None
-    if kind in (DataFormat.BOOK, DataFormat.CACHE) and not must_be_known:
-        tally.leave_out(Drop.NO_RECORD, f"{path}: {kind} files are not converted")
-        return None
-    return kind
+def _known_files(
+    inputs: Sequence[Path], source: DataFormat | None, tally: Tally
+) -> Iterator[tuple[DataFormat, Path | FileHead]]:
+    """The files with their formats, without what else lies in a folder."""
+    named = set(inputs)
+    for path in find_files(inputs):
+        if source is not None:
+            yield source, path
+            continue
+        head = FileHead.of(path)
+        try:
+            kind = detect_data(head)
+        except UnknownDataError as error:
+            if path in named:
+                raise
+            tally.leave_out(Drop.NO_RECORD, str(error))
+            continue
+        if kind in (DataFormat.BOOK, DataFormat.CACHE) and path not in named:
+            tally.leave_out(Drop.NO_RECORD, f"{path}: {kind} files are not converted")
+            continue
+        yield kind, head
+
+
+def _read(
+    files: Iterable[Path | FileHead], kind: DataFormat, targets: Targets, tally: Tally, advance: Callable[[int], None]
+) -> Iterator[Batch]:
+    if kind is DataFormat.RECORDS:
+        yield from read_games(files, targets, tally, advance)
+        return
+    for file in files:
+        yield from read_data(file.path if isinstance(file, FileHead) else file, kind, targets, tally, advance)
 
 
 def _write_cache(
@@ -110,9 +128,11 @@ def _write_cache(
     return tally.positions
 
 
-def _copy_records(path: Path, writer: DataWriter, tally: Tally, advance: Callable[[int], None]) -> None:
+def _copy_records(
+    files: Iterable[Path | FileHead], writer: DataWriter, tally: Tally, advance: Callable[[int], None]
+) -> None:
     """From one format of records to another, with all that both can say."""
-    for source in iter_sources([path], advance):
+    for source in iter_sources(files, advance):
         if source.problem:
             tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
             continue

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi import _native
 from fukayomi.data.hcpe import EVAL_LIMIT, HCPE, MATE_EVAL, HcpeWriter
 from fukayomi.data.overlap import Overlap, measure_overlap
+from fukayomi.data.record_columns import NO_SCORE, RecordColumns
 from fukayomi.data.record_text import Source, scan_source
-from fukayomi.shogi import Position, ShogiError
+from fukayomi.shogi import ShogiError
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination
 
@@ -148,47 +148,46 @@ class NoPositionsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GamePositions:
-    """The positions of one game: HCPE [N], and the number of moves before each, uint16 [N]."""
+    """The N positions of one game."""
 
     records: NDArray[np.void]
+    """HCPE [N]."""
     plies: NDArray[np.uint16]
+    """[N]: the number of moves before each."""
+    unscored: int
+    """How many moves of the game have no score."""
 
 
 def convert_game(record: Record, filters: Filters) -> GamePositions | Drop:
     """The training positions of one game, or why there are none."""
-    refusal = _refuse(record, filters)
+    columns = RecordColumns.of(record)
+    refusal = _refuse(record, columns, filters)
     if refusal is not None:
         return refusal
-    black_starts = record.initial_sfen.split()[1] == "b"
-    plies: list[int] = []
-    evals: list[int] = []
-    for ply, played in enumerate(record.moves):
-        if played.score_cp is None:
-            continue
-        if filters.max_eval is not None and abs(played.score_cp) > filters.max_eval:
-            break
-        if not filters.mates and abs(played.score_cp) >= MATE_EVAL:
-            continue
-        black_to_move = black_starts == (ply % 2 == 0)
-        plies.append(ply)
-        evals.append(played.score_cp if black_to_move else -played.score_cp)
-    if not plies:
+    plies = np.flatnonzero(columns.scores != NO_SCORE)
+    unscored = len(record) - len(plies)
+    evals = columns.scores[plies]
+    if filters.max_eval is not None and (beyond := np.flatnonzero(np.abs(evals) > filters.max_eval)).size:
+        plies, evals = plies[: beyond[0]], evals[: beyond[0]]
+    if not filters.mates:
+        no_mate = np.abs(evals) < MATE_EVAL
+        plies, evals = plies[no_mate], evals[no_mate]
+    if not plies.size:
         return Drop.FILTERED
-    moves = np.array([played.move.raw for played in record.moves], np.uint16)
     try:
-        hcps = _native.encode_game_hcps(Position.from_sfen(record.initial_sfen, allow_missing_king=True), moves)
+        hcps = columns.hcps(record.initial_sfen)
     except ShogiError:
         return Drop.NO_HCP
-    chosen = np.array(plies, np.uint16)
     records = np.zeros(len(plies), HCPE)
-    records["hcp"] = hcps[chosen]
-    records["eval"] = np.clip(evals, -EVAL_LIMIT, EVAL_LIMIT)
-    records["bestMove16"] = moves[chosen]
+    records["hcp"] = hcps[plies]
+    white_moves = (plies % 2 == 1) == columns.black_starts
+    records["eval"] = np.clip(np.where(white_moves, -evals, evals), -EVAL_LIMIT, EVAL_LIMIT)
+    records["bestMove16"] = columns.moves[plies]
     records["gameResult"] = record.result
-    return GamePositions(records, chosen)
+    return GamePositions(records, plies.astype(np.uint16), unscored)
 
 
-def _refuse(record: Record, filters: Filters) -> Drop | None:
+def _refuse(record: Record, columns: RecordColumns, filters: Filters) -> Drop | None:
     if record.termination not in USEFUL_ENDINGS or record.result is Result.UNKNOWN:
         return Drop.ENDING
     if filters.min_rating is not None:
@@ -199,9 +198,7 @@ def _refuse(record: Record, filters: Filters) -> Drop | None:
         return Drop.PLIES
     if not filters.draws and record.result is Result.DRAW:
         return Drop.DRAW
-    if all(played.score_cp is None for played in record.moves):
-        return Drop.NO_SCORES
-    return None
+    return None if (columns.scores != NO_SCORE).any() else Drop.NO_SCORES
 
 
 def convert_games(
@@ -244,7 +241,7 @@ def convert_games(
                     _write(found, record, held_out, summary.held_out)
                 else:
                     _write(found, record, training, summary.training)
-                summary.unscored += sum(played.score_cp is None for played in record.moves)
+                summary.unscored += found.unscored
             report(summary)
         if not training.count:
             raise NoPositionsError("no position is left for training: nothing is written", summary)

@@ -7,6 +7,7 @@ hardly ever decodes: its 256 bits must give the 40 pieces of a shogi set, and it
 
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,12 @@ from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import HCPE, RESULT_BITS
 from fukayomi.data.plain import is_plain
 from fukayomi.data.psv import PSV
+from fukayomi.data.sources import FileHead
 from fukayomi.shogi import Position, ShogiError
 from fukayomi.shogi.formats.detect import detect_format
 from fukayomi.shogi.formats.text import decode_text
 
 _SAMPLES = 16
-_HEAD = 1 << 16  # bytes of the beginning that are looked at
 _ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _TAR_MAGIC_AT = 257
 _KNOWN_FLAGS = 0x1F
@@ -56,17 +57,18 @@ class UnknownDataError(DataFileError):
     """A file in none of the formats."""
 
 
-def detect_data(path: Path) -> DataFormat:
+def detect_data(file: Path | FileHead) -> DataFormat:
     """The format of a file or, for a folder, RECORDS.
 
     Raises:
         UnknownDataError: It is none that we read.
         OSError: The file cannot be read.
     """
-    if path.is_dir():
-        return DataFormat.RECORDS
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
+    if isinstance(file, Path):
+        if file.is_dir():
+            return DataFormat.RECORDS
+        file = FileHead.of(file)
+    path, head = file.path, file.data
     if not head:
         raise UnknownDataError(f"{path}: an empty file may be anything; say which format it is with --from")
     if head.startswith(MAGIC):
@@ -95,8 +97,7 @@ def _detect_text(head: bytes) -> DataFormat | None:
         return None
     if is_plain(text):
         return DataFormat.PLAIN
-    lines = [line for line in text.splitlines()[:_SAMPLES] if line.strip() and not line.startswith("#")]
-    if lines and all(_is_sfen(line) for line in lines):
+    if _are_sfens(text):
         return DataFormat.SFEN
     try:
         detect_format(text)
@@ -105,8 +106,16 @@ def _detect_text(head: bytes) -> DataFormat | None:
     return DataFormat.RECORDS
 
 
+def _are_sfens(text: str) -> bool:
+    begin = text.split("\n", _SAMPLES)[:_SAMPLES]
+    first = islice((line for part in begin for line in part.splitlines() or [""]), _SAMPLES)
+    lines = (line for line in first if line.strip() and not line.startswith("#"))
+    line = next(lines, None)
+    return line is not None and _is_sfen(line) and all(_is_sfen(line) for line in lines)
+
+
 def _is_sfen(line: str) -> bool:
-    if "moves" in line:
+    if line.count("/") != 8 or "moves" in line:
         return False
     try:
         Position.from_sfen(line.strip().removeprefix("sfen "))

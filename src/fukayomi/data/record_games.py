@@ -6,15 +6,19 @@ with one visit where the record has a score, else nothing.
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.convert import USEFUL_ENDINGS, Drop
 from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, ResultFlag
-from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game
+from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, RESULT_BITS, ResultFlag
+from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game, Games
+from fukayomi.data.record_columns import NO_SCORE, RecordColumns
 from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
 from fukayomi.shogi.formats import csa_moves, move_from_csa
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
@@ -47,43 +51,120 @@ class Targets:
 TARGETS = Targets()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Searches:
+    """What the visits of a record say of its N moves, with C candidates in all."""
+
+    evals: NDArray[np.int32]
+    """[N]: from the side to move; NO_SCORE where the visits do not decide it."""
+    counts: NDArray[np.int64]
+    """[N]: how many candidates each move has."""
+    moves: NDArray[np.uint16]
+    """[C]."""
+    visits: NDArray[np.uint16]
+    """[C]."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedGame:
+    """A record that can become a game: all that needs the rules is known."""
+
+    result_byte: int
+    columns: RecordColumns
+    hcps: NDArray[np.uint8]
+    """[N + 1, 32]: the positions before each of its N moves, and the last."""
+    searches: _Searches | None
+    """None where the record has no visits, or nobody wants them."""
+
+
 def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Drop:
     """A record as a game, or why it is none.
 
     Raises:
         RecordError: Its visits are damaged.
     """
+    played = read_played(record, targets)
+    return played if isinstance(played, Drop) else make_games([played], targets)[0]
+
+
+def read_played(record: Record, targets: Targets = TARGETS) -> PlayedGame | Drop:
+    """The first half of game_from_record; make_games is the second, for many at once."""
     termination, result = _ending(record, targets)
     if termination not in USEFUL_ENDINGS or result is Result.UNKNOWN:
         return Drop.ENDING
     if len(record) > MOST_MOVES:
         return Drop.DAMAGED
-    moves = np.array([played.move.raw for played in record.moves], np.uint16)
+    columns = RecordColumns.of(record)
     try:
-        hcps = _native.encode_game_hcps(Position.from_sfen(record.initial_sfen, allow_missing_king=True), moves)
+        hcps = columns.hcps(record.initial_sfen)
     except ShogiError:
         return Drop.NO_HCP
-    evals = np.zeros(len(moves), np.int16)
-    searched: list[list[tuple[Move, int]]] = []
-    for ply, (position, played) in enumerate(record.replay()):
-        evaluation, candidates = _targets_of(record, ply, position, played, targets)
-        if evaluation is None and candidates:
-            evaluation = _evaluation_of_result(result, position.turn)
-        evals[ply] = _cut(evaluation or 0)
-        searched.append(candidates)
-    _forget_random_moves(searched, record, targets.random_plies)
-    pairs = [pair for candidates in searched for pair in candidates]
-    return Game(
-        hcps[0].tobytes(),
-        result | _FLAGS.get(termination, ResultFlag(0)),
+    has_visits = not targets.one_hot and columns.has_comment(_VISITS, record)
+    searches = _read_searches(record, result, targets.random_plies) if has_visits else None
+    return PlayedGame(result | _FLAGS.get(termination, 0), columns, hcps, searches)
+
+
+def make_games(played: Sequence[PlayedGame], targets: Targets = TARGETS, path: Path | str = "games") -> Games:
+    """Games as columns, in their order."""
+    count = len(played)
+    plies = np.cumsum([0, *(len(game.columns.moves) for game in played)])
+    moves = np.concatenate([np.zeros(0, np.uint16), *(game.columns.moves for game in played)])
+    scores = np.concatenate([np.zeros(0, np.int32), *(game.columns.scores for game in played)])
+    game_of_ply = np.repeat(np.arange(count), np.diff(plies))
+    results = np.array([game.result_byte for game in played], np.uint8)
+    if targets.one_hot:
+        own = np.ones(len(moves), np.bool_)
+        unnoted = np.array([_evaluation_of_result(Result(byte & RESULT_BITS), BLACK) for byte in results.tolist()])
+        scores = np.where(scores == NO_SCORE, unnoted[game_of_ply], scores)
+    else:
+        own = scores != NO_SCORE
+        scores = np.where(own, scores, 0)
+    black_starts = np.array([game.columns.black_starts for game in played], np.bool_)
+    white_moves = ((np.arange(len(moves)) - plies[game_of_ply]) % 2 == 1) == black_starts[game_of_ply]
+    evals = np.clip(scores, -EVAL_LIMIT, EVAL_LIMIT).astype(np.int16)
+    np.negative(evals, out=evals, where=white_moves)
+    counts, candidate_moves, candidate_visits = _candidates(played, plies, moves, own, evals)
+    return Games(
+        Path(path),
         0,
-        hcps[:-1],
+        np.zeros(count, np.uint64),
+        np.frombuffer(b"".join(game.hcps[0].tobytes() for game in played), np.uint8).reshape(-1, 32),
+        results,
+        np.zeros(count, np.uint8),
+        plies.astype(np.uint64),
+        np.concatenate([np.zeros((0, 32), np.uint8), *(game.hcps[:-1] for game in played)]),
         moves,
         evals,
-        np.cumsum([0, *(len(candidates) for candidates in searched)]).astype(np.uint64),
-        np.array([move.raw for move, _ in pairs], np.uint16),
-        np.array([visits for _, visits in pairs], np.uint16),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64),
+        candidate_moves,
+        candidate_visits,
     )
+
+
+def _candidates(
+    played: Sequence[PlayedGame],
+    plies: NDArray[np.int64],
+    moves: NDArray[np.uint16],
+    own: NDArray[np.bool_],
+    evals: NDArray[np.int16],
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]:
+    """How many candidates each move has, the candidates and their visits; evaluations that visits tell are set."""
+    counts = own.astype(np.int64)
+    if all(game.searches is None for game in played):
+        return counts, moves[own], np.ones(int(counts.sum()), np.uint16)
+    candidate_moves: list[NDArray[np.uint16]] = []
+    candidate_visits: list[NDArray[np.uint16]] = []
+    for number, game in enumerate(played):
+        part = slice(plies[number], plies[number + 1])
+        if (found := game.searches) is None:
+            candidate_moves.append(moves[part][own[part]])
+            candidate_visits.append(np.ones(len(candidate_moves[-1]), np.uint16))
+        else:
+            counts[part] = found.counts
+            np.copyto(evals[part], found.evals, where=found.evals != NO_SCORE, casting="same_kind")
+            candidate_moves.append(found.moves)
+            candidate_visits.append(found.visits)
+    return counts, np.concatenate(candidate_moves), np.concatenate(candidate_visits)
 
 
 def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
@@ -119,21 +200,30 @@ def _ending_by_rules(record: Record) -> tuple[Termination, Result] | None:
             return None
 
 
-def _targets_of(
-    record: Record, ply: int, position: Position, played: RecordedMove, targets: Targets
-) -> tuple[int | None, list[tuple[Move, int]]]:
-    """The evaluation from the side to move, None where the record has none; and the candidates."""
-    score = played.score_cp
-    evaluation = score if score is None or position.turn == BLACK else -score
-    if targets.one_hot or not _VISITS.match(played.comment):
-        return evaluation, [(played.move, 1)] if targets.one_hot or score is not None else []
-    try:
-        value, candidates = read_visits(played.comment, position)
-    except ValueError as error:
-        raise RecordError(record.name, None, f"ply {ply + 1}: visits {played.comment[:80]!r}: {error}") from error
-    if evaluation is None and value is not None:
-        evaluation = evaluation_of(value)
-    return evaluation, candidates
+def _read_searches(record: Record, result: Result, random_plies: int) -> _Searches:
+    """The candidates of each move; where the record has no score for it, its evaluation too."""
+    searched: list[list[tuple[Move, int]]] = []
+    evals = np.full(len(record), NO_SCORE, np.int32)
+    for ply, (position, played) in enumerate(record.replay()):
+        candidates = [(played.move, 1)] if played.score_cp is not None else []
+        if _VISITS.match(played.comment):
+            try:
+                value, candidates = read_visits(played.comment, position)
+            except ValueError as error:
+                what = f"ply {ply + 1}: visits {played.comment[:80]!r}: {error}"
+                raise RecordError(record.name, None, what) from error
+            if played.score_cp is None and value is not None:
+                evals[ply] = evaluation_of(value)
+            elif played.score_cp is None and candidates:
+                evals[ply] = _evaluation_of_result(result, position.turn)
+        searched.append(candidates)
+    _forget_random_moves(searched, record, random_plies)
+    return _Searches(
+        evals,
+        np.array([len(candidates) for candidates in searched], np.int64),
+        np.array([move.raw for candidates in searched for move, _ in candidates], np.uint16),
+        np.array([visits for candidates in searched for _, visits in candidates], np.uint16),
+    )
 
 
 def _evaluation_of_result(result: Result, turn: Color) -> int:
@@ -141,10 +231,6 @@ def _evaluation_of_result(result: Result, turn: Color) -> int:
     if result is Result.DRAW:
         return 0
     return MATE_EVAL if result == winner_is(turn) else -MATE_EVAL
-
-
-def _cut(evaluation: int) -> int:
-    return max(-EVAL_LIMIT, min(EVAL_LIMIT, evaluation))
 
 
 def _forget_random_moves(searched: list[list[tuple[Move, int]]], record: Record, random_plies: int) -> None:
@@ -160,7 +246,7 @@ def evaluation_of(value: float) -> int:
     """Centipawns of a chance of winning (0 to 1) on dlshogi's scale; 0 and 1 are mates."""
     if value <= 0 or value >= 1:
         return MATE_EVAL if value >= 1 else -MATE_EVAL
-    return round(-math.log(1 / value - 1) * EVAL_SCALE)
+    return round(max(-EVAL_LIMIT, min(EVAL_LIMIT, -math.log(1 / value - 1) * EVAL_SCALE)))
 
 
 def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple[Move, int]]]:

@@ -15,6 +15,7 @@ from fukayomi.shogi.record import Record, RecordError
 MEMBER_LIMIT = 64 << 20  # bytes; a game of more than so many is none
 PART = 4 << 20  # bytes; so many of a long file are read at a time
 _HEAD = 1 << 16
+_FIRST = 1 << 14  # bytes that are read first, and hold most games: to ask for a whole part costs more than to read them
 # What makes a part of a CSA file a game: anything but comments, the version and information about the game.
 _HAS_CSA = re.compile(rb"^(?!['V$]).*\S", re.MULTILINE)
 _USI_GAMES = re.compile(rb"^(?!#).*\S", re.MULTILINE)
@@ -60,7 +61,9 @@ def read_source(name: str, read: Callable[[int], bytes]) -> Iterator[Source]:
         name: The file.
         read: Gives so many bytes, fewer only at the end.
     """
-    data = read(PART + 1)
+    data = read(min(_FIRST, PART + 1))
+    if len(data) >= _FIRST:
+        data += read(PART + 1 - len(data))
     if len(data) <= PART:
         yield Source(name, data)
         return

@@ -13,7 +13,8 @@ import os
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -23,16 +24,43 @@ from fukayomi.data.xz import XzStream
 _ZIP_MAGIC = b"PK\x03\x04"
 _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstandard"}
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _TAR_MAGIC_AT = 257
 # What the libraries raise for archives that are damaged or of a later kind (NotImplementedError, of zip files).
 _DAMAGES = (
     OSError, EOFError, NotImplementedError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile
 )  # fmt: skip
 _TAR_BLOCK = 512  # bytes; a block of zeros ends an archive
+_HEAD = 1 << 16  # bytes; most records are smaller
 
 
 class SourceError(ValueError):
     """An input that cannot be read at all: missing, or a damaged archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """A file of which the beginning was read, which tells what it is; of a small file that is all."""
+
+    path: Path
+    data: bytes
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileHead":
+        """The beginning of a file.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return cls(path, file.read(min(size, _HEAD) or _HEAD), size)  # a pipe has no size
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is the whole file."""
+        return len(self.data) == self.size
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
@@ -47,8 +75,9 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
             inside = sorted(
                 file
                 for folder, _, names in os.walk(path)
-                for name in names
-                if (file := Path(folder) / name).is_file() and not name.startswith(".")
+                for home in (Path(folder),)
+                for name in sorted(names)  # names are compared faster than paths
+                if not name.startswith(".") and (file := home / name).is_file()
             )
             if not inside:
                 raise SourceError(f"{path}: there is no file in this folder")
@@ -60,17 +89,22 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
     return files
 
 
-def iter_sources(files: Sequence[Path], advance: Callable[[int], None] = lambda _: None) -> Iterator[Source]:
+def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None] = lambda _: None) -> Iterator[Source]:
     """The content of files, in order; of archives, that of every member, in the archive's order.
 
     Args:
-        files: As find_files gives them.
+        files: As find_files gives them, or what was read of them; what is whole is not read again.
         advance: Called with the number of bytes of the files that were read since the last call.
 
     Raises:
         SourceError: A file cannot be read, or an archive is damaged or of a kind that we do not read.
     """
-    for path in files:
+    for found in files:
+        if isinstance(found, FileHead) and found.is_whole and _is_plain(found.data):
+            yield Source(str(found.path), found.data)
+            advance(found.size)
+            continue
+        path = found.path if isinstance(found, FileHead) else found
         try:
             with path.open("rb") as file:
                 yield from _iter_file(path, file, advance)
@@ -99,6 +133,10 @@ def _decompress(head: bytes, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | Non
     if head.startswith(b"\xfd7zXZ\x00"):
         return io.BufferedReader(XzStream(file), 1 << 20)
     return None
+
+
+def _is_plain(head: bytes) -> bool:
+    return not head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC, *_COMPRESSED, *_UNSUPPORTED)) and not _is_tar(head)
 
 
 def _is_tar(head: bytes) -> bool:
@@ -204,7 +242,6 @@ def _read_zip_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipIn
 
 
 def _refuse_nested(source: Source) -> Source:
-    nested = (_ZIP_MAGIC, b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", *_UNSUPPORTED)
-    if source.data.startswith(nested):
+    if source.data.startswith((_ZIP_MAGIC, *_COMPRESSED, *_UNSUPPORTED)):
         return Source(source.name, b"", "an archive inside an archive; unpack it first")
     return source

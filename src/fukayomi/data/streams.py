@@ -22,12 +22,12 @@ from fukayomi.data.detect import DataFormat
 from fukayomi.data.files import DataFileError
 from fukayomi.data.hcp import hcps_from_sfens, read_hcp
 from fukayomi.data.hcpe import HCPE, RESULT_BITS, read_hcpe
-from fukayomi.data.hcpe3 import Game, Games, join_games, read_hcpe3
+from fukayomi.data.hcpe3 import Games, read_hcpe3
 from fukayomi.data.plain import read_plain
 from fukayomi.data.psv import psv_to_hcpe, read_psv
-from fukayomi.data.record_games import Targets, game_from_record
+from fukayomi.data.record_games import PlayedGame, Targets, make_games, read_played
 from fukayomi.data.record_text import Source, scan_source
-from fukayomi.data.sources import iter_sources
+from fukayomi.data.sources import FileHead, iter_sources
 from fukayomi.shogi import ShogiError
 from fukayomi.shogi.formats.reader import UnknownFormatError
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError
@@ -90,7 +90,8 @@ def read_data(
     """
     match kind:
         case DataFormat.RECORDS:
-            batches = _read_records(iter_sources([path], advance), targets, tally)
+            yield from read_games([path], targets, tally, advance)
+            return
         case DataFormat.HCPE3:
             batches = read_hcpe3(path, advance)
         case DataFormat.HCPE | DataFormat.HCPE2:
@@ -113,6 +114,16 @@ def read_data(
         yield batch
 
 
+def read_games(
+    files: Iterable[Path | FileHead], targets: Targets, tally: Tally, advance: Callable[[int], None] = lambda _: None
+) -> Iterator[Games]:
+    """As read_data, for the records of many files, whose games come in common batches."""
+    for games in _read_records(iter_sources(files, advance), targets, tally):
+        tally.games += len(games)
+        tally.positions += _positions_in(games)
+        yield games
+
+
 def _positions_in(batch: Batch) -> int:
     match batch:
         case Games():
@@ -124,26 +135,26 @@ def _positions_in(batch: Batch) -> int:
 
 
 def _read_records(sources: Iterable[Source], targets: Targets, tally: Tally) -> Iterator[Games]:
-    games: list[Game] = []
+    played: list[PlayedGame] = []
     for source in sources:
         if source.problem:
             tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
             continue
         for record in scan_source(source):
             game = _read_record(record, targets, tally)
-            games += [game] if game is not None else []
-            if len(games) >= _GAMES_AT_ONCE:
-                yield join_games(games, source.name)
-                games = []
-    if games:
-        yield join_games(games)
+            played += [game] if game is not None else []
+            if len(played) >= _GAMES_AT_ONCE:
+                yield make_games(played, targets, source.name)
+                played = []
+    if played:
+        yield make_games(played, targets)
 
 
-def _read_record(record: Record | RecordError, targets: Targets, tally: Tally) -> Game | None:
+def _read_record(record: Record | RecordError, targets: Targets, tally: Tally) -> PlayedGame | None:
     try:
         if isinstance(record, RecordError):
             raise record
-        game = game_from_record(record, targets)
+        game = read_played(record, targets)
     except UnknownFormatError as error:
         tally.leave_out(Drop.NO_RECORD, str(error))
         return None

@@ -3,7 +3,7 @@
 Scores in records are in centipawns from Black's side, whoever moved; a mate is written as ±30000 by most programs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableSequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -119,7 +119,7 @@ class Record:
     name: str = ""
     """Where it comes from: file or archive member, and ``#2`` and so on for the later games of a file."""
     initial_sfen: str = START_SFEN
-    moves: list[RecordedMove] = field(default_factory=list[RecordedMove])
+    moves: MutableSequence[RecordedMove] = field(default_factory=list[RecordedMove])
     black_name: str = ""
     white_name: str = ""
     black_rating: float | None = None

@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from fukayomi.data.calibration import Calibration, calibrate
 from fukayomi.data.convert import Drop
 from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
 from fukayomi.data.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
-from fukayomi.data.hcpe3 import Game, Games, join_games
+from fukayomi.data.hcpe3 import Games
 from fukayomi.data.psv import PSV
-from fukayomi.data.record_games import game_from_record
+from fukayomi.data.record_games import PlayedGame, make_games, read_played
 from fukayomi.data.stats.unique import UniqueCounter
 from fukayomi.data.verbs.blocks import HCP, ROWS, Block, Inputs, Problems, read_blocks, rows_of
 from fukayomi.data.verbs.work import Listener, silent
@@ -186,7 +185,7 @@ def _add_games(statistics: Statistics, games: Games) -> None:
 
 def _add_records(statistics: Statistics, records: list[Record]) -> Games:
     """Count what only records tell; returns the games among them from which can be learnt."""
-    games: list[Game] = []
+    played: list[PlayedGame] = []
     statistics.games = (statistics.games or 0) + len(records)
     for record in records:
         statistics.game_results[_RESULTS[record.result]] += 1
@@ -195,7 +194,7 @@ def _add_records(statistics: Statistics, records: list[Record]) -> Games:
             if rating is not None and isfinite(rating):
                 statistics.ratings[int(rating // RATING_BIN) * RATING_BIN] += 1
         try:
-            game = game_from_record(record)
+            game = read_played(record)
         except RecordError as error:
             statistics.problems.add(str(error))
             continue
@@ -204,8 +203,8 @@ def _add_records(statistics: Statistics, records: list[Record]) -> Games:
             statistics.moves = (statistics.moves or 0) + len(record)
             _add_bins(statistics.lengths, np.array([len(record)]), PLY_BIN)
         else:
-            games.append(game)
-    return join_games(games, Path("records"))
+            played.append(game)
+    return make_games(played, path="records")
 
 
 def _named(results: NDArray[np.uint8]) -> Counter[str]:

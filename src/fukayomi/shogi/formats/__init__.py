@@ -7,7 +7,7 @@ This is the only place that imports rsshogi.
     ['7g7f', '3c3d']
 """
 
-from fukayomi.shogi.formats.csa import move_from_csa
+from fukayomi._native import move_from_csa
 from fukayomi.shogi.formats.csa_writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif

@@ -1,7 +1,9 @@
 """Which format a record is in, by its content: names and extensions lie."""
 
 import re
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import islice
 
 
 class Format(StrEnum):
@@ -31,11 +33,11 @@ def detect_format(text: str) -> Format:
     """
     if text.lstrip().startswith("{"):
         return Format.JKF
-    lines = [line for line in text.split("\n", _LOOKED_AT)[:_LOOKED_AT] if line.strip() and line[0] not in "*#&"]
-    if lines and all(_USI.match(line) for line in lines[:2]):  # two: opening books have "sfen" lines as well
+    first_two = list(islice(_lines(text), 2))
+    if first_two and all(_USI.match(line) for line in first_two):  # two: opening books have "sfen" lines as well
         return Format.USI
     may_be_csa, has_header = True, False
-    for line in lines:
+    for line in _lines(text):
         if may_be_csa and _CSA.match(line):
             return Format.CSA
         if line.startswith("'"):
@@ -49,3 +51,16 @@ def detect_format(text: str) -> Format:
     if has_header and "手合割" in text:
         return Format.KIF
     raise ValueError(f"neither CSA, KIF, KI2, JKF nor USI lines: it begins {text.strip()[:40]!r}")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines that are looked at: neither blank nor comments of KIF."""
+    begin = 0
+    for _ in range(_LOOKED_AT):
+        end = text.find("\n", begin)
+        line = text[begin : end if end >= 0 else None]
+        if line.strip() and line[0] not in "*#&":
+            yield line
+        if end < 0:
+            return
+        begin = end + 1

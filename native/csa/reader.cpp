@@ -1,0 +1,417 @@
+#include "csa/reader.hpp"
+
+#include <algorithm>
+
+#include "csa/text.hpp"
+#include "shogi/errors.hpp"
+#include "shogi/illegal.hpp"
+#include "shogi/usi_move.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+constexpr std::string_view OTHER_ENDING = "other";
+constexpr std::string_view ILLEGAL_MOVE = "illegal_move";
+
+std::string_view termination_of(std::string_view word) {
+    const auto found = std::find_if(CSA_ENDINGS.begin(), CSA_ENDINGS.end(), [word](const auto& e) { return e.first == word; });
+    return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::size_t count_digits(std::string_view text) {
+    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+}
+
+std::int64_t to_number(std::string_view digits) {
+    std::int64_t number = 0;
+    for (const char c : digits) number = 10 * number + (c - '0');
+    return number;
+}
+
+// AobaZero's note on a move, with and without its value: "v=0.5,782,7776FU,430" or "782,7776FU,430".
+bool is_visits(std::string_view text) {
+    constexpr std::size_t MOST_DIGITS = 9;
+    if (text.starts_with("v=")) return true;
+    const std::size_t visits = count_digits(text);
+    if (visits == 0 || visits > MOST_DIGITS) return false;
+    text.remove_prefix(visits);
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
+           is_capital(text[6]) && text[7] == ',';
+}
+
+// A move as it is written: CSA names the piece after the move, so that only the board tells whether it promotes.
+struct WrittenMove {
+    Square from;  // NO_SQUARE for a drop
+    Square to;
+    PieceType piece;
+};
+
+[[noreturn]] void refuse_move(std::string_view text) {
+    const std::vector<std::string_view> letters = characters(text);
+    const auto pair = [&letters](std::size_t i) { return std::string(letters[i]).append(letters[i + 1]); };
+    if (letters.size() == 6 && piece_from_csa(pair(4)) != NO_PIECE_TYPE)
+        for (const std::size_t i : {2U, 0U})
+            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is no square"}};
+    throw CsaRefusal{{"it is no move"}};
+}
+
+// Throws CsaRefusal.
+WrittenMove decode_move(std::string_view text) {
+    if (text.size() != 6) refuse_move(text);
+    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)),
+                           piece_from_csa(text.substr(4))};
+    if (move.piece == NO_PIECE_TYPE || move.to == NO_SQUARE) refuse_move(text);
+    if (move.from == NO_SQUARE) {
+        if (!text.starts_with("00")) refuse_move(text);
+        if (move.piece >= KING) throw CsaRefusal{{std::string(csa_name(move.piece)) + " cannot be dropped"}};
+    } else if (move.from == move.to) {
+        try {
+            move_from_usi(usi(move.from) + usi(move.to) + (is_promoted(move.piece) ? "+" : ""));
+        } catch (const ParseError& error) {
+            throw CsaRefusal{{error.what()}};
+        }
+    }
+    return move;
+}
+
+// The move, or none where another piece stands.
+std::optional<Move> find_move(const WrittenMove& move, const Position& pos) {
+    if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
+    const Piece standing = pos.piece_on(move.from);
+    if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
+    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
+        return Move::normal(move.from, move.to, true);
+    return std::nullopt;
+}
+
+std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
+
+// One game as it is read, statement by statement.
+class GameParser {
+public:
+    explicit GameParser(CsaGame& game) : game_(game) {
+        constexpr std::size_t USUAL_MOVES = 160;
+        game.moves.reserve(USUAL_MOVES);
+        game.scores.reserve(USUAL_MOVES);
+        game.times_ms.reserve(USUAL_MOVES);
+        game.pvs.reserve(USUAL_MOVES);
+    }
+
+    bool is_empty() const { return is_empty_; }
+
+    // Throws CsaDamage; so does finish.
+    void read_line(std::string_view line, std::size_t number) {
+        line_ = number;
+        while (line.ends_with('\r')) line.remove_suffix(1);
+        switch (line.empty() ? '\0' : line[0]) {
+            case '+':
+            case '-':
+            case '%':
+            case 'T':
+            case 'P':
+                if (line.find(',') == std::string_view::npos) read_statement(line);
+                else read_joined(line);
+                break;
+            case '\'': read_comment(line); break;
+            case 'N':
+            case '$':
+            case 'V': read_header(line); break;
+            default:
+                if (!strip(line).empty()) fail({"no CSA statement"}, line);
+        }
+    }
+
+    void finish() {
+        if (!position_) start();
+        if (illegal_ && !game_.ending) throw *illegal_;
+        game_.turn = position_->turn();
+    }
+
+private:
+    [[noreturn]] void fail(CsaMessage what, std::string_view text) const {
+        what.back() += ": ";
+        what.emplace_back(text);
+        throw CsaDamage{line_, false, std::move(what)};
+    }
+
+    std::string ply() const { return "ply " + std::to_string(game_.moves.size() + 1) + ": "; }
+
+    void read_joined(std::string_view rest) {
+        while (!rest.empty()) {
+            if (rest[0] == '\'') return read_comment(rest);  // a comment may have commas
+            const std::size_t comma = rest.find(',');
+            read_statement(rest.substr(0, comma));
+            rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+        }
+    }
+
+    void read_statement(std::string_view text) {
+        is_empty_ = false;
+        switch (text.empty() ? '\0' : text[0]) {
+            case '+':
+            case '-':
+                if (strip_end(text).size() == 1) read_turn(text);
+                else read_move(text);
+                break;
+            case 'T': read_time(text); break;
+            case '%': read_ending(text); break;
+            case 'P': read_setup(text); break;
+            default: fail({"no CSA statement"}, text);
+        }
+    }
+
+    void read_setup(std::string_view text) {
+        if (position_) fail({"the board is set up after the first move"}, text);
+        if (!board_) board_.emplace();
+        try {
+            board_->set_up(text);
+        } catch (CsaRefusal& refusal) {
+            fail(std::move(refusal.why), text);
+        }
+    }
+
+    void read_turn(std::string_view text) {
+        if (position_) fail({"a line for the side to move after the first move"}, text.substr(0, 1));
+        turn_ = text[0] == '+' ? BLACK : WHITE;
+    }
+
+    // Fixes the first position, once all that sets it up was read.
+    void start() {
+        if (!board_) board_.emplace().set_even();
+        game_.initial_sfen = board_->sfen(turn_.value_or(BLACK));
+        try {
+            position_ = Position::from_sfen(game_.initial_sfen, true);  // mate problems lack a king
+        } catch (const ParseError& error) {
+            fail({"the start is no possible position (" + std::string(error.what()) + ")"}, game_.initial_sfen);
+        }
+        game_.start = *position_;
+    }
+
+    void read_move(std::string_view text) {
+        if (illegal_) throw *illegal_;
+        if (game_.ending) fail({"a move after the end of the game"}, text);
+        const Color mover = text[0] == '+' ? BLACK : WHITE;
+        if (!position_) {
+            if (!turn_) turn_ = mover;
+            start();
+        }
+        if (mover != position_->turn())
+            fail({std::string("it is the turn of '") + csa_sign(~mover) + "', but there is a move of the other side"}, text);
+        try {
+            play(decode_move(strip_end(text.substr(1))), text);
+        } catch (CsaRefusal& refusal) {
+            refusal.why.front().insert(0, ply());
+            fail(std::move(refusal.why), text);
+        }
+    }
+
+    void play(const WrittenMove& written, std::string_view text) {
+        const std::optional<Move> move = find_move(written, *position_);
+        if (!move) {
+            const Piece standing = position_->piece_on(written.from);
+            const std::string found = standing == NO_PIECE ? "nothing" : with_sign(color_of(standing), type_of(standing));
+            meet_illegal_move(text, found + " stands there, no " + with_sign(position_->turn(), written.piece));
+            return;
+        }
+        if (!position_->is_legal(*move)) {
+            try {
+                require_legal(*position_, *move);
+            } catch (const ParseError& error) {
+                meet_illegal_move(text, error.what());
+            }
+            return;
+        }
+        position_->do_move(*move);
+        game_.moves.push_back(move->raw());
+        game_.scores.push_back(CsaGame::NO_SCORE);
+        game_.times_ms.push_back(CsaGame::NO_TIME);
+        game_.pvs.emplace_back();
+    }
+
+    // The game may have ended because of it, which what follows will tell.
+    void meet_illegal_move(std::string_view text, const std::string& why) {
+        illegal_ = CsaDamage{line_, true, {ply() + "illegal move ", std::string(text), " (" + why + ")"}};
+        game_.illegal_move = text;
+    }
+
+    void read_time(std::string_view text) {
+        constexpr std::size_t MOST_DIGITS = 9;
+        const std::string_view number = strip_end(text).substr(1);
+        const std::size_t whole = count_digits(number);
+        std::string_view fraction = number.substr(whole);
+        if (!fraction.empty()) {
+            fraction.remove_prefix(1);
+            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size())
+                fail({"no time"}, text);
+        }
+        if (whole > MOST_DIGITS) fail({"no time"}, text);
+        if (game_.moves.empty() || game_.ending || illegal_) return;
+        std::string milliseconds(fraction.substr(0, 3));
+        milliseconds.resize(3, '0');
+        game_.times_ms.back() = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
+    }
+
+    void read_ending(std::string_view text) {
+        const std::string_view word = strip(text.substr(1));
+        const std::string_view termination = termination_of(word);
+        if (game_.ending) {
+            const std::string_view first = termination_of(*game_.ending);
+            if (termination != first) fail({"a second end of the game after " + std::string(first)}, text);
+            return;
+        }
+        if (!position_) start();
+        if (illegal_ && termination != ILLEGAL_MOVE) throw *illegal_;
+        game_.ending = word;
+    }
+
+    void read_comment(std::string_view line) {
+        if (line.starts_with("'**")) {
+            if (!read_score(line.substr(3))) add_comment(line.substr(3));
+        } else if (line.starts_with("'*")) {
+            add_comment(line.substr(2));
+        } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
+            add_comment(line.substr(1));
+        } else if (line.starts_with("'black_rate:") || line.starts_with("'white_rate:")) {
+            read_rating(line);
+        } else {
+            for (const std::string_view key : {"'summary", "'$END_TIME", "'Max_Moves"})
+                if (line.starts_with(key) && line.substr(key.size()).starts_with(':'))
+                    game_.headers.emplace_back(key, strip(line.substr(key.size() + 1)));
+        }
+    }
+
+    // A score and a line, for the last move. False if there is no score or no move.
+    bool read_score(std::string_view text) {
+        constexpr std::size_t MOST_DIGITS = 9;
+        text = strip(text);
+        const bool has_sign = text.starts_with('+') || text.starts_with('-');
+        const std::string_view digits = text.substr(has_sign, count_digits(text.substr(has_sign)));
+        const std::string_view line = text.substr(has_sign + digits.size());
+        if (game_.moves.empty() || digits.empty() || digits.size() > MOST_DIGITS) return false;
+        if (!line.empty() && strip(line).size() == line.size()) return false;  // no space after the number
+        const auto score = static_cast<std::int32_t>(to_number(digits));
+        game_.scores.back() = text[0] == '-' ? -score : score;
+        game_.pvs.back() = strip(line);
+        return true;
+    }
+
+    // "'black_rate:NAME:3563.2"; a name may have colons.
+    void read_rating(std::string_view line) {
+        constexpr std::size_t KEY = std::string_view("'black_rate").size();
+        const std::size_t colon = line.rfind(':');
+        if (colon == KEY) return;
+        const std::string_view number = strip(line.substr(colon + 1));
+        const bool has_sign = number.starts_with('+') || number.starts_with('-');
+        const std::size_t whole = count_digits(number.substr(has_sign));
+        const std::string_view rest = number.substr(has_sign + whole);
+        const bool is_fraction = rest.starts_with('.') && rest.size() > 1 && count_digits(rest.substr(1)) + 1 == rest.size();
+        if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
+    }
+
+    void add_comment(std::string_view text) { game_.comments.emplace_back(game_.moves.size(), strip(text)); }
+
+    void read_header(std::string_view line) {
+        if (line.starts_with("N+") || line.starts_with("N-")) {
+            is_empty_ = false;
+            game_.headers.emplace_back(line.substr(0, 2), strip(line.substr(2)));
+        } else if (line[0] == '$') {
+            const std::size_t colon = std::min(line.find(':'), line.size());
+            const std::string_view key = line.substr(0, colon);
+            const std::string_view value = strip(line.substr(std::min(colon + 1, line.size())));
+            if (key == "$NOTE") add_note(value);
+            else game_.headers.emplace_back(key, value);
+        } else if (line[0] != 'V') {
+            fail({"no CSA statement"}, line);
+        }
+    }
+
+    // A comment on one line, with \n for the ends of its lines.
+    void add_note(std::string_view text) {
+        std::string note;
+        for (std::size_t at = 0; at < text.size(); ++at) {
+            const bool is_line_end = text.substr(at).starts_with("\\n");
+            note += is_line_end ? '\n' : text[at];
+            at += is_line_end;
+        }
+        add_comment(note);
+    }
+
+    CsaGame& game_;
+    std::size_t line_ = 0;
+    std::optional<CsaBoard> board_;
+    std::optional<Color> turn_;         // as long as nothing says it, none
+    std::optional<Position> position_;  // from the first move on
+    std::optional<CsaDamage> illegal_;
+    bool is_empty_ = true;
+};
+
+}  // namespace
+
+std::vector<Hcp> CsaGame::hcps() const {
+    std::vector<Hcp> found;
+    found.reserve(moves.size() + 1);
+    Position pos = start;
+    found.push_back(encode_hcp(pos));
+    for (const std::uint16_t raw : moves) {
+        pos.do_move(Move(raw));
+        found.push_back(encode_hcp(pos));
+    }
+    return found;
+}
+
+std::optional<CsaGame> CsaReader::next() {
+    const std::lock_guard lock(mutex_);
+    while (at_ <= text_->size()) {
+        CsaGame game;
+        if (read_game(game)) return game;
+    }
+    return std::nullopt;
+}
+
+// The game up to the next line with nothing but a slash, or to the end. False if there is none.
+bool CsaReader::read_game(CsaGame& game) {
+    game.text = text_;
+    GameParser parser(game);
+    std::string_view line;
+    const auto is_game = [this, &line] { return take_line(line) && !(line.starts_with('/') && strip(line) == "/"); };
+    bool goes_on = true;
+    try {
+        while ((goes_on = is_game())) parser.read_line(line, line_);
+        if (parser.is_empty()) return false;
+        parser.finish();
+    } catch (CsaDamage& damage) {
+        game.damage = std::move(damage);
+        while (goes_on) goes_on = is_game();
+    }
+    return true;
+}
+
+bool CsaReader::take_line(std::string_view& line) {
+    const std::string_view text = *text_;
+    if (at_ > text.size()) return false;
+    const std::size_t end = std::min(text.find('\n', at_), text.size());
+    line = text.substr(at_, end - at_);
+    at_ = end + 1;
+    ++line_;
+    return true;
+}
+
+Move move_from_csa(std::string_view text, const Position& pos) {
+    const auto reject = [text](const std::string& why) {
+        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
+    };
+    try {
+        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
+    } catch (const CsaRefusal& refusal) {
+        std::string why;
+        for (const std::string& part : refusal.why) why += part;
+        throw reject(why);
+    }
+    throw reject("no such piece stands there");
+}
+
+}  // namespace fukayomi
