@@ -67,7 +67,7 @@ def read_plain(path: Path, advance: Callable[[int], None] = lambda _: None) -> I
 
 def is_plain(text: str) -> bool:
     """Whether text begins like a file of rows: the first lines are `sfen` and `move`."""
-    lines = [line.split(maxsplit=1)[0] for line in text.lstrip("\ufeff").splitlines()[:4] if line.strip()]
+    lines = [line.split(maxsplit=1)[0] for line in text.lstrip("\ufeff").split("\n", 4)[:4] if line.strip()]
     return lines[:2] == ["sfen", "move"]
 
 
