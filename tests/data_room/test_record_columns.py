@@ -10,7 +10,7 @@ from fukayomi.data.hcpe3 import Games, join_games
 from fukayomi.data.record_columns import NO_SCORE, RecordColumns
 from fukayomi.data.record_games import Targets, game_from_record, make_games, read_played
 from fukayomi.shogi.formats import read_records, write_kif
-from fukayomi.shogi.formats.csa_moves import CsaMoves
+from fukayomi.shogi.formats.csa_columns import CsaMoves
 from fukayomi.shogi.record import Record
 
 SAMPLES = sorted((Path(__file__).parent.parent / "data" / "records").glob("*.csa"))

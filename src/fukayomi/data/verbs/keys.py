@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fukayomi.data.hcpe3 import Games
 from fukayomi.data.overlap import position_keys
+from fukayomi.data.record_columns import RecordColumns
 from fukayomi.data.verbs.blocks import Block, Content
 from fukayomi.shogi.record import Record
 
@@ -56,10 +57,7 @@ def game_hashes(content: Games | list[Record]) -> list[bytes]:
     """16 bytes of each game's start and moves: equal games are equal, whatever else is noted of them."""
     if isinstance(content, Games):
         return [_hash(game.start, game.moves) for game in content]
-    return [
-        _hash(record.initial_sfen.encode(), np.array([played.move.raw for played in record.moves], np.uint16))
-        for record in content
-    ]
+    return [_hash(record.initial_sfen.encode(), RecordColumns.of(record).moves) for record in content]
 
 
 def _hash(start: bytes, moves: NDArray[np.uint16]) -> bytes:

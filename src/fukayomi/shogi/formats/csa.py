@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from fukayomi import _native
 from fukayomi.shogi import Color
-from fukayomi.shogi.formats.csa_moves import CsaMoves
+from fukayomi.shogi.formats.csa_columns import CsaMoves
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,

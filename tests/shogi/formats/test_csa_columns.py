@@ -9,7 +9,7 @@ import pytest
 
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import read_records, write_csa
-from fukayomi.shogi.formats.csa_moves import CsaMoves
+from fukayomi.shogi.formats.csa_columns import CsaMoves
 from fukayomi.shogi.record import Record, RecordedMove
 
 SAMPLES = Path(__file__).parents[2] / "data" / "records"
