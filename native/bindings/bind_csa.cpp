@@ -50,6 +50,12 @@ HcpArray hcps_of(const CsaGame& game) {
                                                              {hcps.size(), HCP_BYTES});
 }
 
+std::vector<std::tuple<Move, std::uint64_t>> visits_of(std::string_view text, const Game& game) {
+    std::vector<std::tuple<Move, std::uint64_t>> rows;
+    for (const VisitedMove& visited : read_visits(text, game.position())) rows.emplace_back(visited.move, visited.visits);
+    return rows;
+}
+
 std::vector<std::pair<std::string, std::string>> endings() { return {CSA_ENDINGS.begin(), CSA_ENDINGS.end()}; }
 
 }  // namespace
@@ -87,8 +93,8 @@ void bind_csa(nb::module_& m) {
         .def("next", &next_game,
              "The next game, good or damaged; None at the end. Blank lines and comments alone make no game.");
     m.def("csa_endings", &endings, "The words that may follow % at the end of a game, each with the `Termination` that it means.");
-    m.def("move_from_csa", [](std::string_view text, const Game& game) { return move_from_csa(text, game.position()); },
-          "text"_a, "position"_a,
-          "A move without its sign, like 7776FU, in a position. It need not be legal.\n\n"
-          "Raises:\n    InvalidMoveError: It is no move, or another piece stands there.");
+    m.def("read_csa_visits", &visits_of, "text"_a, "position"_a,
+          "The candidates of a search, as AobaZero notes them: 7776FU,430m,2726FU,352l; a letter behind the visits, or\n"
+          "none. A move that stands there twice has the sum.\n\n"
+          "Raises:\n    InvalidMoveError: It is nothing of the kind, or a move is not legal.");
 }

@@ -15,7 +15,8 @@ constexpr std::string_view OTHER_ENDING = "other";
 constexpr std::string_view ILLEGAL_MOVE = "illegal_move";
 
 std::string_view termination_of(std::string_view word) {
-    const auto found = std::find_if(CSA_ENDINGS.begin(), CSA_ENDINGS.end(), [word](const auto& e) { return e.first == word; });
+    const auto is_word = [word](const auto& ending) { return ending.first == word; };
+    const auto found = std::find_if(CSA_ENDINGS.begin(), CSA_ENDINGS.end(), is_word);
     return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
 }
 
@@ -86,6 +87,21 @@ std::optional<Move> find_move(const WrittenMove& move, const Position& pos) {
     if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
         return Move::normal(move.from, move.to, true);
     return std::nullopt;
+}
+
+// A move of the side to move, without its sign. Throws ParseError(MOVE) if it is none, or if another piece stands there.
+Move move_from_csa(std::string_view text, const Position& pos) {
+    const auto reject = [text](const std::string& why) {
+        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
+    };
+    try {
+        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
+    } catch (const CsaRefusal& refusal) {
+        std::string why;
+        for (const std::string& part : refusal.why) why += part;
+        throw reject(why);
+    }
+    throw reject("no such piece stands there");
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -200,7 +216,8 @@ private:
             start();
         }
         if (mover != position_->turn())
-            fail({std::string("it is the turn of '") + csa_sign(~mover) + "', but there is a move of the other side"}, text);
+            fail({std::string("it is the turn of '") + csa_sign(~mover) + "', but there is a move of the other side"},
+                 text);
         try {
             play(decode_move(strip_end(text.substr(1))), text);
         } catch (CsaRefusal& refusal) {
@@ -213,7 +230,8 @@ private:
         const std::optional<Move> move = find_move(written, *position_);
         if (!move) {
             const Piece standing = position_->piece_on(written.from);
-            const std::string found = standing == NO_PIECE ? "nothing" : with_sign(color_of(standing), type_of(standing));
+            const std::string found =
+                standing == NO_PIECE ? "nothing" : with_sign(color_of(standing), type_of(standing));
             meet_illegal_move(text, found + " stands there, no " + with_sign(position_->turn(), written.piece));
             return;
         }
@@ -308,7 +326,8 @@ private:
         const bool has_sign = number.starts_with('+') || number.starts_with('-');
         const std::size_t whole = count_digits(number.substr(has_sign));
         const std::string_view rest = number.substr(has_sign + whole);
-        const bool is_fraction = rest.starts_with('.') && rest.size() > 1 && count_digits(rest.substr(1)) + 1 == rest.size();
+        const bool is_fraction =
+            rest.starts_with('.') && rest.size() > 1 && count_digits(rest.substr(1)) + 1 == rest.size();
         if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
     }
 
@@ -400,18 +419,31 @@ bool CsaReader::take_line(std::string_view& line) {
     return true;
 }
 
-Move move_from_csa(std::string_view text, const Position& pos) {
-    const auto reject = [text](const std::string& why) {
-        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
+std::vector<VisitedMove> read_visits(std::string_view text, const Position& pos) {
+    constexpr std::size_t MOST_DIGITS = 12;  // so that no sum overflows
+    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    std::vector<VisitedMove> found;
+    const auto take_field = [&text] {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const std::string_view field = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        return field;
     };
-    try {
-        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
-    } catch (const CsaRefusal& refusal) {
-        std::string why;
-        for (const std::string& part : refusal.why) why += part;
-        throw reject(why);
+    while (!text.empty()) {
+        const std::string_view name = take_field();
+        const std::string_view visits = take_field();
+        const Move move = move_from_csa(name, pos);
+        if (!pos.is_legal(move)) throw ParseError(ParseError::Kind::MOVE, std::string(name) + " is not legal");
+        const std::size_t digits = count_digits(visits);
+        if (digits == 0 || digits > MOST_DIGITS ||
+            !std::all_of(visits.begin() + static_cast<std::ptrdiff_t>(digits), visits.end(), is_letter))
+            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is no number of visits");
+        const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
+        const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
+        if (same == found.end()) found.push_back({move, number});
+        else same->visits += number;
     }
-    throw reject("no such piece stands there");
+    return found;
 }
 
 }  // namespace fukayomi

@@ -90,8 +90,13 @@ private:
     std::size_t line_ = 0;  // the number of the line taken last
 };
 
-// A move without its sign, like 7776FU, in a position. Throws ParseError(MOVE) if it is no move, or if another piece
-// stands there; it need not be legal.
-Move move_from_csa(std::string_view text, const Position& pos);
+struct VisitedMove {
+    Move move;
+    std::uint64_t visits;
+};
+
+// The candidates of a search as AobaZero notes them: 7776FU,430m,2726FU,352l, a letter behind the visits or none; a move
+// that stands there twice has the sum. Throws ParseError(MOVE) for what is none of it, and for a move that is not legal.
+std::vector<VisitedMove> read_visits(std::string_view text, const Position& pos);
 
 }  // namespace fukayomi

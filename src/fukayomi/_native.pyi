@@ -699,12 +699,13 @@ def csa_endings() -> list[tuple[str, str]]:
     The words that may follow % at the end of a game, each with the `Termination` that it means.
     """
 
-def move_from_csa(text: str, position: Position) -> Move:
+def read_csa_visits(text: str, position: Position) -> list[tuple[Move, int]]:
     """
-    A move without its sign, like 7776FU, in a position. It need not be legal.
+    The candidates of a search, as AobaZero notes them: 7776FU,430m,2726FU,352l; a letter behind the visits, or
+    none. A move that stands there twice has the sum.
 
     Raises:
-        InvalidMoveError: It is no move, or another piece stands there.
+        InvalidMoveError: It is nothing of the kind, or a move is not legal.
     """
 
 def encode_hcp(position: Position) -> bytes:

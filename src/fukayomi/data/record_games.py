@@ -20,7 +20,7 @@ from fukayomi.data.hcpe import EVAL_LIMIT, MATE_EVAL, RESULT_BITS, ResultFlag
 from fukayomi.data.hcpe3 import MOST_MOVES, MOST_VISITS, Game, Games
 from fukayomi.data.record_columns import NO_SCORE, RecordColumns
 from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
-from fukayomi.shogi.formats import csa_moves, move_from_csa
+from fukayomi.shogi.formats import csa_moves
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
 
 _VISITS = re.compile(r"v=|\d{1,9},\d{4}[A-Z]{2},\d")
@@ -259,7 +259,7 @@ def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple
     Raises:
         ValueError: It is nothing of the kind.
     """
-    fields = text.split("\n")[0].split(",")
+    fields = text.partition("\n")[0].split(",", 3)
     value: float | None = None
     if fields[0].startswith(_VALUE):
         value = float(fields.pop(0).removeprefix(_VALUE))
@@ -267,21 +267,14 @@ def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple
             raise ValueError(f"the value {value} is not within 0 to 1")
     if fields and fields[0].startswith(_RAW_VALUE):
         del fields[0]
-    if len(fields) % 2 == 0:
+    rest = ",".join(fields[1:])
+    if not fields or (len(fields) > 1 and rest.count(",") % 2 == 0):
         raise ValueError("not a number and then pairs of a move and its visits")
-    candidates: dict[Move, int] = {}
-    for csa, visits in zip(fields[1::2], fields[2::2], strict=True):
-        move = move_from_csa(csa, position)
-        if not position.is_legal(move):
-            raise ValueError(f"{csa} is not legal")
-        digits = visits.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-        if not digits.isascii() or not digits.isdigit():
-            raise ValueError(f"{visits!r} is no number of visits")
-        candidates[move] = candidates.get(move, 0) + int(digits)
-    most = max(candidates.values(), default=0)
+    candidates = _native.read_csa_visits(rest, position)
+    most = max((visits for _, visits in candidates), default=0)
     if most > MOST_VISITS:
-        candidates = {move: visits * MOST_VISITS // most for move, visits in candidates.items()}
-    return value, list(candidates.items())
+        candidates = [(move, visits * MOST_VISITS // most) for move, visits in candidates]
+    return value, candidates
 
 
 def record_from_game(game: Game, name: str = "") -> Record:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fukayomi import _native
-from fukayomi.shogi import Position
+from fukayomi.shogi import Position, ShogiError
 from fukayomi.shogi.formats import read_records, scan_records, write_csa
 from fukayomi.shogi.record import Record, RecordError, Result, Termination
 
@@ -57,10 +57,26 @@ def test_statements_in_any_order(head: str, statements: list[str], newline: str)
 
 
 @pytest.mark.soak
-@settings(max_examples=100_000, deadline=None)
+@settings(max_examples=30_000, deadline=None)
 @given(st.sampled_from(["", EVEN, f"{EVEN}+7776FU\n-3334FU\n"]), ANY_STATEMENTS, st.sampled_from(["\n", "\r\n"]))
 def test_statements_in_any_order_at_length(head: str, statements: list[str], newline: str) -> None:
     check(head + newline.join(statements))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["7776FU", "2726FU", "0055FU", "3334FU", "800", "9m", "", "x", "1" * 20, "あ"]), max_size=9
+    )
+)
+def test_visits_of_any_kind(fields: list[str]) -> None:
+    position = Position()
+    try:
+        candidates = _native.read_csa_visits(",".join(fields), position)
+    except ShogiError:
+        return
+    assert all(position.is_legal(move) for move, _ in candidates)
+    assert sum(visits for _, visits in candidates) == sum(int(visits.rstrip("mFU")) for visits in fields[1::2])
 
 
 def test_a_game_cut_at_any_byte() -> None:

@@ -7,7 +7,6 @@ This is the only place that imports rsshogi.
     ['7g7f', '3c3d']
 """
 
-from fukayomi._native import move_from_csa
 from fukayomi.shogi.formats.csa_writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
@@ -17,7 +16,6 @@ __all__ = [
     "Format",
     "csa_moves",
     "detect_format",
-    "move_from_csa",
     "read_records",
     "scan_records",
     "write_csa",
