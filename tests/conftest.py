@@ -95,4 +95,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in sorted(reports, key=lambda r: r.nodeid):
             lines.append(f"{outcome:8} {report.nodeid}")
             lines += [f"         {name}: {value}" for name, value in getattr(report, "user_properties", [])]
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
     Path(target).write_text("\n".join(lines) + "\n", encoding="utf-8")
