@@ -112,7 +112,7 @@ def test_twenty_kills_change_nothing(tmp_path: Path, verb: str, suffix: str) -> 
     inputs = make_inputs(tmp_path, suffix, 600)
     expected = whole(verb, suffix, inputs, tmp_path / "whole")
     killed = 0
-    for number in range(20):  # until twenty runs were killed, however soon a verb is done
+    for number in range(200):  # until twenty runs were killed, however soon a verb is done
         folder = tmp_path / f"killed{number}"
         folder.mkdir()
         killed += kill_until_done(verb, inputs, folder / f"out.{suffix}", 20 - killed, 0.15, seed=number)
