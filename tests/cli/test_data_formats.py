@@ -36,6 +36,10 @@ def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
     assert run("convert", games, "-o", tmp_path / "a.xyz")[0] == 1
     code, _, error = run("convert", tmp_path / "missing", "-o", tmp_path / "a.hcpe")
     assert (code, "no such file" in error) == (1, True)
+    code, _, error = run("convert", games, "-o", tmp_path / "nowhere" / "a.hcpe")
+    assert code == 1
+    assert "no such folder to write to" in error
+    assert ".tmp" not in error
     code, _, error = run("convert", games, "-o", tmp_path / "a", "--to", "nothing")
     assert code == 2
     (tmp_path / "a.usi").write_text("startpos moves 7g7f\n")

@@ -5,6 +5,7 @@ with its process, however that ends, so the next writer of a target finds what a
 """
 
 import contextlib
+import errno
 import os
 import sys
 from itertools import count
@@ -38,6 +39,8 @@ def open_temporary(target: Path) -> tuple[Path, int]:
     Raises:
         OSError: It cannot be made.
     """
+    if not (folder := target.absolute().parent).is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(folder))
     for number in count():
         path = _name(target, number)
         if (held := _hold(path)) is not None:

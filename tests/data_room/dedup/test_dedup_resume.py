@@ -202,3 +202,6 @@ def test_the_command_prints_tables_and_names_errors(tmp_path: Path) -> None:
     found = runner.invoke(app, ["data", "uniq", str(path), "-o", str(tmp_path / "bad.hcpe")])
     assert found.exit_code == 1
     assert "record 3" in found.stderr
+    assert not list(tmp_path.glob(".bad*")), "the repaired input is another job"
+    write(path, random_records(5, 9))
+    assert runner.invoke(app, ["data", "uniq", str(path), "-o", str(tmp_path / "bad.hcpe")]).exit_code == 0

@@ -13,10 +13,11 @@ from fukayomi.data.averages import HEADER, MOVE, POSITION, read_weighing
 from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
 from fukayomi.data.dedup.modes import Mode, Weighing
-from fukayomi.data.dedup.output import Output, Reduced
+from fukayomi.data.dedup.output import Output, Reduced, part_of
 from fukayomi.data.dedup.partition import Partition
 from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
 from fukayomi.data.disk import DiskError, Room, raise_if_full
+from fukayomi.data.files import DataFileError
 from fukayomi.data.hcpe import HCPE
 
 BUCKET_BYTES = 4 << 20
@@ -98,6 +99,8 @@ class Summary:
 def run_job(job: Job, listener: Listener = lambda stage, done, total: None, reduce: Reducer | None = None) -> Summary:
     """Do a job, or what is left of it. After an error or Ctrl-C the same job goes on where it was.
 
+    Only of a job whose inputs are damaged nothing stays: they have to become others.
+
     Args:
         job: What is to be done.
         listener: Told of the progress.
@@ -114,7 +117,12 @@ def run_job(job: Job, listener: Listener = lambda stage, done, total: None, redu
     try:
         with WorkFolder(job.folder) as folder:
             resumed = _claim(folder, job, description)
-            partition, output = _run(job, description, folder, listener, reduce or reduce_in_turn)
+            try:
+                partition, output = _run(job, description, folder, listener, reduce or reduce_in_turn)
+            except DataFileError:  # work on inputs that are damaged is of no use
+                part_of(job.out).unlink(missing_ok=True)
+                folder.remove()
+                raise
     except OSError as error:
         on = f"make room, and the same command goes on with the work in {job.folder}"
         raise_if_full(error, on, job.folder, job.out.parent)

@@ -22,6 +22,11 @@ Reduced = NDArray[np.void] | Averages
 """What a bucket becomes: HCPE [G], or positions whose moves count from 0."""
 
 
+def part_of(target: Path) -> Path:
+    """Where the output is until it is whole."""
+    return target.with_name(f".{target.name}.part")
+
+
 class Output:
     """The file beside the target, and for averages a second one for their moves, which are put behind the positions."""
 
@@ -38,7 +43,7 @@ class Output:
             OSError: A file cannot be written.
         """
         self._folder, self._target, self._weighing = folder, target, weighing
-        self._rows_path = target.with_name(f".{target.name}.part")
+        self._rows_path = part_of(target)
         self._moves_path = folder.path / "moves"
         self._head = HEADER.itemsize if weighing else 0
         self._width = POSITION.itemsize if weighing else HCPE.itemsize
