@@ -153,6 +153,10 @@ def test_errors_name_what_is_wrong(short: Path, tmp_path: Path) -> None:
     assert no_model.exit_code == 1
     assert "no.onnx" in no_model.stderr
 
+    folder = tmp_path / "report"
+    assert run(short, "--model", tmp_path / "no.onnx", "--out", folder).exit_code == 1
+    assert not folder.exists()
+
     no_network = run(short, "--model", damaged)
     assert no_network.exit_code == 1
     assert "damaged.csa" in no_network.stderr

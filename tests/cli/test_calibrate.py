@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ run = partial(command_runs.run, "match")
 
 
 def engines(*words: str) -> list[str]:
-    return ["--engine", f"new={' '.join(ENGINE)}", "--engine", f"base={' '.join([*ENGINE, *words])}"]
+    return ["--engine", f"new={shlex.join(ENGINE)}", "--engine", f"base={shlex.join([*ENGINE, *words])}"]
 
 
 @pytest.fixture
@@ -178,7 +179,8 @@ def test_a_run_that_was_killed_goes_on_to_the_same_result(tmp_path: Path, basics
 
 
 def test_an_engine_that_fails_is_told_of_and_games_go_on_with_restart(tmp_path: Path, basics: list[str]) -> None:
-    mortal = ["--engine", f"base={sys.executable} {Path(__file__).parent.parent / 'arena' / 'random_engine.py'} dies=3"]
+    program = Path(__file__).parent.parent / "arena" / "random_engine.py"
+    mortal = ["--engine", f"base={shlex.join([sys.executable, str(program), 'dies=3'])}"]
     arguments = [*engines()[:2], *mortal, *RANGE, "--games", 16, *basics]
     code, found, said = calibrate(*arguments)
     assert code == 1
@@ -204,7 +206,7 @@ WHOLE = [*engines("even=9"), *RANGE, "--games", "4", "--clock", "nodes=1", "--va
     [
         ([*WHOLE, "--vary", "old"], 1, "the engine to vary is 'old'; there are new, base"),
         ([*WHOLE, "--games", "5"], 1, "games must be even"),
-        ([*WHOLE, "--engine", f"third={' '.join(ENGINE)}"], 1, "of two engines, not of new, base, third"),
+        ([*WHOLE, "--engine", f"third={shlex.join(ENGINE)}"], 1, "of two engines, not of new, base, third"),
         ([*WHOLE, "--from", "100"], 1, "time control '100'"),
         ([*WHOLE, "--from", "movetime=1s"], 1, "clocks of different kinds"),
         ([*WHOLE, "--to", "nodes=100"], 1, "must be the smaller one"),
@@ -224,7 +226,7 @@ def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, arguments: list[s
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, basics: list[str]) -> None:
     arguments = [*engines("even=2000"), *RANGE, "--games", 2, *basics]
     assert calibrate(*arguments)[0] in (0, 1)
-    code, _, said = calibrate(*arguments, "--engine", f"new={' '.join([*ENGINE, 'seed=3'])}")
+    code, _, said = calibrate(*arguments, "--engine", f"new={shlex.join([*ENGINE, 'seed=3'])}")
     assert code == 1
     assert "holds a match with other settings: new's command was" in said
     code, _, said = calibrate(*arguments, "--from", "movetime=100ms", "--to", "movetime=9s")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ run = partial(command_runs.run, "match")
 
 
 def engine(name: str, *words: str) -> list[str]:
-    return ["--engine", f"{name}={' '.join([*ENGINE, *words])}"]
+    return ["--engine", f"{name}={shlex.join([*ENGINE, *words])}"]
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
         options = {{ Style = "wild", Threads = 2, Ponder = false }}
         [[engine]]
         name = "b"
-        command = "{" ".join(ENGINE)} moves=9"
+        command = "{shlex.join(ENGINE)} moves=9"
         """,
         encoding="utf-8",
     )

@@ -6,6 +6,7 @@ Every command runs in a process of its own, as ray warns of much and stays in th
 import importlib.util
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -34,8 +35,8 @@ ENVIRONMENT = {
 START_S = 60
 
 needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None or not Path("/proc/self/cmdline").exists(),
-    reason="needs ray (pip install 'fukayomi[ray]') and Linux's /proc",
+    importlib.util.find_spec("ray") is None or not Path("/proc/self/cmdline").exists() or " " in sys.executable,
+    reason="needs ray (pip install 'fukayomi[ray]') in a path without spaces, which Ray splits, and Linux's /proc",
 )
 
 
@@ -126,7 +127,8 @@ def wait_until(is_so: Callable[[], object], seconds: float = START_S) -> None:
 
 
 def hostile(name: str, mode: str, mark: str) -> list[str]:
-    return ["--engine", f"{name}={sys.executable} -S -E {HOSTILE} {mode} 7g7f {mark}"]
+    command = [sys.executable, "-S", "-E", str(HOSTILE), mode, "7g7f", mark]
+    return ["--engine", f"{name}={shlex.join(command)}"]
 
 
 # ------------------------------------------------------------------------------------------------------ the same match

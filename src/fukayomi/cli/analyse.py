@@ -58,10 +58,10 @@ def analyse(
         nodes, time_ms = DEFAULT_NODES, DEFAULT_TIME_MS
     folder = out or (None if as_json else Path(f"{game.stem}-analysis"))
     try:
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)  # now, rather than after a minute of thought
         analyst, engine = _open(model, evaluator, nodes, time_ms, multipv)
         with analyst:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)  # now, rather than after a minute of thought
             positions, is_interrupted = _search(record, analyst, first, last)
         analysis = assemble(record, positions, engine=engine, limits=analyst.limits())
         _report(analysis, record, folder, png=png, as_json=as_json)
