@@ -6,7 +6,7 @@ Ours is `fukayomi data convert` from a folder: find and read the files, parse, r
 cshogi's is `cshogi.CSA.Parser.parse_str` on each text and nothing after it; the texts are in memory. The two take
 turns, and the best round of each counts; before that, the moves and the results of both are compared.
 
-Without an archive: the records of tests/data, fifty times.
+Without an archive: the records of tests/samples, fifty times.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from pathlib import Path
 
 from cshogi import CSA
 
-from fukayomi.data.conversion import convert_data
-from fukayomi.data.hcpe3 import read_hcpe3
-from fukayomi.data.sources import find_files, iter_sources
-from fukayomi.data.writers import Target
+from fukayomi.data.convert.convert import convert_data
+from fukayomi.data.convert.writers import Target
+from fukayomi.data.formats.hcpe3 import read_hcpe3
+from fukayomi.data.records.sources import find_files, iter_sources
 
-RECORDS = Path(__file__).resolve().parents[1] / "tests" / "data" / "records"
+RECORDS = Path(__file__).resolve().parents[1] / "tests" / "samples" / "records"
 COPIES = 50
 
 
@@ -93,7 +93,7 @@ def measure(source: Path | None, most: int, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", nargs="?", type=Path, help="CSA files (default: the records of tests/data)")
+    parser.add_argument("source", nargs="?", type=Path, help="CSA files (default: the records of tests/samples)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--games", type=int, default=1000, help="how many games at most (default 1000)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each of the two runs (default 3)")

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.hcpe import HCPE
 
 AT_ONCE = 1_000_000
 LINE_ROWS = (2_000_000, 20_000_000, 100_000_000)
@@ -40,7 +40,7 @@ PANDAS_SHARE = 10
 PANDAS = """
 import sys
 import numpy as np, pandas as pd
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.hcpe import HCPE
 source, target, rows = sys.argv[1:]
 hcpes = np.fromfile(source, HCPE, int(rows))
 df = pd.concat([pd.DataFrame(hcpes["hcp"]), pd.DataFrame(hcpes[["eval", "bestMove16", "gameResult", "dummy"]])], axis=1)
@@ -58,7 +58,7 @@ print(len(out))
 POLARS = """
 import sys
 import numpy as np, polars as pl
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.hcpe import HCPE
 source, target, rows = sys.argv[1:]
 hcpes = np.fromfile(source, HCPE, int(rows))
 words = np.ascontiguousarray(hcpes["hcp"]).view("<u8")

@@ -28,8 +28,8 @@ import numpy as np
 from cshogi.dlshogi import make_input_features, make_move_label
 
 from fukayomi import _native
-from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.hcpe3 import Game, Hcpe3Writer, join_games
+from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games
 from fukayomi.learning.batches import training_batches
 from fukayomi.learning.positions import PositionFiles
 from fukayomi.shogi import Position

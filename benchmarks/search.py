@@ -13,7 +13,7 @@ from its own source with a stub for its network, in one thread on two contended 
 import argparse
 import json
 
-from fukayomi.cli.bench import DROPS_SFEN, BenchResult, measure
+from fukayomi.cli.engine.bench import DROPS_SFEN, BenchResult, measure
 from fukayomi.shogi import START_SFEN
 
 POSITIONS = {"start": START_SFEN, "drops": DROPS_SFEN}

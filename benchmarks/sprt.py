@@ -27,9 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from fukayomi.arena.intervals import NELO_PER_UNIT, elo_to_score, wilson
-from fukayomi.arena.sprt import SprtModel, SprtSettings
-from fukayomi.arena.sprt_likelihood import log_likelihood_ratios
+from fukayomi.arena.statistics.intervals import NELO_PER_UNIT, elo_to_score, wilson
+from fukayomi.arena.statistics.sprt import SprtModel, SprtSettings
+from fukayomi.arena.statistics.sprt_likelihood import log_likelihood_ratios
 
 DRAW_RATE = 0.05  # between equals
 CHUNK = 128  # results between two looks at the matches that still run

@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fukayomi.arena.game import Game
-from fukayomi.arena.sources import read_games
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.sources import read_games
 from fukayomi.arena.strategy import Matcher, load_definitions
 from fukayomi.shogi import Move
 

@@ -47,7 +47,7 @@ def test_package_is_typed_and_its_stub_names_what_the_extension_has() -> None:
     assert {name for name in dir(_native) if not name.startswith("_")} <= named
 
 
-@pytest.mark.parametrize("module", ["fukayomi", "fukayomi.shogi", "fukayomi.cli.main", "fukayomi.cli.usi"])
+@pytest.mark.parametrize("module", ["fukayomi", "fukayomi.shogi", "fukayomi.cli.main", "fukayomi.cli.engine.usi"])
 def test_starting_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

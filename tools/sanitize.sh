@@ -37,7 +37,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 
 # The tests that reach native code and import no other large extension: rules, encoding, codecs, the search.
 tests=()
-for folder in shogi encode search data_room; do
+for folder in shogi native/encode native/search data files; do
   [ -d "tests/$folder" ] && tests+=("tests/$folder")
 done
 preload="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libubsan.so)"

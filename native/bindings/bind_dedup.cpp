@@ -167,6 +167,6 @@ void bind_dedup(nb::module_& m) {
           "    candidates: uint8 [C, 4], move and visits, of all sights.\n"
           "    positions: uint8 [P, 64], added up before.\n    moves: uint8 [M, 16], theirs.\n"
           "    evenly: Whether the visits of each record, and of each sight, are made to add up to 2^32.\n\n"
-          "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.\n\n"
+          "Returns:\n    Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.formats.averages` has them.\n\n"
           "Raises:\n    ValueError: A count is greater than its field, or rows that are referred to are not there.");
 }

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Entry point of the program."""
     if sys.argv[1:] == ["usi"]:  # a GUI waits for the answer to its first line: load nothing of the other commands
-        from fukayomi.cli.usi import main as run
+        from fukayomi.cli.engine.usi import main as run
     else:
         from fukayomi.cli.main import main as run
     run()

@@ -968,7 +968,7 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
         evenly: Whether the visits of each record, and of each sight, are made to add up to 2^32.
 
     Returns:
-        Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.averages` has them.
+        Positions, uint8 [G, 64], and their moves, uint8 [H, 16], as `fukayomi.data.formats.averages` has them.
 
     Raises:
         ValueError: A count is greater than its field, or rows that are referred to are not there.

@@ -11,12 +11,12 @@ import torch
 from learning_samples import random_records
 from test_game_batches import dense, random_game, weights_after, write
 
-from fukayomi.data.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
-from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.hcpe import HCPE
-from fukayomi.data.hcpe3 import join_games, read_hcpe3
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
+from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
 from fukayomi.learning.batches import decode_batch, evaluation_batches
 from fukayomi.learning.positions import PositionFiles, TargetSettings, TrainingDataError
 

@@ -11,10 +11,10 @@ from learning_samples import InterruptingConsole, random_records
 from rich.console import Console
 
 from fukayomi import _native
-from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.hcpe import HCPE
-from fukayomi.data.hcpe3 import Game, Games, Hcpe3Writer, join_games
-from fukayomi.data.streams import Rows, as_games, as_rows
+from fukayomi.data.convert.streams import Rows, as_games, as_rows
+from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Writer, join_games
 from fukayomi.learning.batches import Batch, decode_batch, evaluation_batches, training_batches
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.evaluation import evaluate_network

@@ -12,7 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.hcpe import HCPE
 
 TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]
 

@@ -7,14 +7,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from places import BENCHMARKS
 
 from fukayomi import _native
-from fukayomi.data.hcpe import HCPE
-from fukayomi.data.hcpe3 import Hcpe3Writer
-from fukayomi.data.streams import Rows, as_games
+from fukayomi.data.convert.streams import Rows, as_games
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.hcpe3 import Hcpe3Writer
 from fukayomi.shogi import Position
 
-BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "loader.py"
+BENCHMARK = BENCHMARKS / "loader.py"
 
 
 def test_the_benchmark_prints_its_figures(tmp_path: Path) -> None:

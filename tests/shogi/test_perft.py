@@ -1,15 +1,15 @@
 """Counts of positions that many programs agree on."""
 
 import json
-from pathlib import Path
 
 import pytest
+from places import SAMPLES
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
 from fukayomi.shogi import Position
 
-CASES = json.loads((Path(__file__).parent.parent / "data" / "perft" / "perft.json").read_text())
+CASES = json.loads((SAMPLES / "perft" / "perft.json").read_text())
 CI_NODES = 200_000_000
 
 

@@ -42,7 +42,7 @@ def test_declares_dlshogis_options(start: Start) -> None:
 
 
 def test_the_program_without_arguments_is_the_engine(engine_command: Command) -> None:
-    code = "from fukayomi.cli.usi import main; main()"  # what fukayomi-usi runs
+    code = "from fukayomi.cli.engine.usi import main; main()"  # what fukayomi-usi runs
     with UsiClient((engine_command[0], "-c", code)) as client:
         client.handshake()
         assert client.close() == 0

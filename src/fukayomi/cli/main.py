@@ -5,28 +5,28 @@ from typing import Annotated
 import typer
 
 from fukayomi import __version__
-from fukayomi.cli.analyse import analyse
-from fukayomi.cli.bench import bench
-from fukayomi.cli.calibrate import calibrate
-from fukayomi.cli.commands import add_command, flowing
-from fukayomi.cli.csa_to_hcpe import csa_to_hcpe
-from fukayomi.cli.data_deal import merge, sample, shuffle, split
-from fukayomi.cli.data_filter import filter_files, fix_eval
-from fukayomi.cli.data_formats import check, convert
-from fukayomi.cli.data_print import print_file
-from fukayomi.cli.data_stats import stats
-from fukayomi.cli.eval_model import eval_model
-from fukayomi.cli.export import export
-from fukayomi.cli.first_move import first_move
-from fukayomi.cli.match import match
-from fukayomi.cli.perft import perft
-from fukayomi.cli.positions import balanced, compare
-from fukayomi.cli.rate import rate
-from fukayomi.cli.sprt import sprt
-from fukayomi.cli.strategy import strategy
-from fukayomi.cli.train import train
-from fukayomi.cli.uniq import average, uniq
-from fukayomi.cli.usi import main as usi
+from fukayomi.cli.arena.calibrate import calibrate
+from fukayomi.cli.arena.first_move import first_move
+from fukayomi.cli.arena.match import match
+from fukayomi.cli.arena.positions import balanced, compare
+from fukayomi.cli.arena.rate import rate
+from fukayomi.cli.arena.sprt import sprt
+from fukayomi.cli.arena.strategy import strategy
+from fukayomi.cli.common.commands import add_command, flowing
+from fukayomi.cli.data.csa_to_hcpe import csa_to_hcpe
+from fukayomi.cli.data.deal import merge, sample, shuffle, split
+from fukayomi.cli.data.filter import filter_files, fix_eval
+from fukayomi.cli.data.formats import check, convert
+from fukayomi.cli.data.print import print_file
+from fukayomi.cli.data.stats import stats
+from fukayomi.cli.data.uniq import average, uniq
+from fukayomi.cli.engine.analyse import analyse
+from fukayomi.cli.engine.bench import bench
+from fukayomi.cli.engine.perft import perft
+from fukayomi.cli.engine.usi import main as usi
+from fukayomi.cli.learning.eval_model import eval_model
+from fukayomi.cli.learning.export import export
+from fukayomi.cli.learning.train import train
 
 app = typer.Typer(
     name="fukayomi",

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.averages import AveragesError, read_averages
-from fukayomi.data.averages_convert import check_part
-from fukayomi.data.book import BOOK_ENTRY, BookError, read_book
-from fukayomi.data.cache import CacheError, read_cache
-from fukayomi.data.detect import DataFormat, detect_data
-from fukayomi.data.files import DataFileError
-from fukayomi.data.hcpe import RESULT_BITS, ResultFlag
-from fukayomi.data.hcpe3 import Game, Games
-from fukayomi.data.psv import PSV, psv_move
-from fukayomi.data.verbs.blocks import HCP, ROWS, Block, Cursor, Problems, open_inputs, read_blocks
+from fukayomi.data.convert.averages import check_part
+from fukayomi.data.convert.blocks import HCP, ROWS, Block, Cursor, Problems, open_inputs, read_blocks
+from fukayomi.data.convert.detect import DataFormat, detect_data
+from fukayomi.data.formats.averages import AveragesError, read_averages
+from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
+from fukayomi.data.formats.cache import CacheError, read_cache
+from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
+from fukayomi.data.formats.hcpe3 import Game, Games
+from fukayomi.data.formats.psv import PSV, psv_move
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.shogi.record import Record, Result
 

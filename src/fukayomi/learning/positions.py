@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.advice import refusal
-from fukayomi.data.averages import MOVE, POSITION, AveragesError, check_averages, read_averages
-from fukayomi.data.detect import DataFormat, UnknownDataError, detect_data
-from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
-from fukayomi.data.hcpe import HCPE, ResultFlag, without_flags
+from fukayomi.data.convert.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.convert.refusals import refusal
+from fukayomi.data.formats.averages import MOVE, POSITION, AveragesError, check_averages, read_averages
+from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally
+from fukayomi.data.formats.hcpe import HCPE, ResultFlag, without_flags
 
 RECORD_BYTES = 38
 _RESULT_AT = 36  # in a record

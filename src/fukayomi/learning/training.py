@@ -23,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
-from fukayomi.data.evalfix import EVAL_SCALE
+from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.evaluation import evaluate_network

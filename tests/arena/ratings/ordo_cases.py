@@ -11,9 +11,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.arena.league import count_league
 from fukayomi.arena.ratings import Options, Ratings, Tally, rate
-from fukayomi.arena.sources import read_games
+from fukayomi.arena.results.league import count_league
+from fukayomi.arena.results.sources import read_games
 from fukayomi.shogi.record import Result
 
 NOT_COMPARED = {

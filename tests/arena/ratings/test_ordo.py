@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from ordo_cases import NOT_COMPARED, SIMULATIONS, OrdoCase, compare, rate_case, read_cases
 
-from fukayomi.arena.league import count_league
 from fukayomi.arena.ratings import Options, rate, write_table
-from fukayomi.arena.sources import read_games
+from fukayomi.arena.results.league import count_league
+from fukayomi.arena.results.sources import read_games
 
 ERROR_TOLERANCE = 0.08  # both sides have the noise of a bootstrap: 2-3 % with 1 000 replays
 

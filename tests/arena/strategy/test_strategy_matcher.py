@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_matcher import classify_plainly, nearest_miss
 
-from fukayomi.arena.choices import StrategyKind
-from fukayomi.arena.sources import read_games
+from fukayomi.arena.match.choices import StrategyKind
+from fukayomi.arena.results.sources import read_games
 from fukayomi.arena.strategy import Classification, Matcher, Tag, load_definitions
 from fukayomi.arena.strategy.definitions import Side
 from fukayomi.shogi import START_SFEN, Color, Move, Position

@@ -1,11 +1,11 @@
 """CSA records: the dialects, the endings, and errors that name the place."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import RECORDS
 
 from fukayomi.shogi.formats import read_records, scan_records, write_csa
 from fukayomi.shogi.record import (
@@ -16,7 +16,6 @@ from fukayomi.shogi.record import (
     Termination,
 )
 
-SAMPLES = Path(__file__).parents[2] / "data" / "records"
 EVEN = "V2.2\nN+alice\nN-bob\nPI\n+\n"
 
 
@@ -26,7 +25,7 @@ def read(text: str, name: str = "game.csa") -> Record:
 
 
 def test_floodgate_game_is_read_whole() -> None:
-    (record,) = read_records(SAMPLES / "resign.csa")
+    (record,) = read_records(RECORDS / "resign.csa")
     assert record.black_name == "kp2019_n10000"
     assert record.white_name == "petite_n5000"
     assert (record.black_rating, record.white_rating) == (3746.0, 3473.9)
@@ -39,7 +38,7 @@ def test_floodgate_game_is_read_whole() -> None:
     assert record.result is Result.WHITE_WIN
     assert record.summary == "toryo:kp2019_n10000 lose:petite_n5000 win"
     assert all(played.time_ms == 0 for played in record.moves)
-    text = (SAMPLES / "resign.csa").read_text()
+    text = (RECORDS / "resign.csa").read_text()
     assert [played.score_cp for played in record.moves if played.score_cp is not None] == [
         int(score) for score in re.findall(r"^'\*\* (-?\d+)", text, re.MULTILINE)
     ]
@@ -54,7 +53,7 @@ def test_floodgate_game_is_read_whole() -> None:
     ],
 )
 def test_sample_endings(name: str, plies: int, termination: Termination, result: Result) -> None:
-    (record,) = read_records(SAMPLES / name)
+    (record,) = read_records(RECORDS / name)
     assert (len(record), record.termination, record.result) == (plies, termination, result)
 
 
@@ -227,13 +226,13 @@ def test_no_text_at_all() -> None:
 
 
 def test_writing_and_reading_again_changes_nothing() -> None:
-    for path in sorted(SAMPLES.glob("*.csa")):
+    for path in sorted(RECORDS.glob("*.csa")):
         (record,) = read_records(path, "same")
         (again,) = read_records(write_csa(record).encode(), "same")
         assert again == record
 
 
-SAMPLE_BYTES = (SAMPLES / "resign.csa").read_bytes()
+SAMPLE_BYTES = (RECORDS / "resign.csa").read_bytes()
 
 
 @settings(max_examples=150, deadline=None)

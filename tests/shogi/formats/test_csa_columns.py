@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from places import RECORDS
 
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import read_records, write_csa
 from fukayomi.shogi.formats.csa_columns import CsaMoves
 from fukayomi.shogi.record import Record, RecordedMove
 
-SAMPLES = Path(__file__).parents[2] / "data" / "records"
 TEXT = "PI\n+\n'* before\n+7776FU\nT1\n'** 10 -3334FU\n-3334FU\n'* a\n'* b\n+2726FU\nT2.5\n'** -20\n%TORYO\n"
 MOVES = [
     RecordedMove(Move.from_usi("7g7f"), 10, None, "-3334FU", "", 1000),
@@ -73,7 +73,7 @@ def test_copies_are_lists_of_their_own() -> None:
     assert replace(record, moves=list(record.moves)) == record
 
 
-@pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.csa")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(RECORDS.glob("*.csa")), ids=lambda path: path.stem)
 def test_looking_changes_nothing(path: Path) -> None:
     (unseen,), (seen,) = read_records(path), read_records(path)
     assert list(seen.moves)

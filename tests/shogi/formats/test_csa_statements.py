@@ -2,18 +2,17 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import RECORDS
 
 from fukayomi import _native
 from fukayomi.shogi import Position, ShogiError
 from fukayomi.shogi.formats import read_records, scan_records, write_csa
 from fukayomi.shogi.record import Record, RecordError, Result, Termination
 
-SAMPLES = Path(__file__).parents[2] / "data" / "records"
 EVEN = "V2.2\nN+alice\nN-bob\nPI\n+\n"
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace() and chr(code) != "\n"]
 STATEMENTS = [
@@ -80,7 +79,7 @@ def test_visits_of_any_kind(fields: list[str]) -> None:
 
 
 def test_a_game_cut_at_any_byte() -> None:
-    data = (SAMPLES / "resign.csa").read_bytes()
+    data = (RECORDS / "resign.csa").read_bytes()
     lengths: list[int] = []
     for end in range(0, len(data), 7):
         lengths += [len(found) for found in scan_records(data[:end], "cut") if isinstance(found, Record)]

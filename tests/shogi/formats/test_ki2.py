@@ -1,10 +1,9 @@
 """KI2: the marks that choose among the moves of a piece to a square, and errors instead of a dead process."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import RECORDS
 
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_records, scan_records, write_ki2
@@ -17,7 +16,6 @@ from fukayomi.shogi.record import (
     Termination,
 )
 
-SAMPLES = Path(__file__).parents[2] / "data" / "records"
 KI2 = """開始日時：2026/01/03 21:37:56
 手合割：平手
 先手：羽生
@@ -143,7 +141,7 @@ def test_an_illegal_move_has_its_own_error() -> None:
 
 
 def test_whole_games_come_back_from_ki2() -> None:
-    for path in sorted(SAMPLES.glob("*.csa")):
+    for path in sorted(RECORDS.glob("*.csa")):
         (record,) = read_records(path)
         again = read(write_ki2(record))
         assert again.usi_moves() == record.usi_moves()

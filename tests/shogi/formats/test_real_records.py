@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cshogi import CSA
 
-from fukayomi.data.convert import Drop, Filters, convert_game
+from fukayomi.data.convert.positions import Drop, Filters, convert_game
 from fukayomi.shogi.formats import read_records, scan_records, write_kif
 from fukayomi.shogi.record import Record, RecordError, Result, Termination
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.advice import refusal
-from fukayomi.data.averages import read_averages
-from fukayomi.data.dedup.folder import flat_bytes
-from fukayomi.data.detect import UnknownDataError, detect_data
-from fukayomi.data.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
-from fukayomi.data.hcpe3 import read_hcpe3
+from fukayomi.data.convert.detect import UnknownDataError, detect_data
+from fukayomi.data.convert.refusals import refusal
+from fukayomi.data.formats.averages import read_averages
+from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
+from fukayomi.data.formats.hcpe3 import read_hcpe3
+from fukayomi.data.jobs.folder import flat_bytes
 
 SIGHT = np.dtype([*HCPE.descr, ("candidates", "<u2")])
 """A position as one search saw it: an hcpe record, and the number of its candidates."""

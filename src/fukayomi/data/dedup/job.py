@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from fukayomi.data.averages import HEADER, MOVE, POSITION, read_weighing
-from fukayomi.data.dedup.folder import JobError, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT, Kind, kind_of, most_rows
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Output, Reduced, part_of
 from fukayomi.data.dedup.partition import Partition
 from fukayomi.data.dedup.reduce import JOB, reduce_bucket, remove_bucket
-from fukayomi.data.disk import DiskError, Room, raise_if_full
-from fukayomi.data.files import DataFileError
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, read_weighing
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.jobs.folder import JobError, WorkFolder
+from fukayomi.files.disk import DiskError, Room, raise_if_full
 
 BUCKET_BYTES = 4 << 20
 """What a bucket should hold: small enough for the processor's cache, large enough for the disk."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, header_bytes
-from fukayomi.data.dedup.folder import JobError, WorkFolder, flat_bytes
 from fukayomi.data.dedup.modes import Weighing
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, header_bytes
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.jobs.folder import JobError, WorkFolder, flat_bytes
 
 STATE = "output.json"
 # Bytes. Small enough for the pages that the last bucket has left: more at once takes memory that is not yet in use, and

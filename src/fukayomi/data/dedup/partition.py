@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.dedup.folder import BucketFiles, WorkFolder
 from fukayomi.data.dedup.inputs import CANDIDATE, ROWS_AT_ONCE, SIGHT, Chunk, Kind, iter_chunks
-from fukayomi.data.evalfix import EvalTally, rescale_evals
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.evalfix import EvalTally, rescale_evals
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.jobs.folder import BucketFiles, WorkFolder
 
 STATE = "partition.json"
 ROWS, SIGHTS, CANDIDATES = "hcpe", "sights", "candidates"

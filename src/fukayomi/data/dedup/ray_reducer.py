@@ -19,9 +19,9 @@ from ray.exceptions import RayError, RayTaskError
 
 from fukayomi import __version__
 from fukayomi.cluster import ClusterError, last_line, not_installed
-from fukayomi.data.averages import Averages
 from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.reduce import reduce_bucket
+from fukayomi.data.formats.averages import Averages
 
 
 def reduce_on_cluster(folder: Path, buckets: range) -> Iterator[Reduced]:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
-from fukayomi.data.dedup.folder import WorkFolder, flat_bytes
 from fukayomi.data.dedup.inputs import Kind
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Reduced
 from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
-from fukayomi.data.hcpe import HCPE
+from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.jobs.folder import WorkFolder, flat_bytes
 
 JOB = "job.json"
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.calibration import Calibration, calibrate
-from fukayomi.data.convert import Drop
-from fukayomi.data.evalfix import EVAL_SCALE, EvalTally
-from fukayomi.data.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
-from fukayomi.data.hcpe3 import Games
-from fukayomi.data.psv import PSV
-from fukayomi.data.record_games import PlayedGame, make_games, read_played
+from fukayomi.data.convert.blocks import HCP, ROWS, Block, Inputs, Problems, read_blocks, rows_of
+from fukayomi.data.convert.positions import Drop
+from fukayomi.data.formats.calibration import Calibration, calibrate
+from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally
+from fukayomi.data.formats.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
+from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.jobs.work import Listener, silent
+from fukayomi.data.records.games import PlayedGame, make_games, read_played
 from fukayomi.data.stats.unique import UniqueCounter
-from fukayomi.data.verbs.blocks import HCP, ROWS, Block, Inputs, Problems, read_blocks, rows_of
-from fukayomi.data.verbs.work import Listener, silent
 from fukayomi.shogi.record import Record, RecordError, Result
 
 PLY_BIN = 10

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fukayomi.data.calibration import BIN_CP, Calibration, win_probabilities
-from fukayomi.data.evalfix import EVAL_SCALE
-from fukayomi.data.files import replace_file
+from fukayomi.data.formats.calibration import BIN_CP, Calibration, win_probabilities
+from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.stats.measure import PLY_BIN, RATING_BIN, Statistics
+from fukayomi.files.atomic import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,9 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.dedup.folder import flat_bytes
-from fukayomi.data.disk import Room, raise_if_full
-from fukayomi.data.verbs.keys import position_hashes
+from fukayomi.data.convert.keys import position_hashes
+from fukayomi.data.jobs.folder import flat_bytes
+from fukayomi.files.disk import Room, raise_if_full
 
 _BUCKETS = 256
 _BUCKET_BITS = 8

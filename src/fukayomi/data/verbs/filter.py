@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.advice import refusal
-from fukayomi.data.detect import DataFormat
-from fukayomi.data.hcp import white_to_move
-from fukayomi.data.hcpe import MATE_EVAL, RESULT_BITS
-from fukayomi.data.hcpe3 import Games
-from fukayomi.data.psv import PSV
-from fukayomi.data.verbs.blocks import Block, Inputs, VerbError, select_games, select_moves
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.convert.blocks import Block, Inputs, VerbError, select_games, select_moves
+from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.refusals import refusal
+from fukayomi.data.formats.hcp import white_to_move
+from fukayomi.data.formats.hcpe import MATE_EVAL, RESULT_BITS
+from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.jobs.work import Listener, Summary, Work, silent
 from fukayomi.shogi.record import Record, Result
 
 

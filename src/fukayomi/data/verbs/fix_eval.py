@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.advice import refusal
-from fukayomi.data.calibration import calibrate
-from fukayomi.data.detect import DataFormat
-from fukayomi.data.evalfix import EVAL_SCALE, EvalTally, rescale_evals
-from fukayomi.data.hcpe3 import Games
-from fukayomi.data.psv import PSV
-from fukayomi.data.verbs.blocks import Block, Content, Inputs, VerbError, rows_of
-from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
+from fukayomi.data.convert.blocks import Block, Content, Inputs, VerbError, rows_of
+from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.refusals import refusal
+from fukayomi.data.formats.calibration import calibrate
+from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally, rescale_evals
+from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.jobs.work import Listener, Summary, Work, room_for_copy, silent
 
 
 def fix_eval(inputs: Inputs, out: Path, scale: float | None = None, listener: Listener = silent) -> Summary:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fukayomi.data.dedup.folder import BucketFiles
-from fukayomi.data.verbs.blocks import Block, Inputs, VerbError
-from fukayomi.data.verbs.keys import game_hashes
-from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
+from fukayomi.data.convert.blocks import Block, Inputs, VerbError
+from fukayomi.data.convert.keys import game_hashes
+from fukayomi.data.jobs.folder import BucketFiles
+from fukayomi.data.jobs.work import Listener, Summary, Work, room_for_copy, silent
 
 _SEEN = "games"  # the hashes of the games, in the folder
 _HASH_BYTES = 16

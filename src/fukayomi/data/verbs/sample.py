@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fukayomi.data.files import map_rows
-from fukayomi.data.verbs.blocks import ROWS, Block, Inputs
-from fukayomi.data.verbs.keys import index_keys, seeded_keys
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.convert.blocks import ROWS, Block, Inputs
+from fukayomi.data.convert.keys import index_keys, seeded_keys
+from fukayomi.data.formats.rows import map_rows
+from fukayomi.data.jobs.work import Listener, Summary, Work, silent
 
 _AT_ONCE = 1 << 18
 _TOP_BITS = 16

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.dedup.folder import BucketFiles, flat_bytes
-from fukayomi.data.detect import DataFormat
-from fukayomi.data.disk import Room
-from fukayomi.data.verbs.blocks import LEAST_GAME_BYTES, ROWS, Block, Inputs
-from fukayomi.data.verbs.keys import index_keys
-from fukayomi.data.verbs.work import Listener, Summary, Work, silent
+from fukayomi.data.convert.blocks import LEAST_GAME_BYTES, ROWS, Block, Inputs
+from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.keys import index_keys
+from fukayomi.data.jobs.folder import BucketFiles, flat_bytes
+from fukayomi.data.jobs.work import Listener, Summary, Work, silent
+from fukayomi.files.disk import Room
 
 MOST_BUCKET_BITS = 12
 _KINDS = ("keys", "sizes", "items")  # each item: uint64, uint32, its bytes

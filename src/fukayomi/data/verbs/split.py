@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.verbs.blocks import Block, Inputs, VerbError
-from fukayomi.data.verbs.keys import game_hashes, packed_positions, position_hashes, seeded_keys
-from fukayomi.data.verbs.work import Listener, Summary, Work, room_for_copy, silent
+from fukayomi.data.convert.blocks import Block, Inputs, VerbError
+from fukayomi.data.convert.keys import game_hashes, packed_positions, position_hashes, seeded_keys
+from fukayomi.data.jobs.work import Listener, Summary, Work, room_for_copy, silent
 
 
 class Unit(StrEnum):

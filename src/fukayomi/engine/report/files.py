@@ -3,11 +3,11 @@
 import copy
 from pathlib import Path
 
-from fukayomi.data.files import replace_file
 from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.engine.report.words import evaluation
+from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_kif
 from fukayomi.shogi.record import Record, Result, Termination
 

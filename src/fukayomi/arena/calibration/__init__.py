@@ -1,0 +1,1 @@
+"""Finding the clock at which two engines are equal."""

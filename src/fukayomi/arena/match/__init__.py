@@ -1,0 +1,1 @@
+"""Playing a match between USI engines."""

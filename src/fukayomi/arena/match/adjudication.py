@@ -1,0 +1,51 @@
+"""Ending games that the engines' scores have decided already.
+
+A move without a score ends a row: the engine may have come out of its book, or have nothing to say.
+"""
+
+from fukayomi.arena.match.settings import Rules
+from fukayomi.shogi import BLACK, WHITE, Color
+from fukayomi.shogi.record import Result, winner_is
+
+
+class Adjudicator:
+    """Counts, for each side, how many of its last moves in a row agree that the game is won, lost or level."""
+
+    def __init__(self, rules: Rules) -> None:
+        """Count from 0, for one game."""
+        self._rules = rules
+        self._winning = {BLACK: 0, WHITE: 0}
+        self._losing = {BLACK: 0, WHITE: 0}
+        self._level = {BLACK: 0, WHITE: 0}
+
+    def add(self, color: Color, score_cp: int | None) -> None:
+        """Count a move.
+
+        Args:
+            color: who played it.
+            score_cp: how that side sees it, in centipawns for itself; None: it did not say.
+        """
+        resign, draw = self._rules.resign, self._rules.draw
+        rows = (
+            (self._winning, resign is not None and score_cp is not None and score_cp >= resign.score_cp),
+            (self._losing, resign is not None and score_cp is not None and score_cp <= -resign.score_cp),
+            (self._level, draw is not None and score_cp is not None and abs(score_cp) <= draw.score_cp),
+        )
+        for row, goes_on in rows:
+            row[color] = row[color] + 1 if goes_on else 0
+
+    def verdict(self, turn: Color, plies: int) -> Result | None:
+        """The result, if it is time for one.
+
+        Args:
+            turn: who is to move.
+            plies: how many were played.
+        """
+        resign, draw = self._rules.resign, self._rules.draw
+        if resign is not None and self._losing[turn] >= resign.moves:
+            agrees = self._winning[turn.opponent] >= resign.moves
+            if agrees or not resign.both_sides:
+                return winner_is(turn.opponent)
+        if draw is not None and plies >= draw.ply and min(self._level.values()) >= draw.moves:
+            return Result.DRAW
+        return None

@@ -1,0 +1,159 @@
+"""Settings of a match from a TOML file and from words of a command line."""
+
+import os
+import shlex
+import shutil
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from fukayomi.arena.match.settings import EngineSettings, MatchSettings
+
+
+class ConfigurationError(ValueError):
+    """Settings that describe no match. The message says which, and what they should be."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The settings of a TOML file as plain values; paths in it are relative to its folder.
+
+    Raises:
+        ConfigurationError: It is no TOML.
+        OSError: It cannot be read.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise ConfigurationError(f"{path}: {error}") from error
+    engines: Any = found.get("engine", [])
+    if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in cast(list[Any], engines)):
+        raise ConfigurationError(f"{path}: engines are written as [[engine]], each with a name and a command")
+    for engine in cast(list[dict[str, Any]], engines):
+        _prepare_engine(engine, path.parent)
+    if isinstance(found.get("openings"), str):
+        found["openings"] = path.parent.absolute() / found["openings"]
+    return found
+
+
+def split_command(text: str, folder: Path) -> list[str]:
+    """A command line in words. A program that is given by a path in `folder` has its full path.
+
+    Raises:
+        ConfigurationError: A quote is not closed, or there is no word.
+    """
+    try:
+        words = (
+            shlex.split(text) if os.name == "posix" else [word.strip('"') for word in shlex.split(text, posix=False)]
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"{text!r} is no command: {error}") from error
+    return _with_full_path(words, folder)
+
+
+def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, str]:
+    """Read ``score=2000,moves=4``, in which the first name may be left out: ``2000``.
+
+    Args:
+        text: What the user wrote.
+        main: The name that may be left out.
+        fields: Names as they are written, and as they are in the settings.
+
+    Raises:
+        ConfigurationError: There is another name, or one twice.
+    """
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        name, separator, value = (word.strip() for word in part.partition("="))
+        name, value = (name, value) if separator else (main, name)
+        if name not in fields or fields[name] in found:
+            example = ",".join(f"{field}=..." for field in fields)
+            raise ConfigurationError(f"{text!r}: {part!r} is unknown or there twice; write {example}")
+        found[fields[name]] = value
+    return found
+
+
+def build_settings(found: Mapping[str, Any]) -> MatchSettings:
+    """The settings, checked.
+
+    Raises:
+        ConfigurationError: Something is missing, unknown or out of range.
+    """
+    try:
+        return MatchSettings.model_validate(found)
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(_complaint(dict(each), found) for each in error.errors()[:3])) from error
+
+
+def check_programs(settings: MatchSettings) -> None:
+    """Find a misspelt program before any game is lost by it.
+
+    Raises:
+        ConfigurationError: A program or a folder does not exist.
+    """
+    for engine in settings.engines:
+        if engine.directory is not None and not engine.directory.is_dir():
+            raise ConfigurationError(f"engine {engine.name}: there is no folder {engine.directory}")
+        if not _is_program(engine):
+            raise ConfigurationError(f"engine {engine.name}: there is no program {engine.command[0]}")
+
+
+def _is_program(engine: EngineSettings) -> bool:
+    program = engine.command[0]
+    if engine.directory is not None and _has_folder(program):
+        program = str(engine.directory / program)
+    return shutil.which(program) is not None
+
+
+def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:
+    """Turn what TOML has into what the settings take."""
+    command: Any = engine.get("command")
+    if isinstance(command, str):
+        engine["command"] = split_command(command, folder)
+    elif isinstance(command, list):
+        engine["command"] = _with_full_path(cast(list[Any], command), folder)
+    if isinstance(engine.get("directory"), str):
+        engine["directory"] = folder.absolute() / engine["directory"]
+    if isinstance(options := engine.get("options"), dict):
+        engine["options"] = {name: _option_text(value) for name, value in cast(dict[str, Any], options).items()}
+
+
+def _option_text(value: object) -> object:
+    """USI's options are texts; TOML has numbers and booleans, too."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _with_full_path(command: list[Any], folder: Path) -> list[Any]:
+    """``bin/engine`` is looked for from `folder`, wherever the engine will run; a bare name is looked for in PATH."""
+    if command and isinstance(command[0], str) and _has_folder(command[0]):
+        path = folder.absolute() / command[0]
+        if path.exists():
+            return [str(path), *command[1:]]
+    return command
+
+
+def _has_folder(program: str) -> bool:
+    """Whether it is a path, even ``./engine``, rather than a name."""
+    return os.sep in program or bool(os.altsep and os.altsep in program)
+
+
+def _complaint(error: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    """One line about one thing that is wrong."""
+    place = list(error["loc"])
+    words: list[str] = []
+    if place[:1] == ["engine"] and len(place) > 1:
+        number = int(place[1])
+        words.append(f"engine {found['engine'][number].get('name') or number + 1}")
+        place = place[2:]
+    words += [str(word) for word in place]
+    where = ", ".join(words)
+    if error["type"] == "missing":
+        return f"{where} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"{where}: there is no such setting"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message

@@ -1,0 +1,87 @@
+"""Openings: the positions that games of a match begin from, and the order in which they come.
+
+A file has one opening a line, in any spelling of USI's ``position``: with or without that word, ``startpos moves ...``,
+``sfen SFEN moves ...``, a bare SFEN, or bare moves. ``#`` begins a comment; empty lines do not count.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from fukayomi.arena.match.choices import OpeningOrder
+from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
+
+
+class OpeningError(ValueError):
+    """A file of openings that cannot be used. The message names the file and the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A position, and moves that both engines find played."""
+
+    number: int = 0
+    """Its place in the file, from 0."""
+    name: str = "startpos"
+    """File and line, as ``balanced.sfen:17``."""
+    initial_sfen: str = START_SFEN
+    moves: tuple[Move, ...] = ()
+    round: int = 0
+    """How often all openings were used up before."""
+
+
+def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
+    """Read a file of openings.
+
+    Args:
+        path: UTF-8, with any line ends, with or without a byte order mark.
+        plies: at most so many moves of each line are taken; None: all.
+
+    Raises:
+        OpeningError: A line is no opening, a move is not legal, or there is no opening at all.
+        OSError: The file cannot be read.
+    """
+    openings: list[Opening] = []
+    for line_number, raw in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            line = raw.decode("utf-8-sig" if line_number == 1 else "utf-8").partition("#")[0].strip()
+            if not line or line.startswith("//"):
+                continue
+            position = Position.from_usi(_usi(line))
+        except UnicodeDecodeError as error:
+            raise OpeningError(f"{path}, line {line_number}: not UTF-8 ({error.reason})") from error
+        except ShogiError as error:
+            raise OpeningError(f"{path}, line {line_number}: {error}") from error
+        moves = tuple(position.moves)
+        name = f"{path.name}:{line_number}"
+        openings.append(Opening(len(openings), name, position.start_sfen(), moves if plies is None else moves[:plies]))
+    if not openings:
+        raise OpeningError(f"{path}: there is no opening in it")
+    return openings
+
+
+def arrange(openings: Sequence[Opening], order: OpeningOrder, seed: int = 0) -> Iterator[Opening]:
+    """The openings of a match without end: all of them, then all of them again, with `Opening.round` counting up.
+
+    In random order each round is shuffled anew by the seed; the order is the same on every machine and with every
+    version of Python.
+    """
+
+    def rank(opening: Opening) -> bytes:
+        return hashlib.sha256(f"{seed} {opening.round} {opening.number}".encode()).digest()
+
+    for number in count():
+        again = [replace(opening, round=number) for opening in openings]
+        yield from sorted(again, key=rank) if order is OpeningOrder.RANDOM else again
+
+
+def _usi(line: str) -> str:
+    """A line in the one spelling that follows ``position``."""
+    line = re.sub(r"^position\s+", "", line)
+    first = line.split(maxsplit=1)[0]
+    if first in ("startpos", "sfen"):
+        return line
+    return f"sfen {line}" if "/" in first else f"startpos moves {line.removeprefix('moves ')}"

@@ -1,0 +1,225 @@
+"""One game between two engines, by our own rules.
+
+Who fails loses: an engine that dies, hangs, floods, answers too late or plays what the rules forbid. What happened
+while the opponent was thinking is found when its turn comes: if the opponent ends the game before, that result stands,
+and the failure is reported beside it. An engine that is not there when its game begins loses it.
+"""
+
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+
+from fukayomi.arena.match.adjudication import Adjudicator
+from fukayomi.arena.match.choices import Declaration
+from fukayomi.arena.match.clock import Clock
+from fukayomi.arena.match.openings import Opening
+from fukayomi.arena.match.player import Answer, Failure, Player, PlayerFailedError
+from fukayomi.arena.match.settings import Rules
+from fukayomi.shogi import (
+    BLACK,
+    START_SFEN,
+    WHITE,
+    Color,
+    DeclarationRule,
+    Move,
+    Position,
+    Repetition,
+    ShogiError,
+)
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
+from fukayomi.usi.client import EngineInterruptedError
+from fukayomi.usi.text import RESIGN, WIN, Info, shorten
+
+MATE_CP = 30_000  # what records write for a mate; scores beyond it are cut
+PV_PLIES = 64
+
+_DECLARATIONS = {
+    Declaration.POINTS_27: DeclarationRule.POINTS_27,
+    Declaration.POINTS_24: DeclarationRule.POINTS_24,
+    Declaration.NONE: DeclarationRule.NONE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedGame:
+    """A game that came to an end."""
+
+    record: Record
+    """Names, all moves (the opening's have no time), scores, termination, result."""
+    failure: Failure | None = None
+    """The engine that has to be started again, if any. It is mostly, but need not be, the one that lost."""
+    warnings: tuple[str, ...] = ()
+    """What was odd and did no harm, as ``NAME: what``."""
+
+
+def play_game(
+    black: Player, white: Player, opening: Opening, rules: Rules, stop: threading.Event | None = None
+) -> PlayedGame | None:
+    """Play a game.
+
+    Args:
+        black: the engine that has Black (先手), which need not be to move first in an opening.
+        white: the other one.
+        opening: where the engines take over. If its moves end the game, no engine is asked.
+        rules: when it ends.
+        stop: ends it when set; both engines can play on in another game.
+
+    Returns:
+        The game; None if it was stopped.
+    """
+    if black is white:
+        raise ValueError(f"{black.name} cannot play against itself in one process: make two players of it")
+    game = _Game({BLACK: black, WHITE: white}, opening, rules)
+    if game.is_over:
+        return PlayedGame(game.record)
+    failures: list[Failure | None] = []
+    try:
+        black.prepare(rules, stop)
+        white.prepare(rules, stop)
+        while not game.is_over:
+            game.play_move(stop)
+    except EngineInterruptedError:
+        return None
+    except PlayerFailedError as error:
+        failures.append(error.failure)
+        game.end(error.failure.kind, winner_is(WHITE if error.player is black else BLACK))
+    game.tell_players()
+    game.record.end_time = _now()
+    failures += [black.failure(), white.failure()]  # both are asked: who has died is cleared away
+    failure, *others = [*filter(None, failures), None]
+    more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
+    return PlayedGame(game.record, failure, (*black.take_warnings(), *white.take_warnings(), *more))
+
+
+class _Game:
+    """A game in play."""
+
+    def __init__(self, players: dict[Color, Player], opening: Opening, rules: Rules) -> None:
+        self._players = players
+        self._rules = rules
+        nodes_index = opening.number + opening.round  # so that an opening that comes again finds other numbers of nodes
+        self._clocks = {color: Clock(player.clock, nodes_index, rules.margin_ms) for color, player in players.items()}
+        self._adjudicator = Adjudicator(rules)
+        self._position = Position.from_sfen(opening.initial_sfen)
+        self._moves: list[str] = []
+        self.record = Record(
+            initial_sfen=opening.initial_sfen,
+            black_name=players[BLACK].name,
+            white_name=players[WHITE].name,
+            start_time=_now(),
+        )
+        self._judge_position()
+        for move in opening.moves:
+            if self.is_over:
+                break
+            self._push(RecordedMove(move))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the record has its end."""
+        return self.record.termination is not Termination.NONE
+
+    def end(self, termination: Termination, result: Result) -> None:
+        """Write the end into the record."""
+        self.record.termination, self.record.result = termination, result
+
+    def play_move(self, stop: threading.Event | None) -> None:
+        """Ask the side to move, and judge its answer."""
+        turn = self._position.turn
+        clock, opponent = self._clocks[turn], self._clocks[turn.opponent]
+        latest_ms = clock.latest_ms()
+        limit_ms = self._rules.stall_ms if latest_ms is None else latest_ms
+        sfen = None if self.record.initial_sfen == START_SFEN else self.record.initial_sfen
+        answer = self._players[turn].think(sfen, self._moves, clock.go(turn, opponent), limit_ms, stop)
+        if not clock.spend(answer.used_ms) or answer.used_ms > limit_ms:
+            self._end_by(Termination.TIME_UP)
+        elif answer.move == RESIGN:
+            self._end_by(Termination.RESIGN)
+        elif answer.move == WIN and self._position.can_declare_win(_DECLARATIONS[self._rules.declaration]):
+            self._end_by(Termination.DECLARATION)
+        elif (move := self._legal_move(answer.move)) is None:
+            self.record.illegal_move = shorten(answer.move) or "(nothing)"
+            self._end_by(Termination.ILLEGAL_MOVE)
+        else:
+            self._play(move, answer)
+
+    def tell_players(self) -> None:
+        """Send ``gameover``."""
+        for color, player in self._players.items():
+            is_won = self.record.result == winner_is(color)
+            player.game_over("draw" if self.record.result is Result.DRAW else "win" if is_won else "lose")
+
+    def _legal_move(self, text: str) -> Move | None:
+        try:
+            move = Move.from_usi(text)
+        except ShogiError:
+            return None
+        return move if self._position.is_legal(move) else None
+
+    def _play(self, move: Move, answer: Answer) -> None:
+        turn = self._position.turn
+        score_cp, mate = _score(answer.info)
+        sign = 1 if turn == BLACK else -1
+        played = RecordedMove(
+            move,
+            score_cp=None if score_cp is None else sign * score_cp,
+            mate=None if mate is None else sign * mate,
+            pv=self._continuation(move, answer.info),
+            time_ms=round(answer.used_ms),
+        )
+        self._push(played)
+        self._adjudicator.add(turn, score_cp)
+        verdict = self._adjudicator.verdict(self._position.turn, len(self.record))
+        if verdict is not None and not self.is_over:
+            self.end(Termination.ADJUDICATION, verdict)
+
+    def _continuation(self, move: Move, info: Info | None) -> str:
+        """What the engine expects after the move, as far as it is legal."""
+        if info is None or info.pv[:1] != (move.usi(),):
+            return ""
+        position = self._position.copy()
+        legal: list[str] = []
+        for text in info.pv[:PV_PLIES]:
+            try:
+                position.push_usi(text)
+            except ShogiError:
+                break
+            legal.append(text)
+        return " ".join(legal[1:])
+
+    def _push(self, played: RecordedMove) -> None:
+        self._position.push(played.move)
+        self._moves.append(played.move.usi())
+        self.record.moves.append(played)
+        self._judge_position()
+
+    def _judge_position(self) -> None:
+        """End the game where the rules do so, whatever the engines think."""
+        position = self._position
+        repetition = position.repetition()
+        if position.is_mated():
+            self._end_by(Termination.MATE)
+        elif repetition is Repetition.DRAW:
+            self._end_by(Termination.REPETITION)
+        elif repetition in (Repetition.WIN, Repetition.LOSE):
+            winner = position.turn if repetition is Repetition.WIN else position.turn.opponent
+            self.end(Termination.PERPETUAL_CHECK, winner_is(winner))
+        elif len(self.record) >= self._rules.max_plies:
+            self._end_by(Termination.MAX_PLIES)
+
+    def _end_by(self, termination: Termination) -> None:
+        self.end(termination, result_of(termination, self._position.turn))
+
+
+def _score(info: Info | None) -> tuple[int | None, int | None]:
+    """Centipawns and plies to mate, from the mover's side."""
+    if info is None or info.score is None:
+        return None, None
+    if info.score.mate is not None:
+        cp = MATE_CP if info.score.mate > 0 else -MATE_CP
+        return cp, info.score.mate if info.score.mate_length_known and info.score.mate else None
+    return max(-MATE_CP, min(MATE_CP, info.score.cp or 0)), None
+
+
+def _now() -> str:
+    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")

@@ -1,0 +1,123 @@
+"""What a run of a match comes to, as the object that ``fukayomi match --json`` prints."""
+
+from dataclasses import asdict
+from typing import Any
+
+from fukayomi.arena.match.match import LOGS, MatchOutcome, MatchState
+from fukayomi.arena.match.store import DATABASE
+from fukayomi.arena.results.diversity import Diversity, Variety
+from fukayomi.arena.results.match_files import GAMES, PGN
+from fukayomi.arena.results.score import Score
+from fukayomi.arena.results.standings import Meeting, PlayerStanding
+from fukayomi.arena.statistics.intervals import Strength
+from fukayomi.shogi import BLACK, WHITE
+
+
+def summarize(outcome: MatchOutcome) -> dict[str, Any]:
+    """The whole match, with the games of earlier runs."""
+    state = outcome.state
+    standings = state.standings
+    return {
+        "games": state.played,
+        "scheduled": state.played + outcome.unplayed,
+        "unplayed": outcome.unplayed,
+        "interrupted": outcome.is_interrupted,
+        "players": [_player(player, state) for player in standings.players.values()],
+        "pairs": [_meeting(meeting) for meeting in standings.meetings()],
+        "first_mover": _score(standings.first_mover),
+        "terminations": {str(ending): count for ending, count in standings.terminations.most_common()},
+        "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
+        "left_out": sorted(state.left_out),
+        "sprt": _sprt(state),
+        "diversity": _diversity(outcome.diversity),
+        "paths": {
+            "database": str(state.folder / DATABASE),
+            "records": str(state.folder / GAMES),
+            "pgn": str(state.folder / PGN),
+            "logs": str(state.folder / LOGS) if state.settings.log else None,
+        },
+    }
+
+
+def _player(player: PlayerStanding, state: MatchState) -> dict[str, Any]:
+    strength = player.counts.strength()
+    return {
+        "name": player.name,
+        **_score(player.total),
+        "elo": rounded(strength.elo, 2),
+        "elo_error": rounded(strength.elo_error, 2),
+        "as_black": _score(player.by_color[BLACK]),
+        "as_white": _score(player.by_color[WHITE]),
+        "failures": sum(failure.engine == player.name for _, failure in state.failures),
+    }
+
+
+def _meeting(meeting: Meeting) -> dict[str, Any]:
+    return {
+        "first": meeting.first,
+        "second": meeting.second,
+        **_score(meeting.score),
+        "pentanomial": meeting.counts.pairs,
+        **_strength(meeting.counts.strength()),
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "games": score.games,
+        "wins": score.wins,
+        "losses": score.losses,
+        "draws": score.draws,
+        "score": rounded(score.rate, 6),
+    }
+
+
+def _strength(strength: Strength) -> dict[str, Any]:
+    return {
+        "elo": rounded(strength.elo, 2),
+        "elo_error": rounded(strength.elo_error, 2),
+        "nelo": rounded(strength.nelo, 2),
+        "nelo_error": rounded(strength.nelo_error, 2),
+        "los": rounded(strength.los, 6),
+    }
+
+
+def _sprt(state: MatchState) -> dict[str, Any] | None:
+    settings, result = state.settings.sprt, state.sprt()
+    if settings is None or result is None:
+        return None
+    found = asdict(settings) | asdict(result)
+    return found | {"model": str(settings.model), "decision": str(result.decision)}
+
+
+def _diversity(diversity: Diversity) -> dict[str, Any]:
+    return {
+        "ply": diversity.ply,
+        **_variety(diversity.total),
+        "players": [{"name": name, **_variety(variety)} for name, variety in sorted(diversity.by_player.items())],
+        "warnings": diversity.warnings,
+    }
+
+
+def _variety(variety: Variety) -> dict[str, Any]:
+    return asdict(variety) | {"share": rounded(variety.share, 6)}
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """Without -0.0; None stays."""
+    return None if value is None else round(value, digits) + 0.0  # no -0.0
+
+
+def elo_text(strength: Strength) -> str:
+    """As ``+12 ±45``; no error where all results are the same, and infinite where all are wins or losses."""
+    if strength.elo is None:
+        return "-"
+    if strength.score in (0.0, 1.0):
+        return "+∞" if strength.score else "-∞"
+    error = "" if strength.elo_error is None else f" ±{strength.elo_error:.0f}"
+    return f"{round(strength.elo):+}{error}"
+
+
+def percent(share: float | None) -> str:
+    """As ``51.3 %``."""
+    return "-" if share is None else f"{100 * share:.1f} %"

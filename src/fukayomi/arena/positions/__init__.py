@@ -1,0 +1,1 @@
+"""Balanced positions to begin matches from (互角局面集)."""

@@ -1,0 +1,1 @@
+"""Finished games and what they add up to."""

@@ -1,0 +1,105 @@
+"""Who stands how in a match: wins, losses and draws by engine and colour, and pairs of games."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.pairs import counts_for_strength, half_points
+from fukayomi.arena.results.score import Score
+from fukayomi.arena.statistics.intervals import Strength, estimate_strength
+from fukayomi.shogi import BLACK, WHITE, Color
+from fukayomi.shogi.record import Termination
+
+
+@dataclass
+class Counts:
+    """Results as estimates of strength take them: without games that failed, and pairs only if they are complete."""
+
+    games: list[int] = field(default_factory=lambda: [0] * 3)
+    """Losses, draws, wins."""
+    pairs: list[int] = field(default_factory=lambda: [0] * 5)
+    """By points: 0, 1/2, 1, 3/2, 2."""
+
+    def strength(self) -> Strength:
+        """By pairs, or by games before there are any."""
+        return estimate_strength(self.pairs if any(self.pairs) else self.games)
+
+
+@dataclass
+class Meeting:
+    """Two engines against each other, from the view of the first."""
+
+    first: str
+    second: str
+    score: Score = field(default_factory=Score)
+    counts: Counts = field(default_factory=Counts)
+
+
+@dataclass
+class PlayerStanding:
+    """One engine against all others."""
+
+    name: str
+    by_color: dict[Color, Score] = field(default_factory=lambda: {BLACK: Score(), WHITE: Score()})
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def total(self) -> Score:
+        """Both colours."""
+        return self.by_color[BLACK] + self.by_color[WHITE]
+
+
+class Standings:
+    """Counts games as they come; their order does not matter.
+
+    Attributes:
+        players: In the order of the settings.
+        terminations: How games ended.
+        first_mover: From Black's view, whoever plays it.
+    """
+
+    def __init__(self, names: Sequence[str], games: Iterable[Game] = ()) -> None:
+        self.players = {name: PlayerStanding(name) for name in names}
+        self._meetings = {pair: Meeting(*pair) for pair in combinations(names, 2)}
+        self.terminations: Counter[Termination] = Counter()
+        self.first_mover = Score()
+        self._open_pairs: dict[int, Game] = {}  # of which one game is there
+        for game in games:
+            self.add(game)
+
+    @property
+    def games(self) -> int:
+        """How many were counted."""
+        return self.first_mover.games
+
+    def add(self, game: Game) -> None:
+        """Count one more."""
+        self.terminations[game.termination] += 1
+        self.first_mover.add(half_points(game, game.black))
+        for name, color in ((game.black, BLACK), (game.white, WHITE)):
+            self.players[name].by_color[color].add(half_points(game, name))
+        meeting = self._meeting(game)
+        meeting.score.add(half_points(game, meeting.first))
+        if not counts_for_strength(game):
+            return
+        views = (
+            (game.black, self.players[game.black].counts), (game.white, self.players[game.white].counts),
+            (meeting.first, meeting.counts),
+        )  # fmt: skip
+        other = None if game.pair is None else self._open_pairs.pop(game.pair, None)
+        for name, counts in views:
+            counts.games[half_points(game, name)] += 1
+            if other is not None:
+                counts.pairs[half_points(game, name) + half_points(other, name)] += 1
+        if other is None and game.pair is not None:
+            self._open_pairs[game.pair] = game
+
+    def meetings(self) -> list[Meeting]:
+        """Those who met, each two once, in the order of the settings."""
+        return [meeting for meeting in self._meetings.values() if meeting.score.games]
+
+    def _meeting(self, game: Game) -> Meeting:
+        found = self._meetings.get((game.black, game.white))
+        return found or self._meetings[game.white, game.black]

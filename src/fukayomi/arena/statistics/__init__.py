@@ -1,0 +1,1 @@
+"""Statistics of match results. They know no shogi."""

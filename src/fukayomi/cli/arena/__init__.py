@@ -1,0 +1,1 @@
+"""Commands that play matches and evaluate their results."""

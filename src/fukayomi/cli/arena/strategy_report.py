@@ -1,0 +1,166 @@
+"""What ``fukayomi strategy`` prints and writes: tables, the tags of games, definitions, pictures."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from fukayomi.arena.match.choices import SplitBy, StrategyKind
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.strategy import Classification, Definition
+from fukayomi.arena.strategy.statistics import DRAWS_RULE, StrategyCounts, Table, tables_csv
+from fukayomi.arena.strategy.wording import describe
+from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.tables import number_table
+from fukayomi.cli.common.text import json_text, printable
+from fukayomi.files.atomic import replace_file
+
+FONT_HINT = "Noto Sans CJK JP (Debian's fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans would do."
+DRAWN_BY_YEAR = 4  # strategies, where none is chosen
+
+
+def print_games(
+    games: Iterable[tuple[Game, Classification]], kinds: tuple[StrategyKind, ...], problems: list[str], *,
+    english: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Print the tags of each game with their plies.
+
+    Args:
+        games: Read one by one; what cannot be read is added to `problems` meanwhile.
+        kinds: Of which kinds tags are shown.
+        problems: Printed last.
+    """
+    listed: list[dict[str, Any]] = []
+    for played, found in games:
+        tags = [(tag, found.fired[tag]) for tag in found.tags if tag.definition.kind in kinds]
+        if as_json:
+            listed.append(
+                {"name": played.name, "black": played.black, "white": played.white, "tags": [
+                    {"tag": tag.label, "english": tag.english, "kind": tag.definition.kind, "ply": ply}
+                    for tag, ply in tags
+                ]}
+            )  # fmt: skip
+            continue
+        names = "  ".join(f"{tag.english if english else tag.label} {ply}" for tag, ply in tags)
+        typer.echo(printable(f"{played.name}  {played.black} - {played.white}: {names or 'none'}"))
+    if as_json:
+        typer.echo(json_text({"games": listed, "problems": problems}))
+    else:
+        print_problems(problems)
+
+
+def print_definitions(definitions: tuple[Definition, ...], *, as_json: bool) -> None:
+    """Print what strategies there are, and by what each is known."""
+    shown = [definition for definition in definitions if not definition.helper]
+    if as_json:
+        fields = {"name", "english", "kind", "side", "hides"}
+        listed = [{**one.model_dump(mode="json", include=fields), "when": describe(one)} for one in shown]
+        typer.echo(json_text(listed))
+        return
+    grid = Grid("kind", "strategy", "English", "side", "known by", "not shown beside it", show_lines=True)
+    for one in shown:
+        grid.add_row(one.kind, one.name, one.english, one.side, "\nor ".join(describe(one)), ", ".join(one.hides))
+    Console().print(grid)
+
+
+def print_result(
+    counts: StrategyCounts, tables: list[Table], problems: list[str], *, english: bool, as_json: bool
+) -> None:
+    """Print the tables, and what could not be read."""
+    if as_json:
+        typer.echo(json_text(_as_json(counts, tables, problems)))
+    else:
+        _print_tables(counts, tables, english=english)
+        print_problems(problems)
+
+
+def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool) -> None:
+    console = Console()
+    for table in tables:
+        titles = ("戦型", "回数", "出現率", "先手勝率", "後手勝率", "引分率")
+        if english:
+            titles = ("strategy", "games", "share", "Black won", "White won", "drawn")
+        group = escape(printable(table.english if english else table.group))
+        grid = number_table(*titles, title=group or None)
+        for row in table.rows:
+            rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
+            grid.add_row(row.english if english else row.name, f"{row.games:,}", *map(_percent, rates))
+        console.print(grid)
+    console.print(DRAWS_RULE)
+    fewer = counts.below_rating + counts.undated
+    console.print(f"{counts.games:,} games" + (f"; left out: {left_out(counts)}" if fewer else ""))
+
+
+def left_out(counts: StrategyCounts) -> str:
+    """How many games do not count, and why."""
+    reasons = ((counts.below_rating, "below the rating or unrated"), (counts.undated, "without a date"))
+    return ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "none has moves"
+
+
+def _percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.1%}"
+
+
+def _as_json(counts: StrategyCounts, tables: list[Table], problems: list[str]) -> dict[str, Any]:
+    return {
+        "games": counts.games,
+        "below_rating": counts.below_rating,
+        "undated": counts.undated,
+        "draws": DRAWS_RULE,
+        "tables": [
+            {"group": table.group, "games": table.games, "rows": [
+                {
+                    "strategy": row.name, "english": row.english, "tags": [tag.label for tag in row.tags],
+                    "games": row.games, "share": row.share, "black_win_rate": row.black_rate,
+                    "white_win_rate": row.white_rate, "draw_rate": row.draw_rate,
+                    "results": {result.name.lower(): count for result, count in sorted(row.results.items())},
+                }
+                for row in table.rows
+            ]}
+            for table in tables
+        ],
+        "problems": problems,
+    }  # fmt: skip
+
+
+def write_files(
+    counts: StrategyCounts, tables: list[Table], csv: Path | None, picture: Path | None, draw: list[str], *,
+    english: bool,
+) -> None:  # fmt: skip
+    """Write what was asked for: the tables as CSV, and a picture of them with these rows."""
+    if csv is not None:
+        replace_file(csv, tables_csv(tables, counts.by))
+    if picture is not None:
+        replace_file(picture, _draw(counts, tables, draw, picture.suffix.lower()[1:], english=english))
+
+
+def _draw(counts: StrategyCounts, tables: list[Table], names: list[str], kind: str, *, english: bool) -> bytes:
+    from fukayomi.arena.strategy.pictures import MAX_PANELS, draw_shares, draw_years, find_lettering
+
+    lettering = find_lettering(()) if english else find_lettering()
+    if not english and not lettering.is_japanese:
+        typer.echo("no Japanese font is installed: the picture names strategies in English. " + FONT_HINT, err=True)
+    if counts.by is SplitBy.YEAR:
+        every = counts.tables()
+        names = names or _most_frequent(every)
+        unknown = [name for name in names if not any(table.row(name) for table in every)]
+        if unknown:
+            raise ValueError(f"--draw: no row is named {', '.join(map(repr, unknown))}")
+        return draw_years(every, names, kind, lettering)
+    if len(tables) > MAX_PANELS:
+        typer.echo(f"the picture shows the first {MAX_PANELS} of {len(tables)} tables", err=True)
+    return draw_shares(tables, kind, lettering)
+
+
+def _most_frequent(tables: list[Table]) -> list[str]:
+    """The rows with the most games over all years that have a strategy."""
+    totals: dict[str, int] = {}
+    for table in tables:
+        for row in table.rows:
+            if row.tags:
+                totals[row.name] = totals.get(row.name, 0) + row.games
+    return sorted(totals, key=lambda name: (-totals[name], name))[:DRAWN_BY_YEAR]

@@ -1,0 +1,73 @@
+"""``fukayomi data print``: what stands in a file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.options import AsJson, choice
+from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.text import json_text, printable
+from fukayomi.cli.data.work import SourceFormat
+
+_SHOWN = 10
+
+
+def print_file(
+    file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.")],
+    start: Annotated[int, typer.Option(min=0, help="The first row, game or entry, from 0.")] = 0,
+    end: Annotated[int | None, typer.Option(min=0, help="The one after the last.", show_default="10 of them")] = None,
+    source: SourceFormat = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print rows, games, records, averaged positions or a book: a line each, one more for each move of a game.
+
+    \b
+      fukayomi data print rows.hcpe --start 1000 --end 1020
+      fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
+
+    Evaluations are from the side to move, in centipawns; candidates have their visits. Averaged positions have the mean
+    value and result, 0 to 1 for the side to move, and the shares of their moves; a book has keys, not positions. With
+    --json, an object a line.
+    """
+    from fukayomi.data.convert.blocks import Problems
+    from fukayomi.data.convert.detect import DataFormat
+    from fukayomi.data.printing import describe
+
+    kind = choice(DataFormat, source, "--from") if source is not None else None
+    problems = Problems()
+    with user_errors():
+        try:
+            for item in describe(file, start, start + _SHOWN if end is None else end, kind, problems):
+                typer.echo(json_text(item) if as_json else as_text(item))
+        except KeyboardInterrupt:
+            fail("stopped", INTERRUPTED)
+    print_problems(problems.messages, problems.count)
+
+
+def as_text(item: dict[str, Any]) -> str:
+    """A row as a line; a game as a line and one more for each move."""
+    head = [f"{item['index']}"]
+    if "key" in item:
+        return "  ".join([*head, *(f"{name} {item[name]}" for name in ("key", "move", "count", "score"))])
+    if "shares" in item:
+        head += [f"{name} {item[name]}" for name in ("sfen", "count", "eval", "value", "result") if name in item]
+        return "  ".join([*head, *(f"{move} {share:.1%}" for move, share in item["shares"].items())])
+    if "name" in item:
+        ratings = [f" ({rating:.0f})" if rating is not None else "" for rating in item["ratings"]]
+        head.append(f"{item['name']}: {item['black']}{ratings[0]} - {item['white']}{ratings[1]}")
+    head.append(f"sfen {item['sfen']}")
+    if "moves" not in item and "move" in item:
+        head.append(f"move {item['move']}  eval {item['eval']}")
+    if "result" in item:
+        head.append(f"result {item['result']}" + "".join(f" {flag}" for flag in item.get("flags", ())))
+    head += [f"{name} {item[name]}" for name in ("end", "ply") if name in item]
+    if item.get("opponent"):
+        head.append(f"opponent {item['opponent']}")
+    lines = [printable("  ".join(head))]
+    for move in item.get("moves", ()):
+        evaluation = "" if move["eval"] is None else f"{move['eval']:+}"
+        visits = "  ".join(f"{name} {count}" for name, count in move.get("visits", {}).items())
+        lines.append(f"{move['ply']:5} {move['move']:6}{evaluation:>7}  {visits}".rstrip())
+    return "\n".join(lines)

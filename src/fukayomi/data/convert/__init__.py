@@ -1,0 +1,1 @@
+"""Training data from one format to another."""

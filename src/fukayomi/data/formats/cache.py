@@ -1,0 +1,137 @@
+"""dlshogi's hcpe3 cache: positions whose duplicates were added up, with an index.
+
+A file is the number of positions, where each of them begins, and the positions: hcp, the sums of values and of results,
+how many positions were added, and for each move the sum of its probabilities. Divide by the count for the averages.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.files.atomic import AtomicFile
+
+POSITION = np.dtype([("hcp", "u1", (32,)), ("value", "<f4"), ("result", "<f4"), ("count", "<i4")])
+CANDIDATE = np.dtype([("move16", "<u2"), ("padding", "<u2"), ("prob", "<f4")])
+MOST_CANDIDATES = 593
+_AT_ONCE = 1 << 16  # positions
+
+
+class CacheError(DataFileError):
+    """A file that is no hcpe3 cache; the message names the file, the position and the offset."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedPositions:
+    """N positions with C candidates in all."""
+
+    positions: NDArray[np.void]
+    """POSITION [N]: value and result are sums over `count` positions, from the side to move."""
+    starts: NDArray[np.int64]
+    """[N + 1]: the candidates of position i are starts[i] to starts[i + 1]."""
+    candidates: NDArray[np.void]
+    """CANDIDATE [C]: sums of probabilities."""
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return len(self.positions)
+
+
+def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Iterator[CachedPositions]:
+    """The positions of a file from number `begin` on, `at_once` of them at a time.
+
+    Raises:
+        CacheError: The index is damaged or does not fit the file.
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    size = path.stat().st_size
+    if size < 8:
+        raise CacheError(f"{path}: {size} bytes are no hcpe3 cache, which begins with 8 bytes")
+    data = np.memmap(path, np.uint8, mode="r")
+    count = int(data[:8].view("<u8")[0])
+    body = 8 + 8 * count
+    if body > size:
+        raise CacheError(f"{path}: {size} bytes are too few for an index of {count} positions")
+    index = data[8:body].view("<u8")
+    for first in range(begin, count, at_once):
+        last = min(first + at_once, count)
+        following = index[last] if last < count else size
+        offsets = np.append(index[first:last], np.uint64(following))
+        if first == 0 and offsets[0] != body:
+            raise CacheError(f"{path}, position 0: offset {offsets[0]} instead of {body}, the end of the index")
+        yield _read_part(path, data, offsets, first)
+    if count == 0 and size > 8:
+        raise CacheError(f"{path}: {size - 8} bytes follow an index of no positions")
+
+
+def _read_part(path: Path, data: NDArray[np.uint8], offsets: NDArray[np.uint64], first: int) -> CachedPositions:
+    too_far = offsets > len(data)
+    sizes = np.where(too_far[1:] | too_far[:-1], -1, np.diff(offsets.astype(np.int64)))
+    rest = sizes - POSITION.itemsize
+    bad = (rest < 0) | (rest % CANDIDATE.itemsize != 0) | (rest // CANDIDATE.itemsize > MOST_CANDIDATES)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise CacheError(
+            f"{path}, position {first + at} (offset {offsets[at]}): it ends at {offsets[at + 1]}, which is not "
+            f"{POSITION.itemsize} bytes and {CANDIDATE.itemsize} for each of at most {MOST_CANDIDATES} moves further"
+        )
+    begin = int(offsets[0])
+    block = np.asarray(data[begin : int(offsets[-1])])
+    heads = offsets[:-1].astype(np.int64) - begin
+    positions = block[heads[:, None] + np.arange(POSITION.itemsize)].view(POSITION).reshape(-1)
+    if (positions["count"] <= 0).any():
+        at = int(np.argmax(positions["count"] <= 0))
+        raise CacheError(f"{path}, position {first + at} (offset {offsets[at]}): a count of {positions['count'][at]}")
+    is_candidate = np.ones(len(block), np.bool_)
+    is_candidate[(heads[:, None] + np.arange(POSITION.itemsize)).reshape(-1)] = False
+    starts = np.concatenate([[0], np.cumsum(rest // CANDIDATE.itemsize)])
+    return CachedPositions(positions, starts, block[is_candidate].view(CANDIDATE))
+
+
+def write_cache(path: Path | str, batches: Iterable[CachedPositions]) -> int:
+    """Write a cache, which appears under its name only when it is whole; returns the number of positions.
+
+    The positions are kept in a file beside it until their number is known.
+    """
+    path = Path(path)
+    sizes: list[NDArray[np.int64]] = []
+    with AtomicFile(path.with_name(path.name + ".body")) as body:
+        try:
+            for batch in batches:
+                sizes.append(POSITION.itemsize + CANDIDATE.itemsize * np.diff(batch.starts))
+                body.write(_body_of(batch).tobytes())
+            body.flush()
+            return _write_indexed(path, sizes, body.temporary)
+        finally:
+            body.discard()
+
+
+def _body_of(batch: CachedPositions) -> NDArray[np.uint8]:
+    counts = np.diff(batch.starts)
+    sizes = POSITION.itemsize + CANDIDATE.itemsize * counts
+    heads = np.cumsum(sizes) - sizes
+    block = np.zeros(int(sizes.sum()), np.uint8)
+    where = (heads[:, None] + np.arange(POSITION.itemsize)).reshape(-1)
+    is_candidate = np.ones(len(block), np.bool_)
+    is_candidate[where] = False
+    block[where] = np.ascontiguousarray(batch.positions, POSITION).view(np.uint8).reshape(-1)
+    clean = batch.candidates.astype(CANDIDATE)
+    clean["padding"] = 0
+    block[is_candidate] = clean.view(np.uint8).reshape(-1)
+    return block
+
+
+def _write_indexed(path: Path, sizes: list[NDArray[np.int64]], body: Path) -> int:
+    lengths = np.concatenate([np.zeros(0, np.int64), *sizes])
+    count = len(lengths)
+    offsets = 8 + 8 * count + np.cumsum(lengths) - lengths
+    with AtomicFile(path) as out, body.open("rb") as parts:
+        out.write(count.to_bytes(8, "little"))
+        out.write(offsets.astype("<u8").tobytes())
+        while data := parts.read(1 << 20):
+            out.write(data)
+    return count

@@ -1,0 +1,86 @@
+"""Win rates, Elo, normalised Elo and LOS: a seed's numbers to the digit, fishtest's to 1e-6, and the odd ends."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fukayomi.arena.statistics.intervals import CountsError, Strength, estimate_strength, wilson, win_rate
+
+COUNTS = st.one_of(*(st.lists(st.integers(0, 10**6), min_size=size, max_size=size) for size in (3, 5)))
+
+
+def test_the_win_rates_of_the_seed() -> None:
+    gikou = win_rate(wins=76, losses=20, draws=4)
+    assert f"{gikou.rate:.0%} {gikou.low:.1%}-{gikou.high:.2%}" == "79% 70.0%-86.09%"
+    assert str(gikou) == "79.17% (70.00%-86.09%)"
+    assert gikou.score == 0.78
+    before = win_rate(67, 27, 6)
+    assert f"{before.rate:.0%} {before.low * 100:.1f}~{before.high:.1%}" == "71% 61.4~79.4%"
+    apery = win_rate(55, 41, 4)
+    assert f"{apery.rate:.0%} {apery.low:.1%}-{apery.high:.2%}" == "57% 47.3%-66.72%"
+
+
+def test_wilson_inverts_the_normal_test() -> None:
+    for end in wilson(8, 2):
+        assert abs(0.8 - end) / math.sqrt(end * (1 - end) / 10) == pytest.approx(1.959964, abs=1e-6)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (0, 1), (5000, 0), (0, 5000)])
+def test_win_rates_at_the_ends(wins: int, losses: int) -> None:
+    found = win_rate(wins, losses, 3)
+    assert 0 <= found.low < found.high <= 1
+    assert found.rate == (None if wins + losses == 0 else wins / (wins + losses))
+    if found.rate is not None:
+        assert found.low <= found.rate <= found.high
+
+
+def test_strength_is_fishtests(shared_data: Path) -> None:
+    cases = json.loads((shared_data / "ratings" / "sprt_cases.json").read_text(encoding="utf-8"))["cases"]
+    assert len(cases) == 19
+    for case in cases:
+        counts = case["results"]
+        found = estimate_strength(counts)
+        for name in ("elo", "nelo", "los"):
+            assert getattr(found, name) == pytest.approx(case[name], rel=1e-12, abs=1e-6), (counts, name)
+        if max(counts) == sum(counts):
+            assert (found.elo_error, found.nelo_error) == (None, None)
+        else:
+            assert found.elo_error == pytest.approx(case["elo95"], abs=1e-6)
+            assert found.nelo_error == pytest.approx(case["nelo95"], abs=1e-6)
+
+
+def test_strength_is_fastchess_s() -> None:
+    """The example of fastchess's tests: LL, LD, WL, DD, WD, WW = 34, 54, 31, 32, 64, 75."""
+    found = estimate_strength([34, 54, 31 + 32, 64, 75])
+    assert f"{found.elo:.2f} {found.elo_error:.2f}" == "55.58 27.65"
+    assert f"{found.nelo:.2f} {found.nelo_error:.2f}" == "57.94 28.28"
+    assert (found.games, found.pairs) == (580, 290)
+
+
+def test_nothing_played() -> None:
+    assert estimate_strength([0, 0, 0]) == Strength(0, None, None, None, None, None, None, 0.5)
+    assert estimate_strength([0] * 5).pairs == 0
+
+
+@given(COUNTS)
+def test_strength_is_finite_and_symmetric(counts: list[int]) -> None:
+    found, mirrored = estimate_strength(counts), estimate_strength(counts[::-1])
+    if sum(counts) == 0:
+        return
+    assert found.elo is not None
+    assert found.nelo is not None
+    assert math.isfinite(found.nelo)
+    assert abs(found.elo) < 1200
+    assert mirrored.elo == pytest.approx(-found.elo, abs=1e-6)
+    assert mirrored.los == pytest.approx(1 - found.los, abs=1e-9)
+    assert (found.elo_error is None) == (max(counts) == sum(counts))
+
+
+@pytest.mark.parametrize("counts", [[], [1, 2], [1, 2, 3, 4], [1, -1, 2]], ids=["none", "two", "four", "negative"])
+def test_odd_counts_are_quoted(counts: list[int]) -> None:
+    with pytest.raises(CountsError, match=r"three counts .* not \[" + ", ".join(map(str, counts))):
+        estimate_strength(counts)

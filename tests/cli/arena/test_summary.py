@@ -1,0 +1,26 @@
+"""The figures of a match in words."""
+
+import pytest
+
+from fukayomi.arena.match_summary import elo_text, percent
+from fukayomi.arena.statistics.intervals import estimate_strength
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ([0, 0, 0], "-"),
+        ([0, 0, 7], "+∞"),
+        ([7, 0, 0], "-∞"),
+        ([0, 7, 0], "+0"),
+        ([0, 4, 0, 0, 0], "-191"),
+        ([20, 4, 76], "+220 ±83"),
+    ],
+    ids=["none", "wins", "losses", "draws", "equal-pairs", "mixed"],
+)
+def test_elo_is_as_certain_as_its_counts(counts: list[int], text: str) -> None:
+    assert elo_text(estimate_strength(counts)) == text
+
+
+def test_a_share_without_games_is_unknown() -> None:
+    assert (percent(None), percent(0.51349)) == ("-", "51.3 %")

@@ -1,0 +1,83 @@
+"""``fukayomi data convert`` and ``fukayomi data check`` as commands."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import command_runs
+import pytest
+from places import RECORDS
+
+run = partial(command_runs.run, "data")
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.hcpe3"
+    code, out, _ = run("convert", *sorted(RECORDS.glob("*.csa")), "-o", path)
+    assert code == 0
+    assert "wrote" in out
+    return path
+
+
+def test_records_become_everything_else(games: Path, tmp_path: Path) -> None:
+    for name in ("a.hcpe", "a.psv", "a.hcp", "a.sfen", "a.csa", "a.usi"):
+        code, _, _ = run("convert", games, "-o", tmp_path / name)
+        assert code == 0, name
+        assert (tmp_path / name).stat().st_size > 0
+    code, out, _ = run("convert", tmp_path / "a.psv", "-o", tmp_path / "b.hcpe", "--json")
+    found = json.loads(out)
+    assert (code, found["written"], found["dropped"]) == (0, found["positions"], {})
+    assert (tmp_path / "a.hcpe").read_bytes() == (tmp_path / "b.hcpe").read_bytes()
+
+
+def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
+    assert run("convert", games, "-o", tmp_path / "a.xyz")[0] == 1
+    code, _, error = run("convert", tmp_path / "missing", "-o", tmp_path / "a.hcpe")
+    assert (code, "no such file" in error) == (1, True)
+    code, _, error = run("convert", games, "-o", tmp_path / "nowhere" / "a.hcpe")
+    assert code == 1
+    assert "no such folder to write to" in error
+    assert ".tmp" not in error
+    code, _, error = run("convert", games, "-o", tmp_path / "a", "--to", "nothing")
+    assert code == 2
+    (tmp_path / "a.usi").write_text("startpos moves 7g7f\n")
+    code, out, error = run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3")
+    assert (code, "nothing is left to write" in error, "left out, ending: 1" in out) == (1, True, True)
+    assert run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
+
+
+def test_a_check_says_what_is_wrong_and_where(games: Path, tmp_path: Path) -> None:
+    code, out, _ = run("check", games)
+    assert (code, "0 errors" in out) == (0, True)
+    good = tmp_path / "good.hcpe3"
+    damaged = tmp_path / "damaged.hcpe3"
+    damaged.write_bytes(games.read_bytes() + b"\0" * 40)
+    code, out, error = run("check", damaged, "--good", good)
+    assert code == 1
+    assert f"(offset {games.stat().st_size})" in error
+    assert good.read_bytes() == games.read_bytes()
+    code, out, _ = run("check", damaged, "--json")
+    found = json.loads(out)
+    assert (code, found["errors"], found["findings"][0]["offset"]) == (1, 1, games.stat().st_size)
+    assert run("check", damaged, "--good", damaged)[0] == 2
+    assert run("check", tmp_path / "missing")[0] == 1
+
+
+def test_records_are_checked_as_they_are(tmp_path: Path) -> None:
+    code, out, error = run("check", RECORDS, "--good", tmp_path / "good.hcpe3")
+    assert (code, "4 good, 0 errors, 1 remarks" in out, "README.md" in error) == (0, True, True)
+    (tmp_path / "a.csa").write_text("PI\n+\n+7776FU\n-3335FU\n%TORYO\n")
+    code, out, error = run("check", tmp_path / "a.csa")
+    assert (code, "a.csa, record 0, move 1, line 4: illegal move" in error) == (1, True)
+    code, out, _ = run("check", tmp_path / "a.csa", "--json")
+    (finding,) = json.loads(out)["findings"]
+    assert (code, finding["ply"], finding["line"], finding["offset"]) == (1, 1, 4, None)
+    assert run("check", tmp_path / "missing.csa")[0] == 1
+
+
+def test_a_file_of_another_kind_is_not_overwritten(games: Path) -> None:
+    before = games.read_bytes()
+    code, _, error = run("convert", games, "-o", games)
+    assert (code, "is also an input" in error) == (2, True)
+    assert games.read_bytes() == before

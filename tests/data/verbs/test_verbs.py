@@ -1,0 +1,355 @@
+"""What the verbs write: counts, order, chance, what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from game_samples import random_games
+from typer.testing import CliRunner
+from verb_runs import as_bytes, make_games, make_inputs
+
+from fukayomi.cli.main import app
+from fukayomi.data.convert.blocks import read_blocks, select_games, select_moves
+from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.keys import game_hashes, seeded_keys
+from fukayomi.data.convert.streams import as_rows
+from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.hcpe import HCPE, read_hcpe
+from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
+from fukayomi.data.formats.psv import read_psv
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.verbs import (
+    Conditions,
+    Deal,
+    Inputs,
+    Unit,
+    VerbError,
+    filter_data,
+    fix_eval,
+    merge,
+    open_inputs,
+    sample,
+    shuffle,
+    split,
+)
+from fukayomi.data.verbs.sample import key_limit
+from fukayomi.shogi.formats import read_records, write_csa
+from fukayomi.shogi.record import Record, Result
+
+
+def games_of(path: Path) -> list[Game]:
+    return [game for games in read_hcpe3(path) for game in games]
+
+
+def rows_file(path: Path, count: int) -> Path:
+    """Rows that know their number: it is the evaluation."""
+    records = np.zeros(count, HCPE)
+    records["eval"] = np.arange(count) - 30_000
+    records["bestMove16"] = 1
+    records["hcp"][:, :4] = np.arange(count, dtype="<u4").view(np.uint8).reshape(-1, 4)
+    path.write_bytes(records.tobytes())
+    return path
+
+
+def rows_in(path: Path) -> Inputs:
+    """As inputs: their positions are none, which detection would see."""
+    return open_inputs([path], DataFormat.HCPE)
+
+
+def numbers(path: Path) -> list[int]:
+    return (read_hcpe(path)["eval"].astype(int) + 30_000).tolist()
+
+
+def test_a_split_keeps_all_and_games_whole(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "hcpe3", 300, 6)
+    a, b = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
+    summary = split(open_inputs(inputs), [a, b], Deal(shares=(3, 1)))
+    assert summary.read == sum(summary.written.values()) == 500
+    assert 0.65 < len(games_of(a)) / 500 < 0.85
+    left, right = (set(game_hashes(join_games(games_of(path)))) for path in (a, b))
+    assert not left & right  # duplicates too stay on one side
+    # A game goes the same way whatever is read with it.
+    split(open_inputs(inputs[1:]), [tmp_path / "c.hcpe3", tmp_path / "d.hcpe3"], Deal(shares=(3, 1)))
+    assert set(game_hashes(join_games(games_of(tmp_path / "c.hcpe3")))) <= left
+    other = split(open_inputs(inputs), [tmp_path / "e.hcpe3", tmp_path / "f.hcpe3"], Deal(shares=(3, 1), seed=1))
+    assert list(other.written.values()) != list(summary.written.values())
+
+
+def test_rows_are_dealt_in_runs_or_by_position_or_by_number(tmp_path: Path) -> None:
+    path = rows_file(tmp_path / "in.hcpe", 5000)
+    a, b = tmp_path / "a.hcpe", tmp_path / "b.hcpe"
+    split(rows_in(path), [a, b], Deal(shares=(1, 1), run=100))
+    assert sorted(numbers(a) + numbers(b)) == list(range(5000))
+    assert not {number // 100 for number in numbers(a)} & {number // 100 for number in numbers(b)}
+    split(rows_in(path), [a, b], Deal(every=10, run=1))
+    assert numbers(b) == list(range(9, 5000, 10))
+    twice = tmp_path / "twice.hcpe"
+    twice.write_bytes(path.read_bytes() * 2)
+    split(rows_in(twice), [a, b], Deal(shares=(1, 1), unit=Unit.POSITION))
+    assert not set(numbers(a)) & set(numbers(b))
+    assert len(numbers(a)) + len(numbers(b)) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("outs", "deal", "message"),
+    [
+        (2, Deal(shares=(1,)), "1 shares for 2 outputs"),
+        (1, Deal(shares=(1,)), "two outputs or more"),
+        (3, Deal(every=5), "give two outputs"),
+        (2, Deal(shares=(1, 1), unit=Unit.POSITION), "only rows are dealt by position"),
+    ],
+    ids=["shares", "one", "every", "position"],
+)
+def test_deals_that_do_not_fit_are_refused(tmp_path: Path, outs: int, deal: Deal, message: str) -> None:
+    inputs = open_inputs(make_inputs(tmp_path, "hcpe3", 6))
+    with pytest.raises(VerbError, match=message):
+        split(inputs, [tmp_path / f"{number}.hcpe3" for number in range(outs)], deal)
+
+
+def test_a_sample_is_exact_and_even(tmp_path: Path) -> None:
+    path, out = rows_file(tmp_path / "in.hcpe", 100), tmp_path / "out.hcpe"
+    for seed in range(5):
+        sample(rows_in(path), out, 20, seed)
+        assert len(set(numbers(out))) == 20
+        assert numbers(out) == sorted(numbers(out))
+        keys = seeded_keys(np.arange(100, dtype=np.uint64), seed)
+        assert set(numbers(out)) == set(np.argsort(keys)[:20].tolist())
+    hits = np.zeros(100, int)
+    for seed in range(1000):
+        hits[np.argsort(seeded_keys(np.arange(100, dtype=np.uint64), seed))[:20]] += 1
+    chi2 = ((hits - 200) ** 2 / 160).sum()
+    assert 60 < chi2 < 145  # 99 degrees of freedom: 3 of 1000 lie outside on either side
+    sample(rows_in(path), out, 1000)
+    assert numbers(out) == list(range(100))
+
+
+def test_the_limit_of_keys_is_the_exact_one() -> None:
+    keys = np.sort(seeded_keys(np.arange(1000, dtype=np.uint64), 7))
+    assert len(np.unique(keys)) == 1000
+    for count in (1, 2, 500, 999):
+        assert key_limit(1000, count, 7) == keys[count - 1]
+    assert key_limit(1000, 1000, 7) == (1 << 64) - 1
+
+
+def test_positions_are_sampled_out_of_games(tmp_path: Path) -> None:
+    path, out = make_inputs(tmp_path, "hcpe3")[0], tmp_path / "out.hcpe"
+    found = CliRunner().invoke(app, ["data", "sample", str(path), "-o", str(out), "-n", "50", "--positions", "--json"])
+    rows = as_rows(join_games(games_of(path))).records.tolist()
+    assert json.loads(found.stdout)["read"] == len(rows)
+    assert len(read_hcpe(out)) == 50
+    assert all(str(row) in set(map(str, rows)) for row in read_hcpe(out).tolist())
+
+
+def test_a_shuffle_does_not_depend_on_memory(tmp_path: Path) -> None:
+    path = rows_file(tmp_path / "in.hcpe", 20_000)
+    orders = []
+    for memory in (1 << 30, 300_000, 20_000):
+        out = tmp_path / f"{memory}.hcpe"
+        shuffle(rows_in(path), out, 1, memory)
+        orders.append(numbers(out))
+    assert orders[0] == orders[1] == orders[2]
+    assert sorted(orders[0]) == list(range(20_000))
+    assert abs(np.corrcoef(orders[0], np.arange(20_000))[0, 1]) < 0.03
+    shuffle(rows_in(path), tmp_path / "other.hcpe", 2)
+    assert numbers(tmp_path / "other.hcpe") != orders[0]
+
+
+def test_all_orders_are_equally_likely(tmp_path: Path) -> None:
+    path, out = rows_file(tmp_path / "in.hcpe", 50), tmp_path / "out.hcpe"
+    shuffle(rows_in(path), out, 9)
+    assert numbers(out) == np.argsort(seeded_keys(np.arange(50, dtype=np.uint64), 9)).tolist()
+    orders = [tuple(np.argsort(seeded_keys(np.arange(4, dtype=np.uint64), seed)).tolist()) for seed in range(4800)]
+    counts = [orders.count(order) for order in set(orders)]
+    assert len(counts) == 24
+    assert sum((count - 200) ** 2 / 200 for count in counts) < 50  # 23 degrees of freedom: 1 of 1000 lies above
+
+
+def test_games_and_records_are_shuffled_whole(tmp_path: Path) -> None:
+    for suffix in ("hcpe3", "csa"):
+        inputs, out = make_inputs(tmp_path, suffix), tmp_path / f"out.{suffix}"
+        shuffle(open_inputs(inputs), out, 3, 60_000)
+        before, after = hashes_in(inputs), hashes_in([out])
+        assert before != after
+        assert sorted(before) == sorted(after)
+
+
+def hashes_in(paths: list[Path]) -> list[bytes]:
+    found: list[bytes] = []
+    for block in read_blocks(open_inputs(paths)):
+        assert not isinstance(block.content, np.ndarray)
+        found += game_hashes(block.content)
+    return found
+
+
+def test_merge_drops_games_that_were_there(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "hcpe3")
+    out = tmp_path / "out.hcpe3"
+    merge(open_inputs(inputs), out)
+    assert out.read_bytes() == inputs[0].read_bytes() + inputs[1].read_bytes()
+    summary = merge(open_inputs(inputs), out, unique_games=True)
+    everything = game_hashes(join_games(games_of(inputs[0]) + games_of(inputs[1])))
+    assert game_hashes(join_games(games_of(out))) == list(dict.fromkeys(everything))
+    assert summary.found["duplicates"] == len(everything) - len(set(everything)) >= 10
+    with pytest.raises(VerbError, match="have no games"):
+        merge(rows_in(rows_file(tmp_path / "rows.hcpe", 5)), tmp_path / "x.hcpe", unique_games=True)
+
+
+def test_inputs_must_be_of_one_format_and_outputs_named_so(tmp_path: Path) -> None:
+    games, rows = make_inputs(tmp_path, "hcpe3")[0], make_inputs(tmp_path, "hcpe")[0]
+    with pytest.raises(VerbError, match=r"in0.hcpe is hcpe, .*in0.hcpe3 is hcpe3"):
+        open_inputs([games, rows])
+    with pytest.raises(VerbError, match=r"name it \*.hcpe"):
+        merge(open_inputs([rows]), tmp_path / "out.psv")
+    with pytest.raises(VerbError, match="is read and written"):
+        merge(open_inputs([rows]), rows)
+    with pytest.raises(VerbError, match="its folder is missing"):
+        merge(open_inputs([rows]), tmp_path / "none" / "out.hcpe")
+
+
+@pytest.mark.parametrize("suffix", ["hcpe", "psv"])
+def test_rows_that_cannot_be_are_named(tmp_path: Path, suffix: str) -> None:
+    path = make_inputs(tmp_path, suffix)[0]
+    records = np.array(read_hcpe(path) if suffix == "hcpe" else read_psv(path))
+    records["gameResult" if suffix == "hcpe" else "game_result"][17] = 3
+    path.write_bytes(records.tobytes())
+    with pytest.raises(DataFileError, match=rf"in0.{suffix}, record 17 \(offset {17 * records.dtype.itemsize}\)"):
+        merge(open_inputs([path]), tmp_path / f"out.{suffix}")
+    assert not (tmp_path / f"out.{suffix}").exists()
+
+
+@pytest.mark.parametrize("suffix", ["hcpe", "psv"])
+def test_rows_are_filtered(tmp_path: Path, suffix: str) -> None:
+    inputs, out = open_inputs(make_inputs(tmp_path, suffix)), tmp_path / f"out.{suffix}"
+    games = join_games([game for path in make_inputs(tmp_path, "hcpe3") for game in games_of(path)])
+    rows = as_rows(games)
+    evals, results = np.abs(rows.records["eval"].astype(int)), rows.records["gameResult"] & 3
+    wanted = (evals <= 300) & (evals >= 100) & (results == 1)
+    conditions = Conditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300)
+    if suffix == "psv":
+        wanted &= (rows.plies >= 3) & (rows.plies <= 9)
+        conditions = Conditions((Result.BLACK_WIN,), 100, 300, min_ply=3, max_ply=9)
+    summary = filter_data(inputs, out, conditions)
+    assert summary.written[str(out)] == wanted.sum() > 0
+    found = read_hcpe(out)["eval"] if suffix == "hcpe" else read_psv(out)["score"]
+    assert found.tolist() == rows.records["eval"][wanted].tolist()
+
+
+def test_games_lose_candidates_or_are_dropped(tmp_path: Path) -> None:
+    path, out = make_inputs(tmp_path, "hcpe3")[0], tmp_path / "out.hcpe3"
+    filter_data(open_inputs([path]), out, Conditions(max_eval=200, min_ply=5, min_plies=8, opponents=(0, 2)))
+    kept = games_of(out)
+    originals = {game.start + game.moves.tobytes(): game for game in games_of(path)}
+    assert 0 < len(kept) < len(originals)
+    for game in kept:
+        original = originals[game.start + game.moves.tobytes()]
+        assert len(game) >= 8
+        assert game.opponent in (0, 2)
+        good = (np.abs(game.evals.astype(int)) <= 200) & (np.arange(len(game)) >= 4)
+        counts = np.diff(original.candidates.astype(int)) * good
+        assert np.diff(game.candidates.astype(int)).tolist() == counts.tolist()
+        assert counts.any()
+
+
+def test_records_are_filtered_by_rating(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.csa", tmp_path / "out.csa"
+    games = [Record(black_name=f"b{n}", black_rating=3000 + n, white_rating=3500.0, result=Result.BLACK_WIN)
+             for n in range(10)]  # fmt: skip
+    games.append(Record(black_name="none", result=Result.BLACK_WIN))
+    path.write_text("/\n".join(write_csa(game) for game in games))
+    summary = filter_data(open_inputs([path]), out, Conditions(min_rating=3005))
+    assert summary.written[str(out)] == 5
+    assert [record.black_name for record in read_records(out.read_bytes(), "out.csa")] == [
+        f"b{n}" for n in range(5, 10)
+    ]
+    with pytest.raises(VerbError, match="nothing is left"):
+        filter_data(open_inputs([path]), tmp_path / "no.csa", Conditions(min_rating=4000))
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["in.csa", "out.csa"]
+
+
+def test_what_files_do_not_tell_cannot_be_asked(tmp_path: Path) -> None:
+    inputs = open_inputs(make_inputs(tmp_path, "hcpe"))
+    with pytest.raises(VerbError, match="do not tell what --min-plies, --min-ply asks for"):
+        filter_data(inputs, tmp_path / "out.hcpe", Conditions(min_ply=3, min_plies=3))
+    with pytest.raises(VerbError, match="no condition"):
+        filter_data(inputs, tmp_path / "out.hcpe", Conditions())
+
+
+def test_selections_of_games_are_games() -> None:
+    games = random_games(20, 9)
+    rng = np.random.default_rng(1)
+    kept = rng.random(20) < 0.5
+    chosen = select_games(games, kept)
+    assert chosen.write() == join_games([game for game, keep in zip(games, kept, strict=True) if keep]).write()
+    moves = rng.random(len(games.moves)) < 0.5
+    assert select_moves(games, moves).candidate_counts().tolist() == (games.candidate_counts() * moves).tolist()
+    assert select_moves(games, np.ones(len(games.moves), bool)).write() == games.write()
+
+
+@pytest.mark.parametrize("suffix", ["hcpe", "psv", "hcpe3"])
+def test_evaluations_are_brought_to_one_scale(tmp_path: Path, suffix: str) -> None:
+    inputs, out = open_inputs(make_inputs(tmp_path, suffix, 200)), tmp_path / f"out.{suffix}"
+    summary = fix_eval(inputs, out)
+    assert 50 < summary.found["scale"] < 700
+    assert summary.found["error_after"] < summary.found["error_before"]
+    again = fix_eval(open_inputs([out]), tmp_path / f"again.{suffix}")
+    assert again.found["scale"] == pytest.approx(EVAL_SCALE, rel=0.01)
+    fix_eval(inputs, out, EVAL_SCALE)
+    assert out.read_bytes() == b"".join(path.read_bytes() for path in inputs.paths)
+
+
+def test_a_psv_position_that_cannot_be_is_named(tmp_path: Path) -> None:
+    path = make_inputs(tmp_path, "psv", 200)[0]
+    records = np.array(read_psv(path))
+    records["sfen"][40] = 255
+    path.write_bytes(records.tobytes())
+    with pytest.raises(DataFileError, match=r"in0.psv, record 40 \(offset 1600\)"):
+        fix_eval(open_inputs([path]), tmp_path / "out.psv")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--shares", "1,x"],
+        ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--shares", "1,nan"],
+        ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--by", "moon"],
+        ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--shares", "1,1", "--every", "3"],
+        ["sample", "-o", "a.hcpe", "-n", "3", "--positions"],
+        ["filter", "-o", "a.hcpe", "--results", "black,green"],
+        ["merge", "-o", "a.hcpe", "--from", "moon"],
+    ],
+    ids=["number", "nan", "unit", "both", "positions", "results", "format"],
+)
+def test_wrong_options_are_named(tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make_inputs(tmp_path, "hcpe", 6)[0]
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(app, ["data", arguments[0], str(path), *arguments[1:]])
+    assert found.exit_code == 2
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["in0.hcpe", "in1.hcpe"]
+
+
+def test_the_commands_say_what_they_did(tmp_path: Path) -> None:
+    inputs = make_inputs(tmp_path, "hcpe3")
+    run = CliRunner().invoke
+    a, b = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
+    found = run(app, ["data", "split", *map(str, inputs), "-o", str(a), "-o", str(b), "--shares", "9,1"])
+    assert found.exit_code == 0
+    assert f"{a}: {len(games_of(a))} of 100 games" in found.stdout
+    found = run(app, ["data", "fix-eval", str(a), "-o", str(tmp_path / "c.hcpe3"), "--scale", "500", "--json"])
+    assert json.loads(found.stdout)["scale"] == 500
+    found = run(app, ["data", "filter", str(a), "-o", str(tmp_path / "d.hcpe3"), "--min-plies", "100000"])
+    assert found.exit_code == 1
+    assert "nothing is left to write" in found.stderr
+    found = run(app, ["data", "shuffle", str(tmp_path / "none.hcpe"), "-o", str(tmp_path / "e.hcpe")])
+    assert found.exit_code == 1
+    assert "none.hcpe" in found.stderr
+
+
+def test_damaged_records_are_left_out_and_named(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.csa", tmp_path / "out.csa"
+    text = as_bytes(make_games(3, 1), "csa").decode()
+    path.write_text(text + "/\nPI\n+\n+9999FU\n%TORYO\n")
+    found = CliRunner().invoke(app, ["data", "merge", str(path), "-o", str(out), "--json"])
+    summary = json.loads(found.stdout)
+    assert (summary["read"], summary["unreadable"]) == (3, 1)
+    assert "in.csa#4" in summary["problems"][0]
