@@ -13,6 +13,7 @@ from fukayomi.cli.arena.rate import rate
 from fukayomi.cli.arena.sprt import sprt
 from fukayomi.cli.arena.strategy import strategy
 from fukayomi.cli.common.commands import add_command, flowing
+from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.data.csa_to_hcpe import csa_to_hcpe
 from fukayomi.cli.data.deal import merge, sample, shuffle, split
 from fukayomi.cli.data.filter import filter_files, fix_eval
@@ -62,7 +63,7 @@ def fukayomi(
 add_command(app, analyse)
 
 app.add_typer(_match)
-_match.callback(invoke_without_command=True, help=flowing(match))(match)
+_match.callback(invoke_without_command=True, help=flowing(match))(spread_options(match))
 add_command(_match, calibrate)
 
 add_command(app, perft)

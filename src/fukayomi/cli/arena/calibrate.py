@@ -9,7 +9,6 @@ import typer
 from fukayomi.cli.arena.match import players, watching
 from fukayomi.cli.arena.match_options import MatchOptions, read_settings
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ Precision = Annotated[
 ]
 
 
-@spread_options
 def calibrate(
     vary: Vary,
     least: Least,

@@ -11,7 +11,6 @@ import typer
 from fukayomi.arena.match.choices import Tournament
 from fukayomi.cli.arena.match_options import GAMES, USAGE, MatchOptions, read_settings, refuse_before
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ Sprt = Annotated[
 ]
 
 
-@spread_options
 def match(
     context: typer.Context,
     options: MatchOptions,

@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+from fukayomi.cli.common.options import spread_options
+
 _AS_WRITTEN = "\b\n"
 """Before a paragraph whose lines stay: examples and lists."""
 
@@ -15,10 +17,10 @@ def add_command(app: typer.Typer, command: Callable[..., Any], name: str | None 
 
     Args:
         app: What it is added to.
-        command: Its parameters are the command's, as typer wants them.
-        name: What it is called; the function's name if not given.
+        command: Its parameters are the arguments; a parameter that is a dataclass stands for options (options.py).
+        name: Name of the command; by default that of the function.
     """
-    app.command(name, help=flowing(command))(command)
+    app.command(name, help=flowing(command))(spread_options(command))
 
 
 def flowing(command: Callable[..., Any]) -> str:

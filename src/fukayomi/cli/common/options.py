@@ -1,12 +1,16 @@
-"""Options that commands share: each under a name, or as the fields of a dataclass that is passed on as one thing."""
+"""How commands declare options: arguments are parameters, options are fields of a dataclass.
 
+An option that several commands have is an alias here.
+"""
+
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
@@ -16,14 +20,14 @@ _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
 def choice(kinds: type[_Kind], text: str, option: str) -> _Kind:
-    """The one of these that the text names, where typer is not to load them to know what there is."""
+    """Parse the value of an option whose choices typer cannot know without loading a library."""
     if text not in list(kinds):
-        raise typer.BadParameter(f"{text!r} is none of {', '.join(kinds)}", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(kinds)}", param_hint=option)
     return kinds(text)
 
 
 def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Refuse to write a file where it cannot stand, or over one that is read."""
+    """Refuse an output that is a folder, lies in a missing folder, or is also an input."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
     if path.absolute() in {given.absolute() for given in inputs}:
@@ -31,27 +35,27 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer is to see it: in place of a parameter that is a dataclass stands each of its fields.
+    """Give typer a command in which each parameter that is a dataclass is replaced by the fields of the dataclass.
 
         @dataclass(frozen=True)
-        class Search:
-            nodes: Annotated[int, typer.Option(help="To look at.")] = 800
+        class SearchOptions:
+            PANEL: ClassVar = "Search"
+            nodes: Annotated[int, typer.Option(help="Nodes per position.")] = 800
 
-        @app.command()
-        @spread_options
-        def think(record: Path, search: Search) -> None: ...
+        def think(record: Path, search: SearchOptions) -> None: ...
 
-    is ``think RECORD --nodes 800``. A field is written as typer wants a parameter, and has a default.
+    becomes ``think RECORD --nodes 800``. Every field needs a default. PANEL is the heading of the options in the help;
+    without it they stand under "Options".
     """
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, type[Any]] = {}
-    seen: list[inspect.Parameter] = []
+    parameters: list[inspect.Parameter] = []
     for parameter in signature.parameters.values():
         if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation):
             groups[parameter.name] = parameter.annotation
-            seen += _parameters(parameter.annotation)
+            parameters += _parameters(parameter.annotation)
         else:
-            seen.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -59,16 +63,28 @@ def spread_options(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
 
-    vars(run)["__signature__"] = signature.replace(parameters=seen)
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in seen}
+    vars(run)["__signature__"] = signature.replace(parameters=parameters)
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def _parameters(group: type[Any]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+    panel: str | None = getattr(group, "PANEL", None)
+    found: list[inspect.Parameter] = []
+    for field in fields(group):
+        hint = hints[field.name]
+        if panel is not None:
+            hint = Annotated[get_args(hint)[0], *(_in_panel(each, panel) for each in get_args(hint)[1:])]
+        found.append(
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
         )
-        for field in fields(group)
-    ]
+    return found
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    if not isinstance(annotation, typer.models.OptionInfo):
+        return annotation
+    moved = copy.copy(annotation)  # the option may be shared with other commands
+    moved.rich_help_panel = panel
+    return moved

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, user_errors
-from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.learning.targets import read_eval_scale
 from fukayomi.cli.learning.train_options import NetworkOptions, OptimisationOptions, RunOptions
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from fukayomi.learning.training import TrainingSettings
 
 
-@spread_options
 def train(
     train_files: Annotated[list[Path], typer.Argument(metavar="TRAIN...", help="hcpe, hcpe2, hcpe3 and avg files.")],
     out: Annotated[Path, typer.Option(help="Folder of the run: its checkpoint and TensorBoard files.")],

@@ -2,15 +2,11 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from fukayomi.cli.learning.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP
-
-NETWORK = "Network"
-OPTIMISATION = "Optimisation"
-RUN = "Run"
 
 
 class ActivationName(enum.StrEnum):
@@ -37,18 +33,18 @@ class AmpName(enum.StrEnum):
 
 def network_option(text: str) -> typer.models.OptionInfo:
     """An option of at least 1 that shapes the network."""
-    return typer.Option(min=1, help=text, rich_help_panel=NETWORK)
+    return typer.Option(min=1, help=text)
 
 
 @dataclass(frozen=True)
 class NetworkOptions:
     """The shape of the network."""
 
+    PANEL: ClassVar = "Network"
+
     blocks: Annotated[int, network_option("Residual blocks.")] = 10
     channels: Annotated[int, network_option("Channels of the trunk.")] = 192
-    activation: Annotated[
-        ActivationName, typer.Option(help="relu is the faster one on a CPU.", rich_help_panel=NETWORK)
-    ] = ActivationName.SILU
+    activation: Annotated[ActivationName, typer.Option(help="relu is the faster one on a CPU.")] = ActivationName.SILU
     value_hidden: Annotated[int, network_option("Width of the value head's hidden layer.")] = 256
 
 
@@ -56,70 +52,49 @@ class NetworkOptions:
 class OptimisationOptions:
     """What decides the weights, beside the data and the shape."""
 
-    batch: Annotated[int, typer.Option(min=1, help="Positions a step.", rich_help_panel=OPTIMISATION)] = 1024
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the whole run.", rich_help_panel=OPTIMISATION)] = (
-        None
-    )
+    PANEL: ClassVar = "Optimisation"
+
+    batch: Annotated[int, typer.Option(min=1, help="Positions a step.")] = 1024
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the whole run.")] = None
     epochs: Annotated[
         float | None,
         typer.Option(
             help="Passes over the training data, instead of --steps; 1 if neither is given.",
-            rich_help_panel=OPTIMISATION,
         ),
     ] = None
-    optimizer: Annotated[
-        OptimizerName, typer.Option(help="SGD has Nesterov momentum 0.9.", rich_help_panel=OPTIMISATION)
-    ] = OptimizerName.SGD
-    lr: Annotated[
-        float, typer.Option(help="Peak learning rate; from there a cosine to zero.", rich_help_panel=OPTIMISATION)
-    ] = 0.04
-    warmup: Annotated[int, typer.Option(min=0, help="Steps of linear warm-up.", rich_help_panel=OPTIMISATION)] = 500
-    weight_decay: Annotated[
-        float, typer.Option(min=0, help="Not for biases and BatchNorm.", rich_help_panel=OPTIMISATION)
-    ] = 1e-4
-    clip: Annotated[float, typer.Option(help="Largest norm of the gradient.", rich_help_panel=OPTIMISATION)] = 10.0
+    optimizer: Annotated[OptimizerName, typer.Option(help="SGD has Nesterov momentum 0.9.")] = OptimizerName.SGD
+    lr: Annotated[float, typer.Option(help="Peak learning rate; from there a cosine to zero.")] = 0.04
+    warmup: Annotated[int, typer.Option(min=0, help="Steps of linear warm-up.")] = 500
+    weight_decay: Annotated[float, typer.Option(min=0, help="Not for biases and BatchNorm.")] = 1e-4
+    clip: Annotated[float, typer.Option(help="Largest norm of the gradient.")] = 10.0
     val_lambda: Annotated[
         float,
         typer.Option(
             min=0,
             max=1,
             help="Share of the search value in the value target; the rest is the game's result.",
-            rich_help_panel=OPTIMISATION,
         ),
     ] = 0.333
-    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP, rich_help_panel=OPTIMISATION)] = 1.0
-    eval_scale: Annotated[
-        str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP, rich_help_panel=OPTIMISATION)
-    ] = DEFAULT_EVAL_SCALE
-    seed: Annotated[
-        int, typer.Option(min=0, help="Of the first weights and the order of the data.", rich_help_panel=OPTIMISATION)
-    ] = 0
+    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP)] = 1.0
+    eval_scale: Annotated[str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP)] = DEFAULT_EVAL_SCALE
+    seed: Annotated[int, typer.Option(min=0, help="Of the first weights and the order of the data.")] = 0
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """Where and how it is computed."""
 
-    amp: Annotated[AmpName, typer.Option(help="bfloat16; auto: if the device is fast at it.", rich_help_panel=RUN)] = (
-        AmpName.AUTO
-    )
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one.", rich_help_panel=RUN)] = (
-        "auto"
-    )
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="CPU threads; all cores if not given.", rich_help_panel=RUN)
-    ] = None
-    eval_interval: Annotated[
-        int, typer.Option(min=1, help="Steps between two looks at the test set.", rich_help_panel=RUN)
-    ] = 1000
-    checkpoint_interval: Annotated[
-        int, typer.Option(min=1, help="Steps between two checkpoints.", rich_help_panel=RUN)
-    ] = 1000
+    PANEL: ClassVar = "Run"
+
+    amp: Annotated[AmpName, typer.Option(help="bfloat16; auto: if the device is fast at it.")] = AmpName.AUTO
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one.")] = "auto"
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; all cores if not given.")] = None
+    eval_interval: Annotated[int, typer.Option(min=1, help="Steps between two looks at the test set.")] = 1000
+    checkpoint_interval: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 1000
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
             help="Go on from the checkpoint in --out, with the same options; --steps may differ.",
-            rich_help_panel=RUN,
         ),
     ] = False

@@ -1,0 +1,79 @@
+"""Results that are tables: they print as text, show as HTML in a notebook, and become DataFrames."""
+
+import html
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+class Tabular:
+    """Base class of results with one row for each line, player, game and so on. Subclasses define `rows`.
+
+    >>> class Primes(Tabular):
+    ...     def rows(self):
+    ...         return [{"n": 1, "prime": 2, "share": 0.5}, {"n": 2, "prime": 3, "share": None}]
+    >>> print(Primes())
+    n  prime  share
+    1      2    0.5
+    2      3
+    """
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One mapping per row, all with the same keys in the same order; numbers are unrounded, None is unknown."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The table as a pandas DataFrame. Needs ``pip install pandas``."""
+        import pandas
+
+        return pandas.DataFrame(list(self.rows()))
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The table as a polars DataFrame. Needs ``pip install polars``."""
+        import polars
+
+        return polars.DataFrame(list(self.rows()), infer_schema_length=None)
+
+    def __str__(self) -> str:
+        """The table as text, numbers rounded for reading."""
+        from rich.box import Box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        rows = self.rows()
+        if not rows:
+            return "(no rows)"
+        # Two spaces between columns, no lines.
+        table = Table(box=Box("    \n" * 8), show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="")
+        for name in rows[0]:
+            is_text = any(isinstance(row[name], str) for row in rows)
+            table.add_column(Text(name), justify="left" if is_text else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(Text(_cell(value)) for value in row.values()))
+        text = io.StringIO()
+        Console(file=text, width=10_000, color_system=None, legacy_windows=False).print(table)
+        lines = [line.rstrip() for line in text.getvalue().splitlines()]
+        return "\n".join(line for line in lines if line)
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in (rows[0] if rows else ()))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row.values()) + "</tr>"
+            for row in rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    """A value as people read it; characters that would steer a terminal are replaced."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
+    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
