@@ -12,6 +12,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "codec/averages.hpp"
+#include "codec/evaluation.hpp"
 #include "codec/hcp.hpp"
 #include "encode/batch.hpp"
 #include "encode/game_index.hpp"
@@ -140,6 +141,18 @@ void gather_logits(const Rows<const float, POLICY_LABELS>& policy, const Rows<co
     } catch (const std::out_of_range& e) {
         throw nb::value_error(e.what());
     }
+}
+
+// The sizes of arrays and the scale of evaluations, for Python to import instead of repeating them.
+void bind_constants(nb::module_& m) {
+    m.attr("FEATURES1") = FEATURES1;
+    m.attr("FEATURES2") = FEATURES2;
+    m.attr("PACKED1_BYTES") = PACKED1_BYTES;
+    m.attr("PACKED2_BYTES") = PACKED2_BYTES;
+    m.attr("POLICY_LABELS") = POLICY_LABELS;
+    m.attr("MAX_MOVES") = MAX_MOVES;
+    m.attr("EVAL_SCALE") = EVAL_SCALE;
+    m.attr("MATE_CP") = MATE_CP;
 }
 
 void bind_single(nb::module_& m) {
@@ -279,6 +292,7 @@ void bind_game_index(nb::module_& m) {
 }  // namespace
 
 void bind_encode(nb::module_& m) {
+    bind_constants(m);
     bind_single(m);
     bind_batched(m);
     bind_game_index(m);

@@ -708,6 +708,22 @@ def read_csa_visits(text: str, position: Position) -> list[tuple[Move, int]]:
         InvalidMoveError: It is nothing of the kind, or a move is not legal.
     """
 
+FEATURES1: int = 62
+
+FEATURES2: int = 57
+
+PACKED1_BYTES: int = 628
+
+PACKED2_BYTES: int = 8
+
+POLICY_LABELS: int = 2187
+
+MAX_MOVES: int = 593
+
+EVAL_SCALE: float = 756.0864962951762
+
+MATE_CP: int = 30000
+
 def encode_hcp(position: Position) -> bytes:
     """
     The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.

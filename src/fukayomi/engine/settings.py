@@ -1,13 +1,10 @@
 """The options of the engine, with dlshogi's names and units, and what they mean for the search and the clock."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, SearchParams
 from fukayomi.engine.clock import Margins
 from fukayomi.usi.options import check, combo, filename, spin
-
-if TYPE_CHECKING:
-    from fukayomi._native import DeclarationRule, SearchParams
 
 INTERNAL_NETWORK = "<internal>"
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
@@ -27,7 +24,7 @@ class Settings:
     hash_mb: int = spin("USI_Hash", 1024, 16, 65_536)
     node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000)
     reuse_subtree: bool = check("ReuseSubtree", True)
-    multipv: int = spin("MultiPV", 1, 1, 593)
+    multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
     softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)  # per cent
     c_init: int = spin("C_init", 144, 0, 10_000)  # per cent
     c_base: int = spin("C_base", 28288, 1, 10_000_000)
@@ -49,7 +46,7 @@ class Settings:
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
     # What is said.
     pv_interval_ms: int = spin("PV_Interval", 500, 0, 100_000)  # 0: only at the end
-    eval_coef: int = spin("Eval_Coef", 756, 1, 10_000)
+    eval_coef: int = spin("Eval_Coef", round(EVAL_SCALE), 1, 10_000)
     debug: bool = check("DebugMessage", False)
 
     def evaluator_key(self) -> tuple[object, ...]:
@@ -67,17 +64,13 @@ class Settings:
         """The margins of the clock."""
         return Margins(byoyomi_ms=self.byoyomi_margin_ms, clock_ms=self.time_margin_ms)
 
-    def declaration_rule(self) -> "DeclarationRule":
+    def declaration_rule(self) -> DeclarationRule:
         """The rule of declaration (入玉宣言) in the core's terms."""
-        from fukayomi._native import DeclarationRule
-
         rules = (DeclarationRule.NONE, DeclarationRule.POINTS_24, DeclarationRule.POINTS_27)
         return rules[RULES.index(self.entering_king_rule)]
 
-    def search_params(self) -> "SearchParams":
+    def search_params(self) -> SearchParams:
         """The parameters of the search in the core's terms: fractions, not per cent."""
-        from fukayomi._native import SearchParams
-
         params = SearchParams()
         params.softmax_temperature = self.softmax_temperature / 100
         params.c_init = self.c_init / 100

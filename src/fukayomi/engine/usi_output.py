@@ -5,13 +5,12 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
+from fukayomi._native import MATE_CP
 from fukayomi.engine.settings import Settings
 from fukayomi.usi.text import Info, Score
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import Progress
-
-PROVEN_CP = 30_000  # what dlshogi says of a result that is certain but no mate
 
 
 @dataclass
@@ -76,5 +75,5 @@ def info_lines(progress: "Progress", settings: Settings) -> list[str]:
 def centipawns(winrate: float, coefficient: float) -> int:
     """-coefficient * ln(1 / winrate - 1), as dlshogi has it; a certain result is +-30000."""
     if winrate <= 0.0 or winrate >= 1.0:
-        return -PROVEN_CP if winrate <= 0.0 else PROVEN_CP
-    return max(-PROVEN_CP, min(PROVEN_CP, round(-coefficient * math.log(1 / winrate - 1))))
+        return -MATE_CP if winrate <= 0.0 else MATE_CP
+    return max(-MATE_CP, min(MATE_CP, round(-coefficient * math.log(1 / winrate - 1))))

@@ -22,15 +22,21 @@ import numpy as np
 import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
-from fukayomi._native import encode_position, gather_logits, unpack_planes
+from fukayomi._native import (
+    FEATURES1,
+    FEATURES2,
+    POLICY_LABELS,
+    encode_position,
+    gather_logits,
+    unpack_planes,
+)
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Position
 
 ort = cast(Any, onnxruntime)  # it has no types
-INPUTS = {"input1": (62, 9, 9), "input2": (57, 9, 9)}
+INPUTS = {"input1": (FEATURES1, 9, 9), "input2": (FEATURES2, 9, 9)}
 OUTPUTS = ("output_policy", "output_value")
-POLICY_LABELS = 2187
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider", "tensorrt": "TensorrtExecutionProvider"}
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
@@ -172,7 +178,7 @@ class OnnxEvaluator:
         policy, values = self._forward(self._session, slot, 1)
         if policy.shape != (1, POLICY_LABELS) or values.shape != (1,):
             raise EvaluatorError(
-                f"{self.path}: output_policy and output_value must be [N, 2187] and [N, 1]; "
+                f"{self.path}: output_policy and output_value must be [N, {POLICY_LABELS}] and [N, 1]; "
                 f"for one position they have {policy.size} and {values.size} numbers"
             )
         self._check_numbers(policy, values)

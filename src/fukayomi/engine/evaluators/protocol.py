@@ -9,9 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-PLANES1_BYTES = 628  # 62 planes of 81 squares, a bit each
-PLANES2_BYTES = 8  # 57 planes that are all zeros or all ones, a bit each
-MAX_MOVES = 593  # the most legal moves that any position has
+from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +35,8 @@ class Slot:
     def zeros(cls, capacity: int) -> "Slot":
         """A slot in ordinary memory."""
         return cls(
-            planes1=np.zeros((capacity, PLANES1_BYTES), np.uint8),
-            planes2=np.zeros((capacity, PLANES2_BYTES), np.uint8),
+            planes1=np.zeros((capacity, PACKED1_BYTES), np.uint8),
+            planes2=np.zeros((capacity, PACKED2_BYTES), np.uint8),
             labels=np.zeros((capacity, MAX_MOVES), np.uint16),
             counts=np.zeros(capacity, np.uint16),
             logits=np.zeros((capacity, MAX_MOVES), np.float32),
