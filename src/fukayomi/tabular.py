@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # pyright: ignore[reportMissingTypeStubs]
     import polars
 
 
@@ -28,7 +28,7 @@ class Tabular:
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The table as a pandas DataFrame. Needs ``pip install pandas``."""
-        import pandas
+        import pandas  # pyright: ignore[reportMissingTypeStubs]
 
         return pandas.DataFrame(list(self.rows()))
 
