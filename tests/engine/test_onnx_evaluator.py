@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toy_network import write_network
 
 from fukayomi._native import encode_position, legal_labels, unpack_planes
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.onnx import OnnxEvaluator
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Position
-from toy_network import write_network
 
 onnx = pytest.importorskip("onnx")
 
