@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.files import temporary
+from fukayomi.files import lock
 from fukayomi.files.atomic import AtomicFile, replace_file
 
 OLD, NEW = b"old" * 1000, b"new"
@@ -109,10 +109,10 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_without_locks_nothing_that_is_there_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_lock(_: int) -> None:
+    def no_lock(_: int) -> bool:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(temporary, "_lock_now", no_lock)
+    monkeypatch.setattr(lock, "try_lock", no_lock)
     target = tmp_path / "out"
     (tmp_path / ".out.0.tmp").write_bytes(OLD)
     with AtomicFile(target) as first:

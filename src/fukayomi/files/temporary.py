@@ -1,7 +1,7 @@
-"""Temporary files beside their targets, each held by its writer with a lock.
+"""Temporary files beside their targets, each locked by its writer.
 
-The names are few: `.NAME.0.tmp`, or a higher number while other writers of the same target are at work. A lock ends
-with its process, however that ends, so the next writer of a target finds what a kill has left, and uses or removes it.
+They are named `.NAME.0.tmp`, with a higher number while other writers of the same target are at work. A lock ends with
+its process, however that ends, so the next writer of a target finds what a killed one left, and reuses or removes it.
 """
 
 import contextlib
@@ -11,33 +11,20 @@ import sys
 from itertools import count
 from pathlib import Path
 
-_SWEPT = 4  # names that are looked at; more writers of one target at a time hardly ever were killed together
+from fukayomi.files import lock
+
+_SWEPT = 4  # leftover names that are looked for; more writers of one target are hardly ever killed together
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _LOCKED_AT = 1 << 40  # bytes are locked, which nobody else may read then; this one is never there
-
-    def _lock_now(held: int) -> None:
-        os.lseek(held, _LOCKED_AT, os.SEEK_SET)
-        msvcrt.locking(held, msvcrt.LK_NBLCK, 1)
-        os.lseek(held, 0, os.SEEK_SET)
-else:
-    import fcntl
-
-    def _lock_now(held: int) -> None:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def open_temporary(target: Path) -> tuple[Path, int]:
-    """An empty file beside the target that nobody else writes to, until it is closed.
+    """Open an empty file beside the target that no other process writes to until it is closed.
 
     Returns:
         Its path, and its descriptor, open for reading and writing.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The file cannot be created.
     """
     if not (folder := target.absolute().parent).is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(folder))
@@ -45,7 +32,7 @@ def open_temporary(target: Path) -> tuple[Path, int]:
         path = _name(target, number)
         if (held := _hold(path)) is not None:
             os.truncate(held, 0)
-            _remove_left_over(target, number)
+            _remove_leftovers(target, number)
             return path, held
     raise AssertionError
 
@@ -55,7 +42,7 @@ def _name(target: Path, number: int) -> Path:
 
 
 def _hold(path: Path) -> int | None:
-    """The file, made if it is not there, and locked; None where it belongs to another writer."""
+    """Open and lock a file, which is created if it does not exist; None if it belongs to another writer."""
     while True:
         is_new = True
         try:
@@ -65,14 +52,14 @@ def _hold(path: Path) -> int | None:
             try:
                 held = os.open(path, _FLAGS)
             except FileNotFoundError:
-                continue  # its writer was done just now
+                continue  # its writer has just finished
             except OSError:
-                return None  # another user's, or no file
+                return None  # another user's file, or no regular file
         try:
-            if not _lock(held, otherwise=is_new):
+            if not _try_lock(held, otherwise=is_new):
                 os.close(held)
                 return None
-            # Before it was locked its writer may have moved it into place.
+            # Its writer may have moved it into place before it was locked here.
             if os.path.samestat(os.fstat(held), path.stat()):
                 return held
         except FileNotFoundError:
@@ -80,27 +67,24 @@ def _hold(path: Path) -> int | None:
         os.close(held)
 
 
-def _lock(held: int, *, otherwise: bool) -> bool:
-    """Lock a file without waiting; `otherwise` is the answer of file systems that have no locks."""
+def _try_lock(held: int, *, otherwise: bool) -> bool:
+    """Lock a file without waiting; on a file system without locks the answer is `otherwise`."""
     try:
-        _lock_now(held)
-    except (BlockingIOError, PermissionError):
-        return False
+        return lock.try_lock(held)
     except OSError:
         return otherwise
-    return True
 
 
-def _remove_left_over(target: Path, mine: int) -> None:
-    """Remove temporary files of a target whose writers are dead."""
+def _remove_leftovers(target: Path, mine: int) -> None:
+    """Remove temporary files of a target whose writers are gone."""
     for number in range(_SWEPT):
         path = _name(target, number)
         if number == mine or not path.exists():
             continue
-        with contextlib.suppress(OSError):  # it is in nobody's way
+        with contextlib.suppress(OSError):  # a file that stays does no harm
             if (held := _hold(path)) is None:
                 continue
-            if sys.platform == "win32":  # where a file that is open cannot be removed
+            if sys.platform == "win32":  # an open file cannot be removed there
                 os.close(held)
                 path.unlink()
             else:

@@ -20,6 +20,7 @@ from fukayomi.data.dedup import partition as partition_module
 from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.jobs.folder import JobError
+from fukayomi.files.lock import LockedError
 
 # Small chunks, many buckets and checkpoints: a kill finds the job at every kind of place.
 PROGRAM = """
@@ -153,7 +154,7 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     def again(*_: object) -> None:
         run_job(job)
 
-    with pytest.raises(JobError, match="another process"):
+    with pytest.raises(LockedError, match="another process is working in"):
         run_job(job, again)
 
 

@@ -21,6 +21,7 @@ from fukayomi.data.jobs import work as work_module
 from fukayomi.data.jobs.folder import JobError
 from fukayomi.data.jobs.work import Work
 from fukayomi.data.verbs import open_inputs
+from fukayomi.files.lock import LockedError
 
 CASES = [(verb, suffix) for verb in VERBS for suffix in SUFFIXES if (verb, suffix) not in BAD]
 
@@ -188,7 +189,7 @@ def test_what_is_not_as_it_was_written_is_seen(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     inputs, out = open_inputs(make_inputs(tmp_path, "hcpe")), tmp_path / "out.hcpe"
-    with pytest.raises(JobError, match="another process"):
+    with pytest.raises(LockedError, match="another process is working in"):
         run("merge", inputs, out, lambda *_: void(run("merge", inputs, out)))
 
 

@@ -1,19 +1,21 @@
-"""What a command shows on stderr while it works: a bar with the remaining time, which goes when the work is done.
+"""Progress bars on stderr, with the remaining time; they vanish when the work is done.
 
-Where stderr is no terminal, nothing is shown.
+Nothing is shown if stderr is not a terminal.
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from fukayomi.listener import Listener
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
 
 
 class Bar:
-    """A bar that is shown."""
+    """A visible progress bar."""
 
     def __init__(self, progress: "Progress", task: "TaskID") -> None:
         self._progress, self._task = progress, task
@@ -21,26 +23,26 @@ class Bar:
 
     @property
     def seconds(self) -> float:
-        """How long it has been shown; never 0."""
+        """Seconds since the bar appeared; never 0."""
         return max(0.001, time.monotonic() - self._start)
 
     def advance(self, count: float = 1) -> None:
-        """So much more is done."""
+        """Move the bar by `count` units."""
         self._progress.advance(self._task, count)
 
     def show(self, **fields: Any) -> None:
-        """Show other values in the columns, or another ``completed``."""
+        """Change what the columns show, or ``completed``."""
         self._progress.update(self._task, **fields)
 
 
 @contextmanager
 def progress_bar(total: float | None, *columns: "str | ProgressColumn", **fields: Any) -> Generator[Bar]:
-    """Show a bar, or only that something goes on.
+    """Show one bar, or a spinner if the total is not known.
 
     Args:
-        total: When the work is done; None: nobody knows.
-        columns: What else to show: columns of rich, or texts that may have ``{task.fields[NAME]}``.
-        fields: The first values of these fields.
+        total: Units of the whole work; None if it is not known.
+        columns: Further columns of rich, or texts that may contain ``{task.fields[NAME]}``.
+        fields: Initial values of these fields.
     """
     from rich.progress import BarColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -52,23 +54,61 @@ def progress_bar(total: float | None, *columns: "str | ProgressColumn", **fields
         yield Bar(progress, progress.add_task("", total=None if total is None else max(1, total), **fields))
 
 
-@contextmanager
-def stage_bar() -> Generator[Callable[[str, int, int], None]]:
-    """Show a bar for each stage, one after the other; gives what listens to stage, done, total."""
-    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
+class StageBars(Listener):
+    """Shows what a listener hears: a bar for the current stage, and notes above it. Use it as a context manager.
 
-    columns = (BarColumn(), TimeElapsedColumn(), "remaining", TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with _progress("{task.description} {task.percentage:>3.0f}%", *columns) as progress:
+        with StageBars() as listener:
+            shuffle(paths, out, listener=listener)
 
-        def listen(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                for task in tasks.values():
-                    progress.update(task, visible=False)
-                tasks[stage] = progress.add_task(stage, total=max(1, total))
-            progress.update(tasks[stage], completed=done)
+    Listeners of work with more to report inherit from this class too, and `show` their figures in further columns.
+    """
 
-        yield listen
+    def __init__(self, *columns: "str | ProgressColumn", **fields: Any) -> None:
+        """Prepare the bars.
+
+        Args:
+            columns: Further columns of rich, or texts that may contain ``{task.fields[NAME]}``.
+            fields: Initial values of these fields.
+        """
+        from rich.progress import BarColumn, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        self._progress = _progress(
+            "{task.description}", TaskProgressColumn(), BarColumn(), *columns, TimeElapsedColumn(), "remaining",
+            TimeRemainingColumn(),
+        )  # fmt: skip
+        self._fields = fields
+        self._stage: str | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        """Move the bar of a stage; a new stage replaces the bar of the last one."""
+        total = None if total is None else max(1, total)
+        if self._task is None or stage != self._stage:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            self._stage, self._task = stage, self._progress.add_task(stage, total=total, **self._fields)
+        self._progress.update(self._task, completed=done, total=total)
+
+    def note(self, text: str) -> None:
+        """Print a line on stderr, above the bar."""
+        from rich.text import Text
+
+        from fukayomi.cli.common.text import printable
+
+        self._progress.console.print(Text(printable(text)), soft_wrap=True)
+
+    def show(self, **fields: Any) -> None:
+        """Change what the further columns show."""
+        self._fields |= fields
+        if self._task is not None:
+            self._progress.update(self._task, **fields)
 
 
 def _progress(*columns: "str | ProgressColumn") -> "Progress":

@@ -7,7 +7,7 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.progress import stage_bar
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.work import InputFiles, SourceFormat, inputs_of
 
@@ -43,8 +43,8 @@ def stats(
     with user_errors():
         found = inputs_of(inputs, source)
         try:
-            with stage_bar() as listener, UniqueCounter(int(memory * (1 << 30)), scratch) as counter:
-                statistics = measure(found, counter if unique else None, listener)
+            with StageBars() as listener, UniqueCounter(int(memory * (1 << 30)), scratch) as counter:
+                statistics = measure(found, counter if unique else None, listener.progress)
             written: list[Path] = []
             if pictures is not None:
                 from fukayomi.data.stats.pictures import write_pictures

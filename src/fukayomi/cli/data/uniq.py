@@ -10,7 +10,7 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, check_target
-from fukayomi.cli.common.progress import stage_bar
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
         fail(f"{', '.join(map(str, job.inputs))}: there is nothing in it; nothing is written")
     with user_errors(), _reducer(ray) as reducer:
         try:
-            with stage_bar() as listener:
-                summary = run_job(job, listener, reducer)
+            with StageBars() as listener:
+                summary = run_job(job, listener.progress, reducer)
         except KeyboardInterrupt:
             fail(f"stopped; the same command goes on with the work in {job.folder}", INTERRUPTED)
     if as_json:

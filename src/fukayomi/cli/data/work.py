@@ -9,7 +9,7 @@ import typer
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import choice
 from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import stage_bar
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def run_verb(verb: "Callable[[Callable[[str, int, int], None]], Summary]", unit:
     """
     with user_errors():
         try:
-            with stage_bar() as listener:
-                summary = verb(listener)
+            with StageBars() as listener:
+                summary = verb(listener.progress)
         except KeyboardInterrupt:
             fail("stopped; the same command goes on where it was", INTERRUPTED)
     if as_json:

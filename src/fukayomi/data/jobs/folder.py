@@ -12,7 +12,6 @@ its checksum tells; then the job starts again.
 import json
 import os
 import shutil
-import sqlite3
 import zlib
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +19,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fukayomi.files.lock import FolderLock
 
 
 class JobError(ValueError):
@@ -31,33 +32,24 @@ class WorkFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: sqlite3.Connection | None = None
+        self._lock: FolderLock | None = None
 
     def __enter__(self) -> "WorkFolder":
-        """Make the folder if it is not there, and take hold of it.
+        """Create the folder if it does not exist, and lock it.
 
         Raises:
-            JobError: Another process holds it.
-            OSError: It cannot be made.
+            LockedError: Another process is working in it.
+            OSError: It cannot be created.
         """
         self.path.mkdir(exist_ok=True)
-        path = self.path / "lock"
-        path.touch()  # what is wrong with the disk is said here, in the system's words
-        # SQLite's lock is the same on every system, and ends with the process that holds it.
-        lock = sqlite3.connect(path, isolation_level=None, timeout=0)
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            lock.close()
-            raise JobError(f"another process is at work in {self.path}") from error
-        self._lock = lock
+        self._lock = FolderLock(self.path)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
     def remove(self) -> None:
