@@ -7,7 +7,7 @@ tests/arena/strategy/test_strategy_docs.py fails as long as the list there is no
 
 from pathlib import Path
 
-from fukayomi.arena.match.choices import StrategyKind
+from fukayomi.arena.game.choices import StrategyKind
 from fukayomi.arena.strategy import Definition, Side, load_definitions
 from fukayomi.arena.strategy.wording import describe
 

@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from fukayomi.arena.match.openings import Opening
-from fukayomi.arena.match.player import Player
-from fukayomi.arena.match.referee import PlayedGame, play_game
-from fukayomi.arena.match.settings import EngineSettings, Rules
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Player
+from fukayomi.arena.game.referee import PlayedGame, play_game
+from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.time_control import TimeControl
 
 ENGINE = (sys.executable, "-S", "-E", str(Path(__file__).with_name("hostile_engine.py")))
 

@@ -4,8 +4,8 @@ import random
 from itertools import pairwise
 from pathlib import Path
 
-from fukayomi.arena.match.openings import Opening
-from fukayomi.arena.match.referee import PlayedGame
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.shogi import Position

@@ -11,11 +11,13 @@ import pytest
 from match_samples import openings_of, play, settings_of
 from places import HELPERS
 
-from fukayomi.arena.match.player import Failure
-from fukayomi.arena.match.referee import PlayedGame
+from fukayomi.arena.game.player import Failure
+from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.schedule import schedule
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.store import DATABASE, MatchStore, StoreError, read_games, read_settings
+from fukayomi.arena.match.store import MatchStore, read_settings
+from fukayomi.arena.results.match_db import DATABASE, StoreError, read_games
+from fukayomi.files.lock import LockedError
 from fukayomi.shogi.record import Result, Termination
 
 OPENINGS = openings_of(3)
@@ -76,7 +78,7 @@ def test_games_travel(tmp_path: Path) -> None:
         ({"clock": "nodes=2"}, 'clock was "nodes=1" and is "nodes=2"'),
         ({"seed": 3}, "seed was 0 and is 3"),
         ({"rules": {"max_plies": 100}}, "rules max_plies was 320 and is 100"),
-        ({"rules": {"resign": {"score_cp": 1000}}}, "rules resign score_cp was not there and is 1000"),
+        ({"rules": {"resign": {"score_cp": 1000}}}, "rules resign score_cp was not set and is 1000"),
         ({"tournament": "gauntlet"}, 'tournament was "round-robin" and is "gauntlet"'),
         ({"opening_plies": 2}, "opening_plies was null and is 2"),
         ({"event": "cup"}, "event was"),
@@ -98,9 +100,9 @@ def test_other_engines_and_openings_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="engines was 先手君, b and is b, 先手君"):
         MatchStore(tmp_path, settings_of("b", "先手君", games=6), OPENINGS)
     engines = [{"name": "先手君", "command": ["engine", "先手君"], "options": {"Hash": "16"}}, SETTINGS.engines[1]]
-    with pytest.raises(StoreError, match='先手君\'s options Hash was not there and is "16"'):
+    with pytest.raises(StoreError, match='先手君\'s options Hash was not set and is "16"'):
         MatchStore(tmp_path, MatchSettings(engine=engines, games=6, clock="nodes=1"), OPENINGS)  # pyright: ignore
-    with pytest.raises(StoreError, match="the openings are others"):
+    with pytest.raises(StoreError, match="the openings are not the same"):
         MatchStore(tmp_path, SETTINGS, OPENINGS[:2])
 
 
@@ -117,7 +119,7 @@ def test_a_database_of_another_schedule_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "match.db")) as database:
         database.execute("UPDATE games SET black = 'b', white = '先手君' WHERE number = 3")
         database.commit()
-    with MatchStore(tmp_path, SETTINGS, OPENINGS) as store, pytest.raises(StoreError, match="game 3 is another"):
+    with MatchStore(tmp_path, SETTINGS, OPENINGS) as store, pytest.raises(StoreError, match="game 3 is not the scheduled one"):
         store.check_schedule(schedule(SETTINGS, OPENINGS))
 
 
@@ -131,7 +133,7 @@ def test_two_runs_do_not_meet(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdin is not None
         assert other.stdout.readline() == "locked\n"
-        with pytest.raises(StoreError, match=f"another run is playing the match in {tmp_path}"):
+        with pytest.raises(LockedError, match=f"another process is working in {tmp_path}"):
             MatchStore(tmp_path, SETTINGS, OPENINGS)
         assert list(read_games(tmp_path)) == [], "who only reads may come in"
         other.kill()

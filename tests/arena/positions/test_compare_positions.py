@@ -5,7 +5,7 @@ from pathlib import Path
 import cshogi
 import pytest
 
-from fukayomi.arena.match.openings import read_openings
+from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.positions.compare import PositionSet, compare_positions
 from fukayomi.arena.strategy import Matcher, load_definitions
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.match.choices import StrategyKind
+from fukayomi.arena.game.choices import StrategyKind
 from fukayomi.arena.strategy import DefinitionError, Matcher, load_definitions
 from fukayomi.arena.strategy.definitions import Placed, Played
 from fukayomi.shogi import START_SFEN, Move

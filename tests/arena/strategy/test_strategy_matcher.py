@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_matcher import classify_plainly, nearest_miss
 
-from fukayomi.arena.match.choices import StrategyKind
+from fukayomi.arena.game.choices import StrategyKind
 from fukayomi.arena.results.sources import read_games
 from fukayomi.arena.strategy import Classification, Matcher, Tag, load_definitions
 from fukayomi.arena.strategy.definitions import Side

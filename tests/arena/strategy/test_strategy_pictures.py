@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from test_strategy_statistics import BOAT, EXCHANGE, GAMES, count, play
 
-from fukayomi.arena.match.choices import SplitBy
+from fukayomi.arena.game.choices import SplitBy
 from fukayomi.arena.strategy.pictures import MAX_PANELS, Lettering, draw_shares, draw_years, find_lettering
 from fukayomi.arena.strategy.statistics import StrategyCounts
 from fukayomi.shogi.record import Result

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fukayomi.arena.match.choices import SplitBy, StrategyKind
+from fukayomi.arena.game.choices import SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy import Matcher, load_definitions
 from fukayomi.arena.strategy.statistics import StrategyCounts, tables_csv

@@ -19,8 +19,8 @@ from places import HELPERS
 
 from fukayomi.arena.calibration.calibrated import to_toml
 from fukayomi.arena.calibration.clock_range import ClockRange, ClockRangeError
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import read_toml
-from fukayomi.arena.match.time_control import TimeControl
 from fukayomi.arena.results.sources import read_games
 from fukayomi.shogi import Position
 

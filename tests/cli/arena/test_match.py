@@ -281,7 +281,7 @@ def test_other_settings_are_refused(tmp_path: Path, basics: list[str], openings:
     openings.write_text(OPENINGS + "startpos moves 2g2f\n", encoding="utf-8")
     code, _, complaint = run(*engine("a"), *engine("b"), "--games", 1, *basics)
     assert code == 1
-    assert "the openings are others than before" in complaint
+    assert "the openings are not the same than before" in complaint
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX's")
@@ -333,7 +333,7 @@ def test_two_runs_do_not_meet_and_readers_may_look_on(tmp_path: Path, basics: li
         wait_for_games(process, 1)
         code, _, complaint = run(*arguments)
         assert code == 1
-        assert f"another run is playing the match in {tmp_path / 'out'}" in complaint
+        assert f"another process is working in {tmp_path / 'out'}" in complaint
         assert list(read_games([tmp_path / "out"]))
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)

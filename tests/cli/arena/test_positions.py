@@ -8,7 +8,7 @@ from pathlib import Path
 import command_runs
 import pytest
 
-from fukayomi.arena.match.openings import read_openings
+from fukayomi.arena.game.openings import read_openings
 from fukayomi.arena.positions import balanced_set
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import write_csa, write_kif

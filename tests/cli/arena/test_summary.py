@@ -2,7 +2,7 @@
 
 import pytest
 
-from fukayomi.arena.match_summary import elo_text, percent
+from fukayomi.arena.match.summary import elo_text, percent
 from fukayomi.arena.statistics.intervals import estimate_strength
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from fukayomi.arena.calibration.calibration import Calibration, Verdict, batch_folder, clock_at, interval_text
 from fukayomi.arena.match.store import FREE_SETTINGS
-from fukayomi.arena.match_summary import percent, rounded
+from fukayomi.arena.match.summary import percent, rounded
 from fukayomi.arena.statistics.odds import Odds
 from fukayomi.files.atomic import replace_file
 

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fukayomi.arena.calibration.clock_range import ClockRange
+from fukayomi.arena.game.player import Failure
+from fukayomi.arena.game.rules import EngineSettings
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.match import Listener, MatchOutcome, MatchState, StartWorkers, run_match
-from fukayomi.arena.match.player import Failure
-from fukayomi.arena.match.settings import EngineSettings, MatchSettings
-from fukayomi.arena.match.store import DATABASE, StoreError, read_settings
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
 
 FIRST_PAIRS = 4

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.time_control import TimeControl
 
 FIELDS = {"main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms", "movetime": "movetime_ms"}
 

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from fukayomi.arena.match.settings import EngineSettings, MatchSettings
+from fukayomi.arena.game.rules import EngineSettings
+from fukayomi.arena.match.settings import MatchSettings
 
 
 class ConfigurationError(ValueError):

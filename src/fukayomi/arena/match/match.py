@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from fukayomi.arena.match.openings import Opening, read_openings
-from fukayomi.arena.match.player import Failure
+from fukayomi.arena.game.openings import Opening, read_openings
+from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import MatchStore
@@ -21,7 +21,6 @@ from fukayomi.arena.match.workers import Delivery, Finished, GameQueue, LocalWor
 from fukayomi.arena.results.diversity import PLY, Diversity, measure_diversity
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import MatchFiles
-from fukayomi.arena.results.sources import game_of
 from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtResult
 
@@ -233,7 +232,7 @@ class _Run:
         self._store.add(scheduled, played)
         self._files.write_record(scheduled.number, played.record)
         game = replace(
-            game_of(played.record), black=scheduled.black, white=scheduled.white, name=str(scheduled.number),
+            Game.from_record(played.record), black=scheduled.black, white=scheduled.white, name=str(scheduled.number),
             pair=scheduled.pair,
         )  # fmt: skip
         state = self._state

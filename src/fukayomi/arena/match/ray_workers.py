@@ -23,11 +23,11 @@ import ray
 from ray.exceptions import RayActorError
 
 from fukayomi import __version__
+from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.configuration import ConfigurationError, check_programs
-from fukayomi.arena.match.referee import PlayedGame
+from fukayomi.arena.match.game_runner import Table
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.table import Table
 from fukayomi.arena.match.workers import Delivery, Finished, GameQueue
 from fukayomi.cluster import ClusterError, last_line, not_installed
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from fukayomi.arena.match.choices import Tournament
-from fukayomi.arena.match.openings import Opening, arrange
+from fukayomi.arena.game.choices import Tournament
+from fukayomi.arena.game.openings import Opening, arrange
 from fukayomi.arena.match.settings import MatchSettings
 
 

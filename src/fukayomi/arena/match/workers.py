@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from fukayomi.arena.match.referee import PlayedGame
+from fukayomi.arena.game.referee import PlayedGame
+from fukayomi.arena.match.game_runner import Table
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.table import Table
 
 LOOKAHEAD = 2  # games for each table among which it may choose one that its engines can go on with
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fukayomi.arena.match.openings import Opening
+from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.positions.balanced import position_key
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy import Matcher

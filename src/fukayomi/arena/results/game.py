@@ -1,30 +1,50 @@
-"""A finished game as the statistics see it, wherever it comes from: a match's database, CSA or KIF files, PGN."""
+"""A finished game as the statistics need it, from any source: a match, CSA or KIF files, PGN."""
 
+import re
 from dataclasses import dataclass
 
 from fukayomi.shogi import START_SFEN, Move
-from fukayomi.shogi.record import Result, Termination
+from fukayomi.shogi.record import Record, Result, Termination
+
+_DATE = re.compile(r"(\d{4})[/.\-](\d{1,2})[/.\-](\d{1,2})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Who played whom and how it ended; with the moves, where the source has them."""
+    """The players, the result and, where the source has them, the moves."""
 
     black: str
     white: str
     result: Result
     termination: Termination = Termination.NONE
     name: str = ""
-    """Where it comes from: file or archive member, or the number of the game in its match."""
+    """Its origin: a file, a member of an archive, or the number of the game in its match."""
     initial_sfen: str = START_SFEN
     moves: tuple[Move, ...] | None = None
-    """None where the source has results only, as PGN does."""
+    """None if the source has results only, as PGN."""
     black_rating: float | None = None
     white_rating: float | None = None
     date: str = ""
-    """As ``2026-01-03``, or empty."""
+    """Such as ``2026-01-03``, or empty."""
     pair: int | None = None
-    """The two games of an opening with swapped colours have the same number; None outside matches."""
+    """Number shared by the two games of an opening with swapped colours; None outside matches."""
+
+    @classmethod
+    def from_record(cls, record: Record) -> "Game":
+        """A record without its scores, times and comments."""
+        date = _DATE.match(record.start_time)
+        return cls(
+            black=record.black_name,
+            white=record.white_name,
+            result=record.result,
+            termination=record.termination,
+            name=record.name,
+            initial_sfen=record.initial_sfen,
+            moves=tuple(played.move for played in record.moves),
+            black_rating=record.black_rating,
+            white_rating=record.white_rating,
+            date="{}-{:0>2}-{:0>2}".format(*date.groups()) if date else "",
+        )
 
     @property
     def year(self) -> int | None:

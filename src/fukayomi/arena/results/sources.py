@@ -6,21 +6,20 @@ twice counts once where that shows: a.csa beside a.kif, and the records and PGN 
 
 import io
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from fukayomi.arena.results import match_db
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.pgn import looks_like_pgn, scan_pgn
 from fukayomi.data.records.sources import SourceError, find_files, iter_sources
 from fukayomi.data.records.text import scan_source
 from fukayomi.shogi.record import Record, RecordError
 
-DATABASE = "match.db"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _HEAD = 4096  # bytes that tell what a file is
 _SAME_GAME = frozenset({"csa", "kif"})  # endings of files that hold one game if they agree in all else
-_DATE = re.compile(r"(\d{4})[/.\-](\d{1,2})[/.\-](\d{1,2})", re.ASCII)
 
 
 def read_games(paths: Sequence[Path], report: Callable[[str], None] = lambda _: None) -> Iterator[Game]:
@@ -86,10 +85,8 @@ def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
 
 
 def _scan_match(path: Path) -> Iterator[Game | str]:
-    from fukayomi.arena.match.store import read_games as read_match  # pyright: ignore
-
     try:
-        yield from read_match(path)
+        yield from match_db.read_games(path)
     except ValueError as error:
         yield str(error)
 
@@ -127,21 +124,4 @@ def _scan_records(path: Path) -> Iterator[Game | str]:
 def _game_or_message(found: Game | Record | RecordError) -> Game | str:
     if isinstance(found, RecordError):
         return str(found)
-    return game_of(found) if isinstance(found, Record) else found
-
-
-def game_of(record: Record) -> Game:
-    """A record as the statistics see it."""
-    date = _DATE.match(record.start_time)
-    return Game(
-        black=record.black_name,
-        white=record.white_name,
-        result=record.result,
-        termination=record.termination,
-        name=record.name,
-        initial_sfen=record.initial_sfen,
-        moves=tuple(played.move for played in record.moves),
-        black_rating=record.black_rating,
-        white_rating=record.white_rating,
-        date="{}-{:0>2}-{:0>2}".format(*date.groups()) if date else "",
-    )
+    return Game.from_record(found) if isinstance(found, Record) else found

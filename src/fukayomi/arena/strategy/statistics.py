@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from fukayomi.arena.match.choices import NAMED_KINDS, SplitBy, StrategyKind
+from fukayomi.arena.game.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
 from fukayomi.shogi import Color

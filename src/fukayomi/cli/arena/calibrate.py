@@ -65,7 +65,7 @@ def calibrate(
     """
     from fukayomi.arena.calibration.calibration import CalibrationSettings
     from fukayomi.arena.calibration.clock_range import ClockRange
-    from fukayomi.arena.match.time_control import TimeControl
+    from fukayomi.arena.game.time_control import TimeControl
 
     with user_errors():
         clocks = ClockRange(TimeControl.from_text(least), TimeControl.from_text(most))
@@ -123,7 +123,7 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
 
     from fukayomi.arena.calibration.calibrated import odds_to_other
     from fukayomi.arena.calibration.calibration import clock_at, interval_text
-    from fukayomi.arena.match_summary import percent
+    from fukayomi.arena.match.summary import percent
 
     settings = found.settings
     table = Table("batch", settings.clocks.kind, "games", "score", "expected")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.match.choices import Tournament
+from fukayomi.arena.game.choices import Tournament
 from fukayomi.cli.arena.match_options import GAMES, USAGE, MatchOptions, read_settings, refuse_before
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text
@@ -109,7 +109,7 @@ def watching() -> "LiveTable | Lines":
 
 def _report(outcome: "MatchOutcome", *, as_json: bool) -> None:
     """Print the result, and end with the right exit code."""
-    from fukayomi.arena.match_summary import summarize
+    from fukayomi.arena.match.summary import summarize
 
     if as_json:
         typer.echo(json_text(summarize(outcome)))
@@ -137,7 +137,7 @@ def _print_tables(outcome: "MatchOutcome") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from fukayomi.arena.match_summary import percent
+    from fukayomi.arena.match.summary import percent
     from fukayomi.cli.arena.match_progress import sprt_text, standings_table
 
     state, diversity = outcome.state, outcome.diversity

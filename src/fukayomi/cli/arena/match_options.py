@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.match.choices import Declaration, OpeningOrder, Tournament
+from fukayomi.arena.game.choices import Declaration, OpeningOrder, Tournament
 from fukayomi.cli.common.errors import fail
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.match import MatchState
-from fukayomi.arena.match.player import Failure
-from fukayomi.arena.match_summary import elo_text, percent
+from fukayomi.arena.match.summary import elo_text, percent
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.standings import PlayerStanding
 from fukayomi.arena.text import printable

@@ -204,7 +204,7 @@ def compare(
     A line is found as a line if the other set has the same moves, and as a position if the other set reaches the same
     position, by whatever order of moves.
     """
-    from fukayomi.arena.match.openings import read_openings
+    from fukayomi.arena.game.openings import read_openings
     from fukayomi.arena.positions.compare import compare_positions
     from fukayomi.arena.strategy import Matcher, load_definitions
 

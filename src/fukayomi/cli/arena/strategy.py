@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.match.choices import NAMED_KINDS, SplitBy, StrategyKind
+from fukayomi.arena.game.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import progress_bar

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from fukayomi.arena.match.choices import SplitBy, StrategyKind
+from fukayomi.arena.game.choices import SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy import Classification, Definition
 from fukayomi.arena.strategy.statistics import DRAWS_RULE, StrategyCounts, Table, tables_csv

@@ -7,11 +7,11 @@ import time
 import pytest
 from arena_players import ENGINE, QUIET, Seats, game, patient
 
-from fukayomi.arena.match.openings import Opening
-from fukayomi.arena.match.player import Player
-from fukayomi.arena.match.referee import PlayedGame
-from fukayomi.arena.match.settings import EngineSettings
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Player
+from fukayomi.arena.game.referee import PlayedGame
+from fukayomi.arena.game.rules import EngineSettings
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi.record import Result, Termination
 from fukayomi.usi.client import EngineTimeoutError, UsiClient
 

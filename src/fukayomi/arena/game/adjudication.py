@@ -3,7 +3,7 @@
 A move without a score ends a row: the engine may have come out of its book, or have nothing to say.
 """
 
-from fukayomi.arena.match.settings import Rules
+from fukayomi.arena.game.rules import Rules
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import Result, winner_is
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fukayomi.arena.match.settings import EngineSettings, Rules
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi.record import Termination
 from fukayomi.usi.client import (
     BadAnswerError,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fukayomi.arena.match.adjudication import Adjudicator
-from fukayomi.arena.match.settings import DrawAdjudication, Resignation, Rules
+from fukayomi.arena.game.adjudication import Adjudicator
+from fukayomi.arena.game.rules import DrawAdjudication, Resignation, Rules
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
 

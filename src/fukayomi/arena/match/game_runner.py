@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from fukayomi.arena.match.player import Player
-from fukayomi.arena.match.referee import PlayedGame, play_game
+from fukayomi.arena.game.player import Player
+from fukayomi.arena.game.referee import PlayedGame, play_game
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
 

@@ -9,12 +9,12 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 
-from fukayomi.arena.match.adjudication import Adjudicator
-from fukayomi.arena.match.choices import Declaration
-from fukayomi.arena.match.clock import Clock
-from fukayomi.arena.match.openings import Opening
-from fukayomi.arena.match.player import Answer, Failure, Player, PlayerFailedError
-from fukayomi.arena.match.settings import Rules
+from fukayomi.arena.game.adjudication import Adjudicator
+from fukayomi.arena.game.choices import Declaration
+from fukayomi.arena.game.clock import Clock
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError
+from fukayomi.arena.game.rules import Rules
 from fukayomi.shogi import (
     BLACK,
     START_SFEN,

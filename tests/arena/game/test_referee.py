@@ -6,11 +6,11 @@ import time
 import pytest
 from arena_players import QUIET, Seats, game, patient
 
-from fukayomi.arena.match.openings import Opening
-from fukayomi.arena.match.player import Player
-from fukayomi.arena.match.referee import play_game
-from fukayomi.arena.match.settings import EngineSettings, Rules
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Player
+from fukayomi.arena.game.referee import play_game
+from fukayomi.arena.game.rules import EngineSettings, Rules
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import START_SFEN, Move, Position
 from fukayomi.shogi.formats import read_records, write_csa, write_kif
 from fukayomi.shogi.record import Result, Termination

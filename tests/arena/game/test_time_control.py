@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from fukayomi.arena.match.clock import Clock
-from fukayomi.arena.match.time_control import LARGEST, TimeControl, TimeControlError
+from fukayomi.arena.game.clock import Clock
+from fukayomi.arena.game.time_control import LARGEST, TimeControl, TimeControlError
 from fukayomi.shogi import BLACK, WHITE
 
 positive = st.integers(1, LARGEST)

@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from fukayomi.arena.match.match import LOGS, MatchOutcome, MatchState
-from fukayomi.arena.match.store import DATABASE
 from fukayomi.arena.results.diversity import Diversity, Variety
+from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.match_files import GAMES, PGN
 from fukayomi.arena.results.score import Score
 from fukayomi.arena.results.standings import Meeting, PlayerStanding

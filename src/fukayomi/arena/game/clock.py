@@ -4,7 +4,7 @@ Increments follow USI, where ``btime`` does not hold the increment of the move t
 ``btime 40000 binc 10000`` may think for 50 seconds, also at its first move.
 """
 
-from fukayomi.arena.match.time_control import TimeControl
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.text import Go
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from fukayomi.arena.match.choices import OpeningOrder
+from fukayomi.arena.game.choices import OpeningOrder
 from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
 
 

@@ -1,0 +1,1 @@
+"""One game between two engines: rules, clocks, openings, players and the referee."""

@@ -1,0 +1,71 @@
+"""Settings that are chosen by name, and the defaults of matches.
+
+Enumerations and numbers only: a command line reads them at once.
+"""
+
+from enum import StrEnum
+
+MAX_PLIES = 320
+"""Plies after which a game is a draw."""
+MARGIN_MS = 100
+"""How late an answer may be."""
+START_TIMEOUT_MS = 10_000
+"""Time for ``usiok``."""
+READY_TIMEOUT_MS = 120_000
+"""Time for ``readyok``: engines load their networks then."""
+STALL_MS = 600_000
+"""Time for a move without a clock (nodes, depth)."""
+RESIGN_MOVES = 3
+"""Moves in a row with a lost score before a loss is adjudicated."""
+DRAW_MOVES = 8
+"""Moves in a row with a level score before a draw is adjudicated."""
+DRAW_PLY = 160
+"""No draw is adjudicated before this ply."""
+
+
+class Tournament(StrEnum):
+    """Which engines meet."""
+
+    ROUND_ROBIN = "round-robin"
+    """Every engine meets every other."""
+    GAUNTLET = "gauntlet"
+    """The first engine meets each of the others."""
+
+
+class OpeningOrder(StrEnum):
+    """The order of the openings."""
+
+    SEQUENTIAL = "sequential"
+    """As in the file."""
+    RANDOM = "random"
+    """Shuffled by the seed; every opening is used once before any is repeated."""
+
+
+class Declaration(StrEnum):
+    """The rule for a declaration win (入玉宣言)."""
+
+    POINTS_27 = "27"
+    POINTS_24 = "24"
+    NONE = "none"
+
+
+class StrategyKind(StrEnum):
+    """What a strategy (戦型) is about."""
+
+    STYLE = "style"
+    """Static or ranging rook; coarse enough that nearly every game has one."""
+    OPENING = "opening"
+    ATTACK = "attack"
+    CASTLE = "castle"
+
+
+NAMED_KINDS = (StrategyKind.OPENING, StrategyKind.ATTACK, StrategyKind.CASTLE)
+"""The kinds of tags that the tables of the shogi world combine."""
+
+
+class SplitBy(StrEnum):
+    """What games are split by, to count strategies: one table each."""
+
+    YEAR = "year"
+    ENGINE = "engine"
+    """By player and colour: each game counts for its Black and for its White."""
