@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import pickle
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -13,7 +14,10 @@ import pytest
 import fukayomi
 from fukayomi import _native
 
-HEAVY = ("matplotlib", "numpy", "onnx", "onnxruntime", "pydantic", "ray", "scipy", "tensorboard", "torch", "yaml")
+HEAVY = (
+    "matplotlib", "numpy", "onnx", "onnxruntime", "pandas", "polars", "pydantic", "ray", "scipy",
+    "tensorboard", "torch", "yaml",
+)  # fmt: skip
 PACKAGE = Path(str(resources.files("fukayomi")))
 WITH_EXAMPLES = sorted(
     ".".join(("fukayomi", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
@@ -47,11 +51,35 @@ def test_package_is_typed_and_its_stub_names_what_the_extension_has() -> None:
     assert {name for name in dir(_native) if not name.startswith("_")} <= named
 
 
+def test_every_public_name_is_there_and_says_where_it_belongs() -> None:
+    assert set(fukayomi.__all__) <= set(dir(fukayomi))
+    for name in fukayomi.__all__:
+        value = getattr(fukayomi, name)
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert f"{value.__module__}.{value.__qualname__}" == f"fukayomi.{name}"
+    with pytest.raises(AttributeError, match="module 'fukayomi' has no attribute 'Positon'"):
+        _ = fukayomi.Positon
+
+
+@pytest.mark.parametrize("name", ["Position", "Move", "Color", "PieceType", "IllegalMoveError", "RecordError"])
+def test_exported_classes_are_pickled_by_their_public_names(name: str) -> None:
+    code = f"import pickle, sys; print(pickle.load(sys.stdin.buffer) is __import__('fukayomi').{name})"
+    pickled = pickle.dumps(getattr(fukayomi, name))
+    run = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, timeout=60, check=True)
+    assert run.stdout == b"True\n"
+
+
 @pytest.mark.parametrize("module", ["fukayomi", "fukayomi.shogi", "fukayomi.cli.main", "fukayomi.cli.engine.usi"])
 def test_starting_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split() == []
+
+
+def test_the_library_imports_no_terminal_and_no_rsshogi() -> None:
+    code = "import sys, fukayomi; fukayomi.Position(); print({'rich', 'typer', 'rsshogi'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "set()\n"
 
 
 @pytest.mark.parametrize("command", ["", "data", "data uniq", "match", "match calibrate", "strategy", "train"])

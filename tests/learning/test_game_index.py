@@ -136,7 +136,7 @@ def real_games() -> Games:
     """Real games, with made-up candidates; one ends in a repetition."""
     games: list[Game] = []
     for path in sorted(RECORDS.glob("*.csa")):
-        for record in scan_records(path.read_bytes(), path.name):
+        for record in scan_records(path.read_bytes(), name=path.name):
             assert not isinstance(record, Exception)
             game = game_from_record(record)
             assert isinstance(game, Game)

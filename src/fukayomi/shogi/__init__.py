@@ -1,25 +1,30 @@
-"""The game: positions, moves, and the rules that lead from one to the next.
+"""Shogi: positions, moves, the rules, and game records.
 
     >>> from fukayomi.shogi import Move, Position
-    >>> pos = Position()
-    >>> pos.push(Move.from_usi("7g7f"))
-    >>> pos.push_usi("3c3d")
+    >>> position = Position()
+    >>> position.push(Move.from_usi("7g7f"))
+    >>> position.push_usi("3c3d")
     Move.from_usi('3c3d')
-    >>> Move.from_usi("8h2b+") in pos.legal_moves
+    >>> Move.from_usi("8h2b+") in position.legal_moves
     True
-    >>> pos.sfen()
+    >>> position.sfen()
     'lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3'
-    >>> pos.push_usi("P*5e")
+    >>> position.push_usi("P*5e")
     Traceback (most recent call last):
     ...
-    fukayomi._native.IllegalMoveError: illegal move 'P*5e' in 'lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3': there is no pawn in hand
+    fukayomi.IllegalMoveError: illegal move 'P*5e' in 'lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3': there is no pawn in hand
 
-Parsers are called `from_x`, writers `x()`, questions `is_`, `has_` and `can_`. A square is a number,
+Parsers are named `from_x`, writers `x()`, questions `is_`, `has_` and `can_`. A square is a number,
 (file - 1) * 9 + (rank - 1): 1a is 0, 9i is 80.
 """  # noqa: E501
 
-from fukayomi._native import (
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fukayomi.shogi.position import (
+    BLACK,
     START_SFEN,
+    WHITE,
     Color,
     DeclarationRule,
     IllegalMoveError,
@@ -35,9 +40,18 @@ from fukayomi._native import (
     square_from_usi,
     square_name,
 )
+from fukayomi.shogi.record import (
+    IllegalMoveInRecordError,
+    Record,
+    RecordedMove,
+    RecordError,
+    Result,
+    Termination,
+    UnknownFormatError,
+)
 
-BLACK = Color.BLACK
-WHITE = Color.WHITE
+if TYPE_CHECKING:
+    from fukayomi.shogi.formats import read_record, read_records, write_record
 
 __all__ = [
     "BLACK",
@@ -46,6 +60,7 @@ __all__ = [
     "Color",
     "DeclarationRule",
     "IllegalMoveError",
+    "IllegalMoveInRecordError",
     "InvalidMoveError",
     "InvalidPackedError",
     "InvalidSfenError",
@@ -53,8 +68,31 @@ __all__ = [
     "Piece",
     "PieceType",
     "Position",
+    "Record",
+    "RecordError",
+    "RecordedMove",
     "Repetition",
+    "Result",
     "ShogiError",
+    "Termination",
+    "UnknownFormatError",
+    "read_record",
+    "read_records",
     "square_from_usi",
     "square_name",
+    "write_record",
 ]
+
+_IN_FORMATS = ("read_record", "read_records", "write_record")  # imported on first use: they need rsshogi
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _IN_FORMATS:
+        raise AttributeError(f"module 'fukayomi.shogi' has no attribute {name!r}")
+    value = getattr(import_module("fukayomi.shogi.formats"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_IN_FORMATS})

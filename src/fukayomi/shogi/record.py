@@ -1,34 +1,41 @@
-"""A game record (棋譜): the start, the moves with what was noted at each of them, the players, the end.
+"""Game records (棋譜): the first position, the moves with scores, times and comments, the players and the result.
 
-Scores in records are in centipawns from Black's side, whoever moved; a mate is written as ±30000 by most programs.
+Scores are in centipawns from Black's side, whoever moved; most programs write a mate as ±30000.
 """
 
 from collections.abc import Iterator, MutableSequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from fukayomi.shogi import BLACK, START_SFEN, Color, Move, Position
+from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position
 
 
 class RecordError(ValueError):
-    """A record that cannot be read.
+    """A record that cannot be read or written."""
 
-    Attributes:
-        name: The file or archive member, and ``#2`` and so on for the later games of a file.
-        line: Number of the offending line, from 1; None where the place is not known.
-        reason: What is wrong, with the offending text.
-    """
+    __module__ = "fukayomi"
 
     def __init__(self, name: str, line: int | None, reason: str) -> None:
         self.name = name
+        """File or archive member; the second game of a file has ``#2`` appended, and so on."""
         self.line = line
+        """Line number, from 1; None if it is not known."""
         self.reason = reason
+        """What is wrong, with the offending text."""
         place = name if line is None else f"{name}, line {line}"
         super().__init__(f"{place}: {reason}")
 
 
 class IllegalMoveInRecordError(RecordError):
-    """A record with a move that the rules forbid, and whose end does not say so."""
+    """A record has an illegal move that is not marked as the end of the game."""
+
+    __module__ = "fukayomi"
+
+
+class UnknownFormatError(RecordError):
+    """A file is not a game record, or its format is not supported."""
+
+    __module__ = "fukayomi"
 
 
 class Result(IntEnum):

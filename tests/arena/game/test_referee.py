@@ -106,7 +106,7 @@ def test_perpetual_check_loses(seat: Seats, checker_is_black: bool) -> None:
     assert (played.record.termination, played.record.result) == (Termination.PERPETUAL_CHECK, result)
     assert len(played.record) < 20
     for suffix, write in (("csa", write_csa), ("kif", write_kif)):
-        (again,) = read_records(write(played.record).encode(), f"game.{suffix}")
+        (again,) = read_records(write(played.record).encode(), name=f"game.{suffix}")
         assert again.result is result
 
 
@@ -170,7 +170,7 @@ def test_illegal_moves_lose(seat: Seats, text: str, color: str) -> None:
     assert record.result is (Result.WHITE_WIN if color == "black" else Result.BLACK_WIN)
     assert record.illegal_move == (text or "(nothing)")
     assert played.failure is None
-    (again,) = read_records(write_csa(record).encode(), "game.csa")
+    (again,) = read_records(write_csa(record).encode(), name="game.csa")
     assert (again.termination, again.result) == (record.termination, record.result)
 
 
@@ -294,6 +294,6 @@ def test_a_game_between_real_engines(fairy_stockfish: str) -> None:
     for move in record.moves:
         position.push(move.move)
     for suffix, write in (("csa", write_csa), ("kif", write_kif)):
-        (again,) = read_records(write(record).encode(), f"game.{suffix}")
+        (again,) = read_records(write(record).encode(), name=f"game.{suffix}")
         assert again.usi_moves() == record.usi_moves()
         assert (again.termination, again.result) == (record.termination, record.result)

@@ -30,7 +30,7 @@ GAME = HEAD + "+7776FU\n'** 10\n-3334FU\n'** 20\n+2726FU\n'** -40000\n-8384FU\n+
 
 
 def game(text: str = GAME) -> Record:
-    (record,) = read_records(text.encode(), "game.csa")
+    (record,) = read_records(text.encode(), name="game.csa")
     return record
 
 

@@ -29,7 +29,7 @@ TARGETS = {
 
 
 def read(name: str) -> Record:
-    (record,) = read_records(TEXTS[name].encode(), name)
+    (record,) = read_records(TEXTS[name].encode(), name=name)
     return record
 
 

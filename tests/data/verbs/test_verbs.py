@@ -259,7 +259,7 @@ def test_records_are_filtered_by_rating(tmp_path: Path) -> None:
     path.write_text("/\n".join(write_csa(game) for game in games))
     summary = filter_data(open_inputs([path]), out, Conditions(min_rating=3005))
     assert summary.written[str(out)] == 5
-    assert [record.black_name for record in read_records(out.read_bytes(), "out.csa")] == [
+    assert [record.black_name for record in read_records(out.read_bytes(), name="out.csa")] == [
         f"b{n}" for n in range(5, 10)
     ]
     with pytest.raises(VerbError, match="nothing is left"):

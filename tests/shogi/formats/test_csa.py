@@ -20,7 +20,7 @@ EVEN = "V2.2\nN+alice\nN-bob\nPI\n+\n"
 
 
 def read(text: str, name: str = "game.csa") -> Record:
-    (record,) = read_records(text.encode(), name)
+    (record,) = read_records(text.encode(), name=name)
     return record
 
 
@@ -155,14 +155,14 @@ def test_boards_are_set_up_in_three_ways() -> None:
 def test_several_games_in_a_file_go_on_after_a_damaged_one() -> None:
     good = f"{EVEN}+7776FU\n%TORYO\n"
     bad = f"{EVEN}+7776FU\n-3335FU\n%TORYO\n"
-    first, error, third = scan_records(f"{good}/\n{bad}/\n{good}/\n".encode(), "many.csa")
+    first, error, third = scan_records(f"{good}/\n{bad}/\n{good}/\n".encode(), name="many.csa")
     assert isinstance(first, Record)
     assert isinstance(error, IllegalMoveInRecordError)
     assert isinstance(third, Record)
     assert (first.name, error.name, third.name) == ("many.csa", "many.csa#2", "many.csa#3")
     assert error.line == 15
     with pytest.raises(RecordError, match=r"many\.csa#2, line 15: ply 2: illegal move '-3335FU'"):
-        list(read_records(f"{good}/\n{bad}/\n{good}".encode(), "many.csa"))
+        list(read_records(f"{good}/\n{bad}/\n{good}".encode(), name="many.csa"))
 
 
 def test_an_illegal_move_may_end_a_game() -> None:
@@ -208,27 +208,27 @@ def test_the_summary_tells_what_the_statements_do_not() -> None:
         ("PI\nP+00FU\n+\n+7776FU\n", "the start is no possible position"),
         ("", "neither CSA"),
         ("\n\n", "neither CSA"),
-        ("'* nothing\n", "there is no game"),
+        ("'* nothing\n", "the file has no game"),
         ("just some text\n", "neither CSA, KIF, KI2, JKF nor USI lines: it begins 'just some text'"),
     ],
 )
 def test_errors_name_file_line_and_text(text: str, message: str) -> None:
     with pytest.raises(RecordError, match=message) as error:
-        list(read_records(text.encode(), "bad.csa"))
+        list(read_records(text.encode(), name="bad.csa"))
     assert str(error.value).startswith("bad.csa")
 
 
 def test_no_text_at_all() -> None:
     with pytest.raises(RecordError, match="zero byte at offset 2"):
-        list(read_records(b"PI\0\1", "bad.csa"))
+        list(read_records(b"PI\0\1", name="bad.csa"))
     with pytest.raises(RecordError, match="neither UTF-8"):
-        list(read_records(b"PI\n\x81\x20\n", "bad.csa"))
+        list(read_records(b"PI\n\x81\x20\n", name="bad.csa"))
 
 
 def test_writing_and_reading_again_changes_nothing() -> None:
     for path in sorted(RECORDS.glob("*.csa")):
-        (record,) = read_records(path, "same")
-        (again,) = read_records(write_csa(record).encode(), "same")
+        (record,) = read_records(path, name="same")
+        (again,) = read_records(write_csa(record).encode(), name="same")
         assert again == record
 
 
@@ -239,7 +239,7 @@ SAMPLE_BYTES = (RECORDS / "resign.csa").read_bytes()
 @given(st.integers(0, len(SAMPLE_BYTES)), st.binary(max_size=8), st.integers(0, 40))
 def test_damage_gives_a_shorter_game_or_a_named_error(at: int, junk: bytes, removed: int) -> None:
     damaged = SAMPLE_BYTES[:at] + junk + SAMPLE_BYTES[at + removed :]
-    for found in scan_records(damaged, "damaged.csa"):
+    for found in scan_records(damaged, name="damaged.csa"):
         if isinstance(found, RecordError):
             assert str(found).startswith("damaged.csa")
         else:
@@ -250,5 +250,5 @@ def test_damage_gives_a_shorter_game_or_a_named_error(at: int, junk: bytes, remo
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_survived(data: bytes) -> None:
-    assert all(isinstance(found, Record | RecordError) for found in scan_records(b"PI\n+\n" + data, "fuzz"))
-    assert all(isinstance(found, Record | RecordError) for found in scan_records(data, "fuzz"))
+    assert all(isinstance(found, Record | RecordError) for found in scan_records(b"PI\n+\n" + data, name="fuzz"))
+    assert all(isinstance(found, Record | RecordError) for found in scan_records(data, name="fuzz"))

@@ -35,7 +35,7 @@ ANY_STATEMENTS = st.lists(st.one_of(st.sampled_from(STATEMENTS), st.text(max_siz
 
 def check(text: str) -> None:
     """Every game of the text is one that the rules allow, and can be written and read again; or an error names it."""
-    for found in scan_records(text.encode(), "fuzz"):
+    for found in scan_records(text.encode(), name="fuzz"):
         assert found.name.startswith("fuzz")
         if isinstance(found, RecordError):
             assert found.line is None or 1 <= found.line <= text.count("\n") + 1
@@ -82,7 +82,7 @@ def test_a_game_cut_at_any_byte() -> None:
     data = (RECORDS / "resign.csa").read_bytes()
     lengths: list[int] = []
     for end in range(0, len(data), 7):
-        lengths += [len(found) for found in scan_records(data[:end], "cut") if isinstance(found, Record)]
+        lengths += [len(found) for found in scan_records(data[:end], name="cut") if isinstance(found, Record)]
     assert lengths == sorted(lengths)
     assert lengths[-1] == 58
 
@@ -132,16 +132,16 @@ def test_digits_are_those_of_ascii() -> None:
 )
 def test_what_is_wrong_is_said(text: str, message: str | None) -> None:
     if message is None:
-        assert list(read_records(text.encode(), "bad.csa"))
+        assert list(read_records(text.encode(), name="bad.csa"))
         return
     with pytest.raises(RecordError, match=message):
-        list(read_records(text.encode(), "bad.csa"))
+        list(read_records(text.encode(), name="bad.csa"))
 
 
 def test_an_error_at_the_end_of_a_game_spares_the_next() -> None:
     good = f"{EVEN}+7776FU\n%TORYO\n"
     illegal = f"{EVEN}+7775FU\n"  # known to be an error only where the game ends without a word
-    first, error, last = scan_records(f"{good}/\n{illegal}/\n{good}".encode(), "many.csa")
+    first, error, last = scan_records(f"{good}/\n{illegal}/\n{good}".encode(), name="many.csa")
     assert isinstance(first, Record)
     assert isinstance(error, RecordError)
     assert (error.name, error.line) == ("many.csa#2", 14)

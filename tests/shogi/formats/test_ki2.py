@@ -35,7 +35,7 @@ KI2 = """開始日時：2026/01/03 21:37:56
 
 
 def read(text: str) -> Record:
-    (record,) = read_records(text.encode(), "game.ki2")
+    (record,) = read_records(text.encode(), name="game.ki2")
     return record
 
 
@@ -169,7 +169,7 @@ def test_random_games_come_back_from_ki2(data: st.DataObject) -> None:
 @given(st.integers(0, len(KI2)), st.text("▲△同５二金打成右左 歩", max_size=6), st.integers(0, 30))
 def test_damage_gives_a_game_or_a_named_error(at: int, junk: str, removed: int) -> None:
     damaged = KI2[:at] + junk + KI2[at + removed :]
-    for found in scan_records(damaged.encode(), "damaged.ki2"):
+    for found in scan_records(damaged.encode(), name="damaged.ki2"):
         if isinstance(found, RecordError):
             assert str(found).startswith("damaged.ki2")
         else:

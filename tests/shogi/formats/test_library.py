@@ -37,13 +37,13 @@ KIF = """#KIF version=2.0 encoding=UTF-8
 
 
 def read(text: str, name: str = "game") -> Record:
-    (record,) = read_records(text.encode(), name)
+    (record,) = read_records(text.encode(), name=name)
     return record
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
 def test_kif(encoding: str) -> None:
-    (record,) = read_records(KIF.replace("UTF-8", "x").encode(encoding), "game.kif")
+    (record,) = read_records(KIF.replace("UTF-8", "x").encode(encoding), name="game.kif")
     assert record.usi_moves() == ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
     assert (record.black_name, record.white_name, record.event) == ("羽生", "谷川", "試験対局")
     assert record.start_time == "2026/01/03 21:37:56"
@@ -86,7 +86,7 @@ def test_usi_lines_are_a_game_each() -> None:
         "# openings\nstartpos moves 7g7f 3c3d\n\nposition startpos moves 2g2f resign\n"
         "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b\nposition startpos\n"
     )
-    records = list(read_records(text.encode(), "lines.sfen"))
+    records = list(read_records(text.encode(), name="lines.sfen"))
     assert [record.usi_moves() for record in records] == [["7g7f", "3c3d"], ["2g2f"], ["5a5b"], []]
     assert [record.name for record in records] == ["lines.sfen", "lines.sfen#2", "lines.sfen#3", "lines.sfen#4"]
     assert records[1].result is Result.BLACK_WIN
@@ -94,7 +94,7 @@ def test_usi_lines_are_a_game_each() -> None:
 
 
 def test_a_bad_usi_line_does_not_hide_the_others() -> None:
-    first, error, third = scan_records(b"startpos moves 7g7f\nstartpos moves 7g7e\nstartpos\n", "lines.sfen")
+    first, error, third = scan_records(b"startpos moves 7g7f\nstartpos moves 7g7e\nstartpos\n", name="lines.sfen")
     assert isinstance(first, Record)
     assert isinstance(third, Record)
     assert isinstance(error, RecordError)
@@ -161,7 +161,7 @@ def test_a_winner_that_kif_cannot_express() -> None:
 @given(st.integers(0, len(KIF)), st.text(max_size=6), st.integers(0, 30))
 def test_damaged_kif_gives_a_game_or_a_named_error(at: int, junk: str, removed: int) -> None:
     damaged = KIF[:at] + junk + KIF[at + removed :]
-    for found in scan_records(damaged.encode(errors="replace"), "damaged.kif"):
+    for found in scan_records(damaged.encode(errors="replace"), name="damaged.kif"):
         if isinstance(found, RecordError):
             assert str(found).startswith("damaged.kif")
         else:

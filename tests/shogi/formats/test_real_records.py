@@ -28,7 +28,7 @@ def engine_games(shared_data: Path, step: int) -> Iterator[tuple[str, bytes]]:
 
 
 def compare_with_cshogi(name: str, data: bytes) -> None:
-    (record,) = read_records(data, name)
+    (record,) = read_records(data, name=name)
     parsed = CSA.Parser.parse_str(data.decode())
     other = parsed[0] if isinstance(parsed, list) else parsed
     assert record.usi_moves() == [cshogi.move_to_usi(move) for move in other.moves]
@@ -77,7 +77,9 @@ def test_all_engine_games_as_cshogi_reads_them(shared_data: Path) -> None:
 
 
 def test_tournament_games(shared_data: Path) -> None:
-    records = [next(read_records(path, path.name)) for path in sorted((shared_data / "games-wcsc28").glob("*.csa"))]
+    records = [
+        next(read_records(path, name=path.name)) for path in sorted((shared_data / "games-wcsc28").glob("*.csa"))
+    ]
     assert len(records) == 124
     endings = [record.termination for record in records]
     assert endings.count(Termination.RESIGN) == 107

@@ -21,7 +21,7 @@ def game(termination: Termination, result: Result, plies: int = 3) -> Record:
 
 def written_and_read(record: Record, suffix: str) -> Record:
     write: Callable[[Record], str] = WRITERS[suffix]
-    (again,) = read_records(write(record).encode(), f"game.{suffix}")
+    (again,) = read_records(write(record).encode(), name=f"game.{suffix}")
     assert len(again) == len(record)
     return again
 

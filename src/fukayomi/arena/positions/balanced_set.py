@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fukayomi.arena.positions.balanced import Conditions, LeftOut, evaluations, find_line, position_key
 from fukayomi.data.records.text import Source, scan_source
 from fukayomi.shogi import Position
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import Record, RecordError
+from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
 
 @dataclass(slots=True)

@@ -11,8 +11,7 @@ from fukayomi.data.formats.hcpe3 import MOST_MOVES, Game, Games, join_games
 from fukayomi.data.records.games import game_from_record
 from fukayomi.data.records.sources import SourceError, iter_sources
 from fukayomi.data.records.text import Source, scan_source
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import Record, RecordError, Termination
+from fukayomi.shogi.record import Record, RecordError, Termination, UnknownFormatError
 
 RECORD_SUFFIXES = {".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".jkf", ".usi"}
 _GAMES_AT_ONCE = 256

@@ -16,8 +16,7 @@ from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.records.games import TARGETS, Targets
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources
 from fukayomi.data.records.text import scan_source
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import RecordError
+from fukayomi.shogi.record import RecordError, UnknownFormatError
 
 
 class NothingConvertedError(DataFileError):

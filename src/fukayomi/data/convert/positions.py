@@ -20,8 +20,7 @@ from fukayomi.data.formats.overlap import Overlap, measure_overlap
 from fukayomi.data.records.columns import NO_SCORE, RecordColumns
 from fukayomi.data.records.text import Source, scan_source
 from fukayomi.shogi import ShogiError
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination
+from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination, UnknownFormatError
 
 OVERLAP_AFTER_PLY = 30  # before it games share their openings by intention
 

@@ -29,8 +29,7 @@ from fukayomi.data.records.games import PlayedGame, Targets, make_games, read_pl
 from fukayomi.data.records.sources import FileHead, iter_sources
 from fukayomi.data.records.text import Source, scan_source
 from fukayomi.shogi import ShogiError
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError
+from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, UnknownFormatError
 
 _ROWS_AT_ONCE = 1 << 16
 _GAMES_AT_ONCE = 256

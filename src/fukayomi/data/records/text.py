@@ -45,7 +45,9 @@ class Source:
 
 def scan_source(source: Source) -> Iterator[Record | RecordError]:
     """The games of a source, or what is wrong with them, with the names and lines that they have in the whole file."""
-    for index, found in enumerate(scan_records(source.data, source.name, source.format), source.games_before):
+    for index, found in enumerate(
+        scan_records(source.data, name=source.name, text_format=source.format), source.games_before
+    ):
         if source.games_before:
             found.name = f"{source.name}#{index + 1}"
             if isinstance(found, RecordError):

@@ -1,25 +1,27 @@
-"""Game records in the formats of the shogi world: CSA, KIF, KI2, JKF, USI lines.
+"""Game records in the formats CSA, KIF, KI2, JKF and USI. Nothing else imports rsshogi.
 
-This is the only place that imports rsshogi.
-
-    >>> from fukayomi.shogi.formats import read_records
-    >>> next(read_records(b"PI\\n+\\n+7776FU\\n-3334FU\\n%TORYO\\n", "game.csa")).usi_moves()
-    ['7g7f', '3c3d']
+>>> from fukayomi.shogi.formats import read_records
+>>> next(read_records(b"PI\\n+\\n+7776FU\\n-3334FU\\n%TORYO\\n", name="game.csa")).usi_moves()
+['7g7f', '3c3d']
 """
 
 from fukayomi.shogi.formats.csa_writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
-from fukayomi.shogi.formats.reader import read_records, scan_records
+from fukayomi.shogi.formats.reader import read_record, read_records, scan_records
+from fukayomi.shogi.formats.writer import write_record, write_usi
 
 __all__ = [
     "Format",
     "csa_moves",
     "detect_format",
+    "read_record",
     "read_records",
     "scan_records",
     "write_csa",
     "write_jkf",
     "write_ki2",
     "write_kif",
+    "write_record",
+    "write_usi",
 ]

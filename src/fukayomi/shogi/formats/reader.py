@@ -1,4 +1,4 @@
-"""The door to records: bytes or a file in, games out, whatever the format."""
+"""Reading game records of any format from files and bytes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,39 +8,54 @@ from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.library import read_library_record
 from fukayomi.shogi.formats.text import decode_text
-from fukayomi.shogi.record import Record, RecordError
+from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
 
-class UnknownFormatError(RecordError):
-    """A file that is no record at all, or in no format that we read."""
+def read_record(source: Path | str | bytes, *, name: str = "") -> Record:
+    """Read a game record; the format is detected from the content. Of several games in a file this is the first.
 
-
-def read_records(source: Path | str | bytes, name: str = "") -> Iterator[Record]:
-    """Every game of a file, or of its bytes; the format is found by the content.
+        >>> from fukayomi import read_record
+        >>> record = read_record("game.kif")  # doctest: +SKIP
+        >>> read_record(b"position startpos moves 7g7f 3c3d").usi_moves()
+        ['7g7f', '3c3d']
 
     Args:
-        source: A path, or the content of a file.
-        name: What the records and the errors call it; the path if it is left out.
+        source: Path of a CSA, KIF, KI2, JKF or USI file, or the content of one as bytes.
+        name: Name of the record and in errors; by default the path.
 
     Raises:
-        RecordError: A game is damaged, there is none, or it has an illegal move.
+        RecordError: The game is damaged or has an illegal move, or the file has no game.
         OSError: The file cannot be read.
     """
-    for record in scan_records(source, name):
+    return next(read_records(source, name=name))
+
+
+def read_records(source: Path | str | bytes, *, name: str = "") -> Iterator[Record]:
+    """Read every game of a file; the format is detected from the content.
+
+    Args:
+        source: Path of a CSA, KIF, KI2, JKF or USI file, or the content of one as bytes.
+        name: Name of the records and in errors; by default the path.
+
+    Raises:
+        RecordError: A game is damaged or has an illegal move, or the file has no game.
+        OSError: The file cannot be read.
+    """
+    for record in scan_records(source, name=name):
         if isinstance(record, RecordError):
             raise record
         yield record
 
 
 def scan_records(
-    source: Path | str | bytes, name: str = "", text_format: Format | None = None
+    source: Path | str | bytes, *, name: str = "", text_format: Format | None = None
 ) -> Iterator[Record | RecordError]:
-    """As read_records, but a damaged game comes out as its error, and the games after it follow.
+    """As `read_records`, but a damaged game yields its error, and reading goes on with the next game.
 
     Args:
-        source: A path, or the content of a file.
-        name: What the records and the errors call it; the path if it is left out.
-        text_format: The format, where the content shall not decide.
+        source: Path of a file, or the content of one as bytes.
+        name: Name of the records and in errors; by default the path.
+        text_format: Format of the text; by default detected.
 
     Raises:
         OSError: The file cannot be read.
@@ -57,7 +72,7 @@ def scan_records(
     for games, record in enumerate(_scan(text, text_format, name), 1):  # noqa: B007
         yield record
     if games == 0:
-        yield RecordError(name, None, "there is no game in it")
+        yield RecordError(name, None, "the file has no game")
 
 
 def _scan(text: str, text_format: Format, name: str) -> Iterator[Record | RecordError]:
