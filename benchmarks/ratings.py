@@ -21,8 +21,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
-from fukayomi.arena.ratings import Options, Ratings, Tally, rate
-from fukayomi.arena.ratings.tally import Pairings
+from fukayomi.arena.ratings.options import RatingOptions
+from fukayomi.arena.ratings.rating import Ratings, rate
+from fukayomi.arena.ratings.tally import Pairings, Tally
 
 PLAYERS = 50
 GAMES = 100_000
@@ -34,7 +35,7 @@ TOLERANCE = 0.01  # points, between the two solutions
 def make_league(seed: int) -> Tally:
     """Everybody meets everybody with both colours; strengths scatter by 150 points, and a tenth of games is drawn."""
     rng = np.random.default_rng(seed)
-    point = Options().point
+    point = RatingOptions().point
     ratings = rng.normal(0, 150, PLAYERS)
     league = Tally()
     pairs = [(one, other) for one in range(PLAYERS) for other in range(PLAYERS) if one != other]
@@ -68,7 +69,7 @@ def solve_plainly(pairings: Pairings, points: np.ndarray, precision: dict[str, f
 def replay_plainly(pairings: Pairings, ratings: Ratings) -> None:
     """PEER_REPLAYS replays, one after another."""
     rng = np.random.default_rng(0)
-    point = Options().point
+    point = RatingOptions().point
     strength = {player.name: player.rating * point for player in ratings.players}
     values = np.array([strength[name] for name in pairings.names])
     gap = values[pairings.first] - values[pairings.second] + ratings.first_mover_advantage * point
@@ -82,7 +83,7 @@ def replay_plainly(pairings: Pairings, ratings: Ratings) -> None:
 
 def compare(pairings: Pairings, ratings: Ratings) -> float:
     """The largest difference of a rating, in points; SystemExit if it is more than TOLERANCE."""
-    plain = solve_plainly(pairings, pairings.points, {"gtol": 1e-6, "ftol": 1e-15}) / Options().point
+    plain = solve_plainly(pairings, pairings.points, {"gtol": 1e-6, "ftol": 1e-15}) / RatingOptions().point
     ours = {player.name: player.rating for player in ratings.players}
     largest = max(abs(ours[name] - value) for name, value in zip(pairings.names, plain[:-1], strict=True))
     if largest > TOLERANCE:
@@ -99,7 +100,7 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 def measure(rounds: int) -> dict[str, float]:
     league = make_league(seed=1)
     pairings = league.pairings()
-    options = Options(simulations=SIMULATIONS)
+    options = RatingOptions(simulations=SIMULATIONS)
     ratings = rate(league, options)
     difference = compare(pairings, ratings)
     times = [

@@ -7,8 +7,8 @@ tests/arena/strategy/test_strategy_docs.py fails as long as the list there is no
 
 from pathlib import Path
 
-from fukayomi.arena.game.choices import StrategyKind
-from fukayomi.arena.strategy import Definition, Side, load_definitions
+from fukayomi.arena.strategy.definitions import Definition, Side, load_definitions
+from fukayomi.arena.strategy.kinds import StrategyKind
 from fukayomi.arena.strategy.wording import describe
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "strategies.md"

@@ -14,15 +14,15 @@ from cshogi import CSA
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.arena.positions.balanced import Conditions, EvalOf, LeftOut, find_line
+from fukayomi.arena.positions.balanced import BalanceConditions, EvalOf, Exclusion, find_line
 from fukayomi.arena.positions.balanced_set import BalancedSet, collect
 from fukayomi.data.records.sources import Source, find_files, iter_sources
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import write_csa, write_kif
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
-ANY_RATING = Conditions(filter_rating=0)
-MIDDLE = Conditions(32, 80, eval2=150, middle_game=True)
+ANY_RATING = BalanceConditions(filter_rating=0)
+MIDDLE = BalanceConditions(32, 80, eval2=150, middle_game=True)
 SHUTTLE = ("2h3h", "8b7b", "3h2h", "7b8b")
 OPENING = ("7g7f", "3c3d", "9g9f", "9c9d")
 
@@ -44,7 +44,7 @@ def game(
     return replace(record, **changes)
 
 
-def line(*records: Record, conditions: Conditions = ANY_RATING) -> list[str]:
+def line(*records: Record, conditions: BalanceConditions = ANY_RATING) -> list[str]:
     found = BalancedSet(conditions)
     for record in records:
         found.add(record)
@@ -58,71 +58,71 @@ HANDICAP = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
     ("record", "expected"),
     [
         (game(), 36),
-        (game(initial_sfen=HANDICAP), LeftOut.START),
+        (game(initial_sfen=HANDICAP), Exclusion.START),
         *[(game(termination=ending), 36) for ending in ("resign", "declaration", "repetition", "impasse")],
         *[
-            (game(termination=Termination(ending)), LeftOut.ENDING)
+            (game(termination=Termination(ending)), Exclusion.ENDING)
             for ending in ("none", "max_plies", "time_up", "illegal_move", "perpetual_check", "mate", "interrupted")
         ],
         (game(plies=50), 36),
-        (game(plies=49), LeftOut.PLIES),
-        (game(black_rating=3799.9), LeftOut.RATING),
-        (game(white_rating=3799.9), LeftOut.RATING),
-        (game(white_rating=None), LeftOut.RATING),
+        (game(plies=49), Exclusion.PLIES),
+        (game(black_rating=3799.9), Exclusion.RATING),
+        (game(white_rating=3799.9), Exclusion.RATING),
+        (game(white_rating=None), Exclusion.RATING),
         (game(white_rating=3800.0), 36),
-        (game(dict.fromkeys(range(1, 101, 2))), LeftOut.NO_EVALS),
-        (game(dict.fromkeys(range(2, 101, 2))), LeftOut.NO_EVALS),
+        (game(dict.fromkeys(range(1, 101, 2))), Exclusion.NO_EVALS),
+        (game(dict.fromkeys(range(2, 101, 2))), Exclusion.NO_EVALS),
         (game(dict.fromkeys(range(1, 99))), 36),  # the two that have one come after the line
         (game({1: 170, 30: -170}), 36),
-        (game({1: 171}), LeftOut.EVAL),
-        (game({30: -171}), LeftOut.EVAL),
+        (game({1: 171}), Exclusion.EVAL),
+        (game({30: -171}), Exclusion.EVAL),
         (game({38: 9999}), 36),
         (game({25: 100, 37: -100}), 36),
-        (game({25: -101}), LeftOut.EVAL_MOVES1),
-        (game({37: 101}), LeftOut.EVAL_MOVES2),
-        (game({37: 171}), LeftOut.EVAL),
+        (game({25: -101}), Exclusion.EVAL_MOVES1),
+        (game({37: 101}), Exclusion.EVAL_MOVES2),
+        (game({37: 171}), Exclusion.EVAL),
         (game({24: 101, 26: 101, 36: 101, 38: 101}), 36),
         (game({25: None, 37: None}), 36),
     ],
-    ids=lambda value: str(value) if isinstance(value, int | LeftOut) else "",
+    ids=lambda value: str(value) if isinstance(value, int | Exclusion) else "",
 )
-def test_each_condition_has_its_limit(record: Record, expected: int | LeftOut) -> None:
-    assert find_line(record, Conditions()) == expected
+def test_each_condition_has_its_limit(record: Record, expected: int | Exclusion) -> None:
+    assert find_line(record, BalanceConditions()) == expected
 
 
 def test_unrated_games_pass_only_where_ratings_do_not_matter() -> None:
     unrated = game(black_rating=None, white_rating=None)
     assert find_line(unrated, ANY_RATING) == 36
-    assert find_line(unrated, Conditions(filter_rating=0.1)) is LeftOut.RATING
+    assert find_line(unrated, BalanceConditions(filter_rating=0.1)) is Exclusion.RATING
     assert find_line(game(black_rating=-50.0), ANY_RATING) == 36
 
 
 @pytest.mark.parametrize(
     ("number", "next_move", "last_move"),
     [
-        (24, 36, LeftOut.EVAL_MOVES1),
-        (25, LeftOut.EVAL_MOVES1, 36),
-        (36, 36, LeftOut.EVAL_MOVES2),
-        (37, LeftOut.EVAL_MOVES2, 36),
+        (24, 36, Exclusion.EVAL_MOVES1),
+        (25, Exclusion.EVAL_MOVES1, 36),
+        (36, 36, Exclusion.EVAL_MOVES2),
+        (37, Exclusion.EVAL_MOVES2, 36),
     ],
 )
 def test_the_evaluation_after_a_ply_is_the_next_moves_or_the_last_moves(
-    number: int, next_move: int | LeftOut, last_move: int | LeftOut
+    number: int, next_move: int | Exclusion, last_move: int | Exclusion
 ) -> None:
     record = game({number: 150})
-    assert find_line(record, Conditions()) == next_move
-    assert find_line(record, Conditions(eval_of=EvalOf.LAST_MOVE)) == last_move
+    assert find_line(record, BalanceConditions()) == next_move
+    assert find_line(record, BalanceConditions(eval_of=EvalOf.LAST_MOVE)) == last_move
 
 
 def test_the_last_moves_convention_does_not_look_beyond_the_line() -> None:
     record = game({37: 5000})
-    assert find_line(record, Conditions()) is LeftOut.EVAL
-    assert find_line(record, Conditions(eval_of=EvalOf.LAST_MOVE)) == 36
+    assert find_line(record, BalanceConditions()) is Exclusion.EVAL
+    assert find_line(record, BalanceConditions(eval_of=EvalOf.LAST_MOVE)) == 36
 
 
 def test_a_game_as_short_as_the_line_passes_where_short_games_may() -> None:
-    assert find_line(game(plies=36), Conditions(filter_moves=0)) == 36
-    assert find_line(game(plies=35), Conditions(filter_moves=0)) is LeftOut.PLIES
+    assert find_line(game(plies=36), BalanceConditions(filter_moves=0)) == 36
+    assert find_line(game(plies=35), BalanceConditions(filter_moves=0)) is Exclusion.PLIES
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,19 @@ def test_a_game_as_short_as_the_line_passes_where_short_games_may() -> None:
         ({42: -151, 44: 500}, 40),
         ({42: 150, 43: 9999}, 41),
         ({34: 200}, 32),
-        ({33: 200}, LeftOut.EVAL_MOVES1),  # after ply 32: the position before it is not of the middle game
+        ({33: 200}, Exclusion.EVAL_MOVES1),  # after ply 32: the position before it is not of the middle game
         ({33: 150, 34: 151}, 32),
         ({20: 170, 34: 151}, 32),
-        ({20: 171, 34: 151}, LeftOut.EVAL),
+        ({20: 171, 34: 151}, Exclusion.EVAL),
         ({32: 160, 34: 151}, 32),  # after ply 31, where the limit is still the wide one
         ({82: 151}, 80),
-        ({83: 151}, LeftOut.EVAL_MOVES2),
-        ({}, LeftOut.EVAL_MOVES2),
+        ({83: 151}, Exclusion.EVAL_MOVES2),
+        ({}, Exclusion.EVAL_MOVES2),
         ({41: None, 42: 151}, 40),
     ],
 )
 def test_the_middle_game_begins_just_before_the_evaluation_passes(
-    scores: dict[int, int | None], expected: int | LeftOut
+    scores: dict[int, int | None], expected: int | Exclusion
 ) -> None:
     record = game(scores)
     assert find_line(record, MIDDLE) == expected
@@ -158,7 +158,7 @@ def test_the_middle_game_knows_both_conventions() -> None:
 
 
 def test_the_middle_game_ends_with_the_game() -> None:
-    assert find_line(game(plies=60), MIDDLE) is LeftOut.EVAL_MOVES2
+    assert find_line(game(plies=60), MIDDLE) is Exclusion.EVAL_MOVES2
     assert find_line(game({60: 151}, plies=60), MIDDLE) == 58
 
 
@@ -169,16 +169,16 @@ def test_the_middle_game_ends_with_the_game() -> None:
 )
 def test_conditions_that_mean_nothing_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(changes))):
-        Conditions(**changes)
+        BalanceConditions(**changes)
 
 
 def test_a_position_is_taken_once_by_whatever_order_of_moves() -> None:
     same = ("9g9f", "9c9d", "7g7f", "3c3d")
     other = ("1g1f", "9c9d", "7g7f", "3c3d")
-    found = BalancedSet(Conditions())
+    found = BalancedSet(BalanceConditions())
     for opening in (OPENING, same, other, OPENING):
         found.add(game(opening=opening))
-    assert found.left_out == {LeftOut.DUPLICATE: 2}
+    assert found.left_out == {Exclusion.DUPLICATE: 2}
     assert len(found) == 2
     kept = {tuple(text.split()[2:6]) for text in found.lines()}
     assert kept == {OPENING, other}  # of the duplicates the first of the alphabet
@@ -210,7 +210,7 @@ def pools(draw: st.DrawFn) -> list[Record]:
 
 @given(pools(), st.randoms(use_true_random=False), st.sampled_from([ANY_RATING, MIDDLE]))
 def test_the_set_and_the_counts_do_not_depend_on_the_order(
-    records: list[Record], shuffle: random.Random, conditions: Conditions
+    records: list[Record], shuffle: random.Random, conditions: BalanceConditions
 ) -> None:
     shuffled = list(records)
     shuffle.shuffle(shuffled)
@@ -238,7 +238,7 @@ def test_lines_are_those_of_a_plain_rewrite(
     sides = any(score is not None for score in scores[::2]) and any(score is not None for score in scores[1::2])
     after = (lambda ply: plain(scores, ply + 1)) if eval_of is EvalOf.NEXT_MOVE else (lambda ply: plain(scores, ply))
     two = moves1 + more
-    balanced = Conditions(moves1, two, limit, limit2, eval_of=eval_of)
+    balanced = BalanceConditions(moves1, two, limit, limit2, eval_of=eval_of)
     passes = sides and len(scores) >= two and all(after(ply) <= limit for ply in range(two + 1))
     passes = passes and after(moves1) <= limit2 and after(two) <= limit2
     assert (find_line(record, balanced) == two) == passes
@@ -250,7 +250,7 @@ def test_lines_are_those_of_a_plain_rewrite(
         and all(after(before) <= limit for before in range(ply + 1))
     ]
     found = find_line(record, replace(balanced, middle_game=True))
-    assert [found] == ends if sides and ends else isinstance(found, LeftOut)
+    assert [found] == ends if sides and ends else isinstance(found, Exclusion)
 
 
 def plain(scores: list[int | None], number: int) -> int:
@@ -273,14 +273,14 @@ def test_csa_and_kif_give_the_same_line_and_what_cannot_be_read_is_named() -> No
     assert seen == [1, 2, 3, 3, 3, 4]
     assert sorted(text.split()[2] for text in found.lines()) == ["1g1f", "7g7f"]
     assert found.left_out == {
-        LeftOut.DUPLICATE: 1, LeftOut.UNREADABLE: 1, LeftOut.NO_RECORD: 1, LeftOut.DAMAGED: 1,
+        Exclusion.DUPLICATE: 1, Exclusion.UNREADABLE: 1, Exclusion.NO_RECORD: 1, Exclusion.DAMAGED: 1,
     }  # fmt: skip
     assert len(found.problems) == 3
     assert [name for name in ("games.zip/c.csa", "README", "d.csa") if name not in "\n".join(found.problems)] == []
 
 
 def test_games_that_pass_without_an_evaluation_at_the_plies_are_counted() -> None:
-    found = BalancedSet(Conditions())
+    found = BalancedSet(BalanceConditions())
     for opening, scores in (
         (OPENING, {25: None}),
         (("1g1f", *OPENING[1:]), {25: None, 37: None}),
@@ -298,7 +298,7 @@ def test_games_that_pass_without_an_evaluation_at_the_plies_are_counted() -> Non
 GOOD_ENDINGS = ("%TORYO", "%KACHI", "%SENNICHITE", "%HIKIWAKE")
 
 
-def by_cshogi(text: str, conditions: Conditions) -> tuple[str, list[str], str]:
+def by_cshogi(text: str, conditions: BalanceConditions) -> tuple[str, list[str], str]:
     """Why a game is left out, or an empty text; its line, and the position that must be its own."""
     parsed = CSA.Parser.parse_str(text)
     parser = parsed[0] if isinstance(parsed, list) else parsed
@@ -339,14 +339,14 @@ def by_cshogi(text: str, conditions: Conditions) -> tuple[str, list[str], str]:
 
 
 REAL = [
-    Conditions(filter_rating=0),
-    Conditions(filter_rating=3400),
-    Conditions(20, 30, 300, 200, filter_moves=120, filter_rating=3100),
-    Conditions(32, 80, eval2=150, filter_rating=0, middle_game=True),
+    BalanceConditions(filter_rating=0),
+    BalanceConditions(filter_rating=3400),
+    BalanceConditions(20, 30, 300, 200, filter_moves=120, filter_rating=3100),
+    BalanceConditions(32, 80, eval2=150, filter_rating=0, middle_game=True),
 ]
 
 
-def compare_with_cshogi(sources: list[Source], conditions: Conditions) -> int:
+def compare_with_cshogi(sources: list[Source], conditions: BalanceConditions) -> int:
     reasons: Counter[str] = Counter()
     kept: dict[str, list[str]] = {}
     for source in sources:
@@ -364,7 +364,7 @@ def compare_with_cshogi(sources: list[Source], conditions: Conditions) -> int:
 
 
 @pytest.mark.parametrize("conditions", REAL, ids=["all", "rated", "other numbers", "middle game"])
-def test_real_games_give_what_a_rewrite_with_cshogi_gives(shared_data: Path, conditions: Conditions) -> None:
+def test_real_games_give_what_a_rewrite_with_cshogi_gives(shared_data: Path, conditions: BalanceConditions) -> None:
     files = find_files([shared_data / "games-engine" / "games-1.tar.xz"])
     assert compare_with_cshogi(list(islice(iter_sources(files), 400)), conditions) >= 10
 
@@ -372,6 +372,6 @@ def test_real_games_give_what_a_rewrite_with_cshogi_gives(shared_data: Path, con
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("conditions", REAL, ids=["all", "rated", "other numbers", "middle game"])
-def test_all_real_games_give_what_a_rewrite_with_cshogi_gives(shared_data: Path, conditions: Conditions) -> None:
+def test_all_real_games_give_what_a_rewrite_with_cshogi_gives(shared_data: Path, conditions: BalanceConditions) -> None:
     files = sorted((shared_data / "games-engine").glob("*.tar.xz"))
     assert compare_with_cshogi(list(iter_sources(files)), conditions) >= 500

@@ -11,8 +11,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.arena.ratings import Options, Ratings, Tally, rate
-from fukayomi.arena.results.league import count_league
+from fukayomi.arena.ratings.options import RatingOptions
+from fukayomi.arena.ratings.rating import Ratings, rate
+from fukayomi.arena.ratings.tally import Tally
+from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.arena.results.sources import read_games
 from fukayomi.shogi.record import Result
 
@@ -66,13 +68,13 @@ class OrdoCase:
         """The number after an option."""
         return float(self.arguments[self.arguments.index(option) + 1]) if option in self.arguments else default
 
-    def options(self, simulations: int = 0) -> Options:
+    def options(self, simulations: int = 0) -> RatingOptions:
         """Ours, for the same thing. -V (errors from the average) has no counterpart: it is an average with a shift."""
         average = self.value("-a", 2300)
         anchors: dict[str, float] = {}
         if "-A" in self.arguments and "-V" not in self.arguments:
             anchors[self.arguments[self.arguments.index("-A") + 1]] = average
-        return Options(
+        return RatingOptions(
             average=average,
             anchors=anchors,
             first_mover_advantage=None if "-W" in self.arguments else self.value("-w", 0),
@@ -87,7 +89,7 @@ class OrdoCase:
     def tally(self) -> Tally:
         """The games; without the draws for -X."""
         games = read_games([self.games])
-        return count_league(game for game in games if "-X" not in self.arguments or game.result != Result.DRAW).tally
+        return tally_games(game for game in games if "-X" not in self.arguments or game.result != Result.DRAW).tally
 
 
 def read_case(command: Path) -> OrdoCase:

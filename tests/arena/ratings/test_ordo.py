@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from ordo_cases import NOT_COMPARED, SIMULATIONS, OrdoCase, compare, rate_case, read_cases
 
-from fukayomi.arena.ratings import Options, rate, write_table
-from fukayomi.arena.results.league import count_league
+from fukayomi.arena.ratings.options import RatingOptions
+from fukayomi.arena.ratings.rating import rate
+from fukayomi.arena.ratings.table import write_table
+from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.arena.results.sources import read_games
 
 ERROR_TOLERANCE = 0.08  # both sides have the noise of a bootstrap: 2-3 % with 1 000 replays
@@ -96,8 +98,8 @@ def test_the_columns_are_ordo_s_to_the_character(shared_data: Path, cases: list[
 def test_bounds_and_long_names_stand_where_ordo_has_them(shared_data: Path) -> None:
     folder = shared_data / "ratings" / "ordo"
     for name in ("04_all_wins/plain_G", "10_names/WD"):
-        tally = count_league(read_games([folder / name.split("/")[0] / "games.pgn"])).tally
-        ours = write_table(rate(tally, Options(simulations=0)), explain=False).splitlines()
+        tally = tally_games(read_games([folder / name.split("/")[0] / "games.pgn"])).tally
+        ours = write_table(rate(tally, RatingOptions(simulations=0)), explain=False).splitlines()
         theirs = (folder / f"{name}.out").read_text(encoding="utf-8").strip("\n").splitlines()
         for one, other in zip(ours, theirs[: len(tally.names) + 1], strict=False):
             if other.isascii():  # Ordo pads by bytes
@@ -125,4 +127,4 @@ def test_what_ordo_refuses_has_an_answer(shared_data: Path) -> None:
         "04_all_wins", "05_all_wins_all_losses", "08_disconnected", "09_two_players_sweep",
     ]  # fmt: skip
     for path in refused:
-        assert rate(count_league(read_games([path / "games.pgn"])).tally).notes, path.name
+        assert rate(tally_games(read_games([path / "games.pgn"])).tally).notes, path.name

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from fukayomi.arena.ratings import Options, PlayerRating, Tally, rate, rate_pairs
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.draws import draw_chances
+from fukayomi.arena.ratings.options import RatingOptions
+from fukayomi.arena.ratings.rating import PlayerRating, rate, rate_pairs
+from fukayomi.arena.ratings.tally import Tally
 
-QUICK = Options(simulations=0)
+QUICK = RatingOptions(simulations=0)
 
 
 def tally(*results: tuple[str, str, int, int, int]) -> Tally:
@@ -22,7 +24,7 @@ def tally(*results: tuple[str, str, int, int, int]) -> Tally:
     return found
 
 
-def by_name(games: Tally, options: Options = QUICK) -> dict[str, PlayerRating]:
+def by_name(games: Tally, options: RatingOptions = QUICK) -> dict[str, PlayerRating]:
     return {player.name: player for player in rate(games, options).players}
 
 
@@ -90,7 +92,7 @@ def test_by_results_nothing_changes_without_draws_nor_where_all_is_drawn() -> No
         tally(("a", "b", 3, 0, 1), ("b", "a", 2, 0, 2), ("c", "b", 1, 0, 1), ("d", "a", 4, 0, 0)),
         tally(("a", "b", 0, 3, 0), ("b", "a", 0, 2, 0), ("c", "b", 0, 1, 0)),
     ):
-        options = Options(simulations=100)
+        options = RatingOptions(simulations=100)
         one, other = rate(games, options), rate(games, replace(options, by_results=True))
         assert [player.rating for player in other.players] == [player.rating for player in one.players]
         assert other.draw_rate == one.draw_rate
@@ -100,7 +102,7 @@ def test_by_results_there_are_ratings_where_the_stronger_never_lost() -> None:
     """The likeliest draw rate of equals is 1 then, and the score that was the likeliest to the last: 3 to 1."""
     even = np.log(3) / QUICK.point / 2
     games = tally(("a", "b", 5, 5, 0), ("b", "a", 0, 5, 5))
-    found = rate(games, Options(simulations=100, by_results=True))
+    found = rate(games, RatingOptions(simulations=100, by_results=True))
     assert [player.rating for player in found.players] == pytest.approx([even, -even], abs=0.1)
     assert found.draw_rate == pytest.approx(99.9)
     assert all(player.error is not None for player in found.players)
@@ -165,7 +167,7 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say(by_results: bool) -> 
                     counts = rng.multinomial(30, [expected - draw / 2, draw, 1 - expected - draw / 2])
                     for points, count in zip((1, 0.5, 0), counts, strict=True):
                         games.add(str(first), str(second), points, int(count))
-        for player in rate(games, Options(simulations=100, seed=league, by_results=by_results)).players:
+        for player in rate(games, RatingOptions(simulations=100, seed=league, by_results=by_results)).players:
             assert player.error is not None
             inside += abs(player.rating - truth[int(player.name)]) <= player.error
             total += 1
@@ -173,12 +175,12 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say(by_results: bool) -> 
 
 
 def test_several_anchors_hold_and_have_no_error() -> None:
-    found = by_name(LEAGUE, Options(anchors={"a": 1000.0, "c": 700.0}, simulations=50))
+    found = by_name(LEAGUE, RatingOptions(anchors={"a": 1000.0, "c": 700.0}, simulations=50))
     assert (found["a"].rating, found["c"].rating) == pytest.approx((1000, 700))
     assert found["a"].error is None
     assert found["c"].error is None
     assert found["b"].error is not None
-    far = by_name(LEAGUE, Options(anchors={"a": 90_000.0, "c": -90_000.0}, simulations=50))
+    far = by_name(LEAGUE, RatingOptions(anchors={"a": 90_000.0, "c": -90_000.0}, simulations=50))
     assert (far["a"].rating, far["c"].rating) == pytest.approx((90_000, -90_000))
     assert far["a"].error is None
 
@@ -211,7 +213,7 @@ def test_a_chain_of_sweeps_is_placed_outward() -> None:
     games = tally(
         ("a", "b", 4, 0, 0), ("b", "c", 4, 0, 0), ("c", "d", 2, 0, 2), ("d", "c", 2, 0, 2), ("d", "e", 3, 0, 0)
     )  # fmt: skip
-    found = rate(games, Options(simulations=100))
+    found = rate(games, RatingOptions(simulations=100))
     assert [(player.name, player.bound) for player in found.players] == [
         ("a", ">"), ("b", ">"), ("d", ""), ("c", ""), ("e", "<"),
     ]  # fmt: skip
@@ -222,7 +224,7 @@ def test_a_chain_of_sweeps_is_placed_outward() -> None:
 
 @pytest.mark.parametrize("first_mover_advantage", [None, 0.0], ids=["estimated", "none"])
 def test_one_game_has_an_answer(first_mover_advantage: float | None) -> None:
-    options = Options(simulations=20, bayes=True, first_mover_advantage=first_mover_advantage)
+    options = RatingOptions(simulations=20, bayes=True, first_mover_advantage=first_mover_advantage)
     winner, loser = rate(tally(("a", "b", 1, 0, 0)), options).players
     assert (winner.name, winner.bound, loser.bound) == ("a", ">", "<")
     assert winner.rating == -loser.rating

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.pairs import Duel, PairError, count_duel
+from fukayomi.arena.results.pairs import HeadToHead, PairError, count_head_to_head
 from fukayomi.shogi.record import Result, Termination
 
 
@@ -34,11 +34,11 @@ def test_pairs_by_points() -> None:
         *pair(6, BLACK, WHITE),  # WW
         *pair(7, BLACK, WHITE),
     ]
-    assert count_duel(played, "a", "b") == Duel(
+    assert count_head_to_head(played, "a", "b") == HeadToHead(
         "a", "b", results=(5, 4, 7), pairs=(1, 1, 3, 1, 2), drawn_pairs=1, paired_results=(5, 4, 7), has_pairs=True,
         failed=0, single=0,
     )  # fmt: skip
-    other = count_duel(reversed(played), "b", "a")
+    other = count_head_to_head(reversed(played), "b", "a")
     assert (other.results, other.pairs) == ((7, 4, 5), (2, 1, 3, 1, 1))
 
 
@@ -47,7 +47,7 @@ def test_pairs_by_points() -> None:
 )
 def test_a_failed_game_does_not_complete_its_pair(end: Termination) -> None:
     played = [*pair(0, BLACK, WHITE, Termination.RESIGN, end), *pair(1, BLACK, WHITE, end, Termination.RESIGN)]
-    found = count_duel([*played, *pair(2, BLACK, BLACK)], "a", "b")
+    found = count_head_to_head([*played, *pair(2, BLACK, BLACK)], "a", "b")
     assert found.pairs == (0, 0, 1, 0, 0)
     assert found.paired_results == (1, 0, 1)
     assert found.results == (1, 0, 3)
@@ -56,26 +56,26 @@ def test_a_failed_game_does_not_complete_its_pair(end: Termination) -> None:
 
 def test_a_failed_game_that_was_played_again_does() -> None:
     played = [*pair(0, BLACK, WHITE, Termination.CRASH, Termination.RESIGN), game("a", "b", WHITE, 0)]
-    found = count_duel(played, "a", "b")
+    found = count_head_to_head(played, "a", "b")
     assert (found.pairs, found.failed, found.single) == ((0, 0, 1, 0, 0), 1, 0)
 
 
 @pytest.mark.parametrize("end", [Termination.TIME_UP, Termination.ILLEGAL_MOVE, Termination.ADJUDICATION])
 def test_losses_on_time_and_by_fouls_are_losses(end: Termination) -> None:
-    assert count_duel(pair(0, BLACK, WHITE, end, end), "a", "b").pairs == (0, 0, 0, 0, 1)
+    assert count_head_to_head(pair(0, BLACK, WHITE, end, end), "a", "b").pairs == (0, 0, 0, 0, 1)
 
 
 def test_half_a_pair_waits() -> None:
-    found = count_duel([*pair(0, BLACK, WHITE), game("a", "b", BLACK, 1), game("b", "a", UNKNOWN, 2)], "a", "b")
+    found = count_head_to_head([*pair(0, BLACK, WHITE), game("a", "b", BLACK, 1), game("b", "a", UNKNOWN, 2)], "a", "b")
     assert (found.pairs, found.single, found.failed) == ((0, 0, 0, 0, 1), 1, 1)
 
 
 def test_games_without_pairs_and_of_others() -> None:
     others = [game("a", "c", BLACK, 0), game("c", "b", BLACK, 0), game("a", "a", BLACK, 0)]
-    found = count_duel([*others, game("a", "b", BLACK, None), game("b", "a", DRAW, None)], "a", "b")
+    found = count_head_to_head([*others, game("a", "b", BLACK, None), game("b", "a", DRAW, None)], "a", "b")
     assert not found.has_pairs
     assert (found.results, found.pairs) == ((0, 1, 1), (0,) * 5)
-    assert count_duel([], "a", "b").results == (0, 0, 0)
+    assert count_head_to_head([], "a", "b").results == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_games_without_pairs_and_of_others() -> None:
 )
 def test_numbers_that_are_used_twice_are_an_error(more: list[Game]) -> None:
     with pytest.raises(PairError, match="pair 3 of a and b has more games"):
-        count_duel([*pair(3, BLACK, WHITE), *more], "a", "b")
+        count_head_to_head([*pair(3, BLACK, WHITE), *more], "a", "b")
     with pytest.raises(PairError, match="pair 4"):
-        count_duel([game("a", "b", BLACK, 4), game("a", "b", WHITE, 4)], "a", "b")
+        count_head_to_head([game("a", "b", BLACK, 4), game("a", "b", WHITE, 4)], "a", "b")

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fukayomi.arena.strategy import Definition
-from fukayomi.arena.strategy.definitions import EMPTY, WHITE_PIECE, Kept, Placed, Played, Shape, Side
+from fukayomi.arena.strategy.definitions import EMPTY, WHITE_PIECE, Definition, Kept, Placed, Played, Shape, Side
 from fukayomi.shogi import START_SFEN, Color, Move, Piece, PieceType, Position
 
 Label = tuple[str, Color | None]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.arena.strategy import load_definitions
+from fukayomi.arena.strategy.definitions import load_definitions
 from fukayomi.arena.strategy.wording import describe
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_matcher import classify_plainly, nearest_miss
 
-from fukayomi.arena.game.choices import StrategyKind
 from fukayomi.arena.results.sources import read_games
-from fukayomi.arena.strategy import Classification, Matcher, Tag, load_definitions
-from fukayomi.arena.strategy.definitions import Side
+from fukayomi.arena.strategy.definitions import Side, load_definitions
+from fukayomi.arena.strategy.kinds import StrategyKind
+from fukayomi.arena.strategy.matcher import Classification, Matcher, Tag
 from fukayomi.shogi import START_SFEN, Color, Move, Position
 
 EXAMPLES: dict[str, dict[str, Any]] = yaml.safe_load(

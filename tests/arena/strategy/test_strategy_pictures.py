@@ -4,11 +4,11 @@ import struct
 from xml.etree import ElementTree
 
 import pytest
-from test_strategy_statistics import BOAT, EXCHANGE, GAMES, count, play
+from test_strategy_counts import BOAT, EXCHANGE, GAMES, count, play
 
-from fukayomi.arena.game.choices import SplitBy
+from fukayomi.arena.strategy.counts import StrategyCounts
+from fukayomi.arena.strategy.kinds import SplitBy
 from fukayomi.arena.strategy.pictures import MAX_PANELS, Lettering, draw_shares, draw_years, find_lettering
-from fukayomi.arena.strategy.statistics import StrategyCounts
 from fukayomi.shogi.record import Result
 
 YEARS = [

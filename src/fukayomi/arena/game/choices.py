@@ -47,25 +47,3 @@ class Declaration(StrEnum):
     POINTS_27 = "27"
     POINTS_24 = "24"
     NONE = "none"
-
-
-class StrategyKind(StrEnum):
-    """What a strategy (戦型) is about."""
-
-    STYLE = "style"
-    """Static or ranging rook; coarse enough that nearly every game has one."""
-    OPENING = "opening"
-    ATTACK = "attack"
-    CASTLE = "castle"
-
-
-NAMED_KINDS = (StrategyKind.OPENING, StrategyKind.ATTACK, StrategyKind.CASTLE)
-"""The kinds of tags that the tables of the shogi world combine."""
-
-
-class SplitBy(StrEnum):
-    """What games are split by, to count strategies: one table each."""
-
-    YEAR = "year"
-    ENGINE = "engine"
-    """By player and colour: each game counts for its Black and for its White."""

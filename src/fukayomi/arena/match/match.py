@@ -22,7 +22,7 @@ from fukayomi.arena.results.diversity import PLY, Diversity, measure_diversity
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import MatchFiles
 from fukayomi.arena.results.standings import Standings
-from fukayomi.arena.statistics.sprt import SprtDecision, SprtResult
+from fukayomi.arena.statistics.sprt import SprtDecision, SprtStatus
 
 LOGS = "logs"
 NOTES = 100  # different ones that are told
@@ -55,7 +55,7 @@ class MatchState:
         """Games in the database."""
         return self.standings.games
 
-    def sprt(self) -> SprtResult | None:
+    def sprt(self) -> SprtStatus | None:
         """Where the sequential test stands; None if none was asked for. It counts complete pairs alone."""
         if self.settings.sprt is None:
             return None

@@ -7,7 +7,7 @@ from fukayomi.arena.match.match import LOGS, MatchOutcome, MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.match_files import GAMES, PGN
-from fukayomi.arena.results.score import Score
+from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.results.standings import Meeting, PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.shogi import BLACK, WHITE
@@ -62,7 +62,7 @@ def _meeting(meeting: Meeting) -> dict[str, Any]:
     }
 
 
-def _score(score: Score) -> dict[str, Any]:
+def _score(score: MatchScore) -> dict[str, Any]:
     return {
         "games": score.games,
         "wins": score.wins,

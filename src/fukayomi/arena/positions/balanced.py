@@ -23,7 +23,7 @@ class EvalOf(StrEnum):
     """That of move N: the other engine looked at the position before."""
 
 
-class LeftOut(StrEnum):
+class Exclusion(StrEnum):
     """Why a game gives no line, in the order in which the reasons are asked after."""
 
     UNREADABLE = "unreadable"
@@ -51,7 +51,7 @@ class LeftOut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class BalanceConditions:
     """What a game must be like to give a line. Evaluations are in centipawns, without their sign.
 
     Raises:
@@ -80,7 +80,7 @@ class Conditions:
                 raise ValueError(f"{name} {getattr(self, name)} is negative")
 
 
-def find_line(record: Record, conditions: Conditions) -> int | LeftOut:
+def find_line(record: Record, conditions: BalanceConditions) -> int | Exclusion:
     """How many moves of a game its line has, or why it has none."""
     refusal = _refuse(record, conditions)
     if refusal is not None:
@@ -95,41 +95,41 @@ def evaluations(record: Record, eval_of: EvalOf) -> list[int | None]:
     return [*noted, None] if eval_of is EvalOf.NEXT_MOVE else [None, *noted]
 
 
-def _refuse(record: Record, conditions: Conditions) -> LeftOut | None:
+def _refuse(record: Record, conditions: BalanceConditions) -> Exclusion | None:
     if record.initial_sfen != START_SFEN:
-        return LeftOut.START
+        return Exclusion.START
     if record.termination not in ENDINGS:
-        return LeftOut.ENDING
+        return Exclusion.ENDING
     if len(record) < max(conditions.filter_moves, conditions.moves1 if conditions.middle_game else conditions.moves2):
-        return LeftOut.PLIES
+        return Exclusion.PLIES
     ratings = (record.black_rating, record.white_rating)
     if conditions.filter_rating and any(rating is None or rating < conditions.filter_rating for rating in ratings):
-        return LeftOut.RATING
+        return Exclusion.RATING
     for side in (record.moves[::2], record.moves[1::2]):
         if all(played.score_cp is None for played in side):
-            return LeftOut.NO_EVALS
+            return Exclusion.NO_EVALS
     return None
 
 
-def _find_balanced(evals: list[int | None], conditions: Conditions) -> int | LeftOut:
+def _find_balanced(evals: list[int | None], conditions: BalanceConditions) -> int | Exclusion:
     if any(value is not None and value > conditions.eval for value in evals[: conditions.moves2 + 1]):
-        return LeftOut.EVAL
+        return Exclusion.EVAL
     if (evals[conditions.moves1] or 0) > conditions.eval2:
-        return LeftOut.EVAL_MOVES1
+        return Exclusion.EVAL_MOVES1
     if (evals[conditions.moves2] or 0) > conditions.eval2:
-        return LeftOut.EVAL_MOVES2
+        return Exclusion.EVAL_MOVES2
     return conditions.moves2
 
 
-def _find_middle_game(evals: list[int | None], conditions: Conditions) -> int | LeftOut:
+def _find_middle_game(evals: list[int | None], conditions: BalanceConditions) -> int | Exclusion:
     for ply, value in enumerate(evals[: conditions.moves2 + 2]):  # the position is before the one that passes
         if value is None:
             continue
         if ply >= conditions.moves1 and value > conditions.eval2:
-            return ply - 1 if ply > conditions.moves1 else LeftOut.EVAL_MOVES1
+            return ply - 1 if ply > conditions.moves1 else Exclusion.EVAL_MOVES1
         if value > conditions.eval:
-            return LeftOut.EVAL
-    return LeftOut.EVAL_MOVES2
+            return Exclusion.EVAL
+    return Exclusion.EVAL_MOVES2
 
 
 def position_key(position: Position) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fukayomi.arena.positions.balanced import Conditions, LeftOut, evaluations, find_line, position_key
+from fukayomi.arena.positions.balanced import BalanceConditions, Exclusion, evaluations, find_line, position_key
 from fukayomi.data.records.text import Source, scan_source
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
@@ -24,9 +24,9 @@ class BalancedSet:
         problems: A line for each file or record that cannot be read.
     """
 
-    conditions: Conditions
+    conditions: BalanceConditions
     games_read: int = 0
-    left_out: Counter[LeftOut] = field(default_factory=Counter[LeftOut])
+    left_out: Counter[Exclusion] = field(default_factory=Counter[Exclusion])
     unjudged: Counter[int] = field(default_factory=Counter[int])
     problems: list[str] = field(default_factory=list[str])
     _lines: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
@@ -35,7 +35,7 @@ class BalancedSet:
         """Take a game's line if the game passes."""
         self.games_read += 1
         length = find_line(record, self.conditions)
-        if isinstance(length, LeftOut):
+        if isinstance(length, Exclusion):
             self.left_out[length] += 1
             return
         moves = record.usi_moves()[:length]
@@ -47,7 +47,7 @@ class BalancedSet:
         unique = moves if self.conditions.middle_game else moves[: self.conditions.moves1]
         key = position_key(Position.from_usi(f"startpos moves {' '.join(unique)}"))
         other = self._lines.get(key)
-        self.left_out[LeftOut.DUPLICATE] += other is not None
+        self.left_out[Exclusion.DUPLICATE] += other is not None
         # The one to keep must not depend on the order of the games: the shortest, then the first of the alphabet.
         self._lines[key] = min(filter(None, (other, (length, line))))
 
@@ -66,7 +66,7 @@ class BalancedSet:
 
 
 def collect(
-    sources: Iterable[Source], conditions: Conditions, report: Callable[[BalancedSet], None] = lambda _: None
+    sources: Iterable[Source], conditions: BalanceConditions, report: Callable[[BalancedSet], None] = lambda _: None
 ) -> BalancedSet:
     """The set that the games of all sources give; it does not depend on their order.
 
@@ -89,7 +89,7 @@ def collect(
 def _scan(source: Source, found: BalancedSet) -> Iterator[Record]:
     """The records of a source; what cannot be read is counted and named."""
     if source.problem:
-        found.left_out[LeftOut.UNREADABLE] += 1
+        found.left_out[Exclusion.UNREADABLE] += 1
         found.problems.append(f"{source.name}: {source.problem}")
         return
     for record in scan_source(source):
@@ -98,5 +98,5 @@ def _scan(source: Source, found: BalancedSet) -> Iterator[Record]:
             continue
         is_record = not isinstance(record, UnknownFormatError)
         found.games_read += is_record
-        found.left_out[LeftOut.DAMAGED if is_record else LeftOut.NO_RECORD] += 1
+        found.left_out[Exclusion.DAMAGED if is_record else Exclusion.NO_RECORD] += 1
         found.problems.append(str(record))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.positions.balanced import position_key
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.strategy import Matcher
-from fukayomi.arena.strategy.statistics import Row, StrategyCounts
+from fukayomi.arena.strategy.counts import StrategyCounts, StrategyRow
+from fukayomi.arena.strategy.matcher import Matcher
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Result
 
@@ -28,7 +28,7 @@ class PositionSet:
     """Lines whose position the other set has, by whatever order of moves."""
     positions_in_other: int
     """The same, each position counted once."""
-    strategies: tuple[Row, ...]
+    strategies: tuple[StrategyRow, ...]
     """Of all lines, the most frequent first."""
 
 

@@ -9,7 +9,7 @@ from fukayomi.arena.ratings.draws import fit_draw_rate
 from fukayomi.arena.ratings.fit import Design, determines_advantage, logistic, make_design, solve
 from fukayomi.arena.ratings.groups import Groups, find_groups
 from fukayomi.arena.ratings.placement import Sweep, find_sweeps, place
-from fukayomi.arena.ratings.results import Outcomes, solve_results
+from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Pairings
 
 

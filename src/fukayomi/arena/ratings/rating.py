@@ -1,8 +1,8 @@
 """Ratings of all players from the games they played, with errors: from a tally to the figures of the table."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -10,11 +10,9 @@ import numpy as np
 from fukayomi.arena.ratings.bayes import bayes_ratings
 from fukayomi.arena.ratings.estimate import Estimate, Given, estimate
 from fukayomi.arena.ratings.groups import Groups
+from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.simulation import Replays, simulate
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
-
-SCALE_SCORE = 0.76
-"""The score of a player who is ahead by `Options.scale`."""
 
 _NAMED = 50  # players in a message
 _EQUAL_DECIMALS = 9  # of logits: ratings that differ in later ones differ by rounding
@@ -23,37 +21,6 @@ _BOUNDS = (
     "already compared with it: no rating is the likeliest. It stands where that had an even chance, and has no error."
 )
 _BY_RESULTS = "Ratings are those under which the wins, draws and losses are the likeliest, not the points."
-
-
-@dataclass(frozen=True)
-class Options:
-    """How ratings are computed. Ratings, also the first move's, are in points of `scale`; rates in percent."""
-
-    average: float = 0.0
-    """Of the players, where nobody is anchored."""
-    anchors: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Players whose rating is given."""
-    hidden: frozenset[str] = frozenset()
-    """Players who count, but are not listed."""
-    first_mover_advantage: float | None = None
-    """None: estimated."""
-    draw_rate: float | None = None
-    """Of equal players; None: estimated."""
-    scale: float = 202.0
-    """How many points ahead promise a score of 76 %."""
-    by_results: bool = False
-    """Whether the wins, draws and losses shall be the likeliest, by the model of draws, and not the points."""
-    confidence: float = 95.0
-    bayes: bool = False
-    """Whether ratings by BayesElo's model and prior are wanted as well."""
-    simulations: int = 1000
-    """0: without errors."""
-    seed: int = 0
-
-    @property
-    def point(self) -> float:
-        """Logits in a point."""
-        return float(np.log(SCALE_SCORE / (1 - SCALE_SCORE)) / self.scale)
 
 
 @dataclass(frozen=True)
@@ -108,13 +75,13 @@ class Ratings:
     notes: tuple[str, ...]
 
 
-def rate(tally: Tally, options: Options | None = None) -> Ratings:
+def rate(tally: Tally, options: RatingOptions | None = None) -> Ratings:
     """Rates the players of a tally.
 
     Raises:
         ValueError: There are no games, or a player who is anchored or hidden has none.
     """
-    options = options or Options()
+    options = options or RatingOptions()
     pairings = tally.pairings()
     if not len(pairings.first):
         raise ValueError("there are no games to rate")
@@ -136,13 +103,13 @@ def rate(tally: Tally, options: Options | None = None) -> Ratings:
     return _Writer(pairings, options, found, replays, bayes).write()
 
 
-def rate_pairs(tally: Tally, options: Options | None = None) -> list[Ratings]:
+def rate_pairs(tally: Tally, options: RatingOptions | None = None) -> list[Ratings]:
     """Rates each two players who met, and are not hidden, by their games against each other alone.
 
     Raises:
         ValueError: As `rate`.
     """
-    options = options or Options()
+    options = options or RatingOptions()
     order = [player.name for player in rate(tally, replace(options, simulations=0)).players]
     found: list[Ratings] = []
     for number, one in enumerate(order):
@@ -171,7 +138,7 @@ class _Writer:
     """Turns what was computed, in logits, into the table."""
 
     pairings: Pairings
-    options: Options
+    options: RatingOptions
     found: Estimate
     replays: Replays | None
     bayes: Floats

@@ -11,7 +11,7 @@ from fukayomi.arena.ratings.estimate import Estimate
 from fukayomi.arena.ratings.fit import Design, logistic, make_design, solve
 from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.placement import Sweep
-from fukayomi.arena.ratings.results import Outcomes, solve_results
+from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 _PATIENCE = 20  # times as many replays are tried as are wanted

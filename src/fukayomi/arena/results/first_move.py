@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.pairs import counts_for_strength, half_points
-from fukayomi.arena.results.score import Score
+from fukayomi.arena.results.score import MatchScore
 
 
 @dataclass(slots=True)
@@ -28,24 +28,24 @@ class Pairing:
 
     first: str
     second: str
-    first_as_black: Score = field(default_factory=Score)
-    first_as_white: Score = field(default_factory=Score)
+    first_as_black: MatchScore = field(default_factory=MatchScore)
+    first_as_white: MatchScore = field(default_factory=MatchScore)
 
     @property
-    def total(self) -> Score:
+    def total(self) -> MatchScore:
         """From the first player's view."""
         return self.first_as_black + self.first_as_white
 
     @property
-    def black(self) -> Score:
+    def black(self) -> MatchScore:
         """From Black's view, whoever it was."""
         return self.first_as_black + self.first_as_white.mirrored
 
-    def as_black(self, player: str) -> Score:
+    def as_black(self, player: str) -> MatchScore:
         """The games in which one of the two was Black, from its view."""
         return self.first_as_black if player == self.first else self.first_as_white.mirrored
 
-    def as_white(self, player: str) -> Score:
+    def as_white(self, player: str) -> MatchScore:
         """The games in which one of the two was White, from its view."""
         return self.first_as_white if player == self.first else self.first_as_black.mirrored
 
@@ -103,9 +103,9 @@ class FirstMoveStatistics:
     without_moves: int = 0
 
     @property
-    def black(self) -> Score:
+    def black(self) -> MatchScore:
         """All games, from Black's view."""
-        return sum((pairing.black for pairing in self.pairings), Score())
+        return sum((pairing.black for pairing in self.pairings), MatchScore())
 
     def means(self, *, as_printed: bool = False) -> list[OpponentMean]:
         """The mean over the opponents, for each player that met several.
@@ -166,7 +166,7 @@ def _identity(game: Game) -> bytes | None:
     ).digest()
 
 
-def _mean(scores: list[Score], as_printed: bool) -> float | None:
+def _mean(scores: list[MatchScore], as_printed: bool) -> float | None:
     rates = [score.rate for score in scores if score.rate is not None]
     if as_printed:
         rates = [round(rate * 100, 1) / 100 for rate in rates]

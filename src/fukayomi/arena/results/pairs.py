@@ -31,7 +31,7 @@ class PairError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Duel:
+class HeadToHead:
     """The games of two players, from the first one's view.
 
     Attributes:
@@ -67,7 +67,7 @@ def half_points(game: Game, player: str) -> int:
     return 2 if (game.result is Result.BLACK_WIN) == (game.black == player) else 0
 
 
-def count_duel(games: Iterable[Game], first: str, second: str) -> Duel:
+def count_head_to_head(games: Iterable[Game], first: str, second: str) -> HeadToHead:
     """The results of two players; games of others are passed over. The games come from one match.
 
     Raises:
@@ -103,7 +103,7 @@ def count_duel(games: Iterable[Game], first: str, second: str) -> Duel:
             paired_results[one] += 1
     lost, drawn, won = results
     ll, ld, even, wd, ww = pairs
-    return Duel(
+    return HeadToHead(
         first, second, (lost, drawn, won), (ll, ld, even, wd, ww), drawn_pairs,
         (paired_results[0], paired_results[1], paired_results[2]), has_pairs, failed,
         sum(results) - 2 * sum(pairs),

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Score:
+class MatchScore:
     """How games went for one side. A draw is half a point.
 
-    >>> str(Score(240, 125, 1) + Score(losses=2))
+    >>> str(MatchScore(240, 125, 1) + MatchScore(losses=2))
     '240-127-1 (65.4%)'
     """
 
@@ -31,9 +31,9 @@ class Score:
         return self.points / self.games if self.games else None
 
     @property
-    def mirrored(self) -> "Score":
+    def mirrored(self) -> "MatchScore":
         """From the other side's view."""
-        return Score(self.losses, self.wins, self.draws)
+        return MatchScore(self.losses, self.wins, self.draws)
 
     def add(self, half_points: int) -> None:
         """Count a game by its points times two."""
@@ -48,8 +48,8 @@ class Score:
         """As ``240-125-1``."""
         return f"{self.wins}-{self.losses}-{self.draws}"
 
-    def __add__(self, other: "Score") -> "Score":
-        return Score(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
+    def __add__(self, other: "MatchScore") -> "MatchScore":
+        return MatchScore(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
 
     def __str__(self) -> str:
         """As ``240-125-1 (65.7%)``: wins, losses, draws."""

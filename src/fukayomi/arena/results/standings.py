@@ -7,7 +7,7 @@ from itertools import combinations
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.pairs import counts_for_strength, half_points
-from fukayomi.arena.results.score import Score
+from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.statistics.intervals import Strength, estimate_strength
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import Termination
@@ -33,7 +33,7 @@ class Meeting:
 
     first: str
     second: str
-    score: Score = field(default_factory=Score)
+    score: MatchScore = field(default_factory=MatchScore)
     counts: Counts = field(default_factory=Counts)
 
 
@@ -42,11 +42,11 @@ class PlayerStanding:
     """One engine against all others."""
 
     name: str
-    by_color: dict[Color, Score] = field(default_factory=lambda: {BLACK: Score(), WHITE: Score()})
+    by_color: dict[Color, MatchScore] = field(default_factory=lambda: {BLACK: MatchScore(), WHITE: MatchScore()})
     counts: Counts = field(default_factory=Counts)
 
     @property
-    def total(self) -> Score:
+    def total(self) -> MatchScore:
         """Both colours."""
         return self.by_color[BLACK] + self.by_color[WHITE]
 
@@ -64,7 +64,7 @@ class Standings:
         self.players = {name: PlayerStanding(name) for name in names}
         self._meetings = {pair: Meeting(*pair) for pair in combinations(names, 2)}
         self.terminations: Counter[Termination] = Counter()
-        self.first_mover = Score()
+        self.first_mover = MatchScore()
         self._open_pairs: dict[int, Game] = {}  # of which one game is there
         for game in games:
             self.add(game)

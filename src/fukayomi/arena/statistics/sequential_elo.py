@@ -30,7 +30,7 @@ TERMS = 12  # of either series: the first one left out is below 1e-16
 
 
 @dataclass(frozen=True, slots=True)
-class StoppedStrength:
+class SequentialElo:
     """Elo (logistic, for either model) with its 95 % interval, and the likelihood of superiority, 0..1."""
 
     elo: float
@@ -39,7 +39,7 @@ class StoppedStrength:
     los: float
 
 
-def estimate_stopped(counts: Sequence[int], settings: SprtSettings) -> StoppedStrength | None:
+def estimate_sequential_elo(counts: Sequence[int], settings: SprtSettings) -> SequentialElo | None:
     """The strength behind the counts at which a test was ended, or goes on; None if all results are the same.
 
     An LLR beyond a bound is taken to have passed it earlier, in proportion.
@@ -74,7 +74,7 @@ def estimate_stopped(counts: Sequence[int], settings: SprtSettings) -> StoppedSt
 
     plain = score_to_elo(mean)
     elo, low, high = (_solve(below, share, plain) for share in (0.5, 0.975, 0.025))
-    return StoppedStrength(elo, low, high, below(0.0))
+    return SequentialElo(elo, low, high, below(0.0))
 
 
 def _solve(falling: Callable[[float], float], value: float, start: float) -> float:

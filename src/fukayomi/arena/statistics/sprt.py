@@ -54,7 +54,7 @@ class SprtDecision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SprtResult:
+class SprtStatus:
     """Where a test stands.
 
     Attributes:
@@ -110,7 +110,7 @@ class SprtSettings:
         """The LLR at which H1 is accepted."""
         return log((1 - self.beta) / self.alpha)
 
-    def evaluate(self, counts: Sequence[int]) -> SprtResult:
+    def evaluate(self, counts: Sequence[int]) -> SprtStatus:
         """The test after results with these counts: three (losses, draws, wins), or five of pairs.
 
         Raises:
@@ -125,4 +125,4 @@ class SprtSettings:
             decision = SprtDecision.H1
         elif llr <= self.lower:
             decision = SprtDecision.H0
-        return SprtResult(llr, self.lower, self.upper, decision)
+        return SprtStatus(llr, self.lower, self.upper, decision)

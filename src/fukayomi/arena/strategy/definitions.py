@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import core_schema
 
-from fukayomi.arena.game.choices import StrategyKind
+from fukayomi.arena.strategy.kinds import StrategyKind
 from fukayomi.shogi import PieceType, square_from_usi
 
 EMPTY = 0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from fukayomi.arena.strategy.statistics import Row, Table
+from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def _add_new_fonts(candidates: Sequence[str]) -> bool:
     return bool(new)
 
 
-def draw_shares(tables: Sequence[Table], kind: str, lettering: Lettering) -> bytes:
+def draw_shares(tables: Sequence[StrategyTable], kind: str, lettering: Lettering) -> bytes:
     """For each table, bars of the rows' shares and, on the right axis, a line of Black's win rate.
 
     Args:
@@ -113,7 +113,7 @@ def draw_shares(tables: Sequence[Table], kind: str, lettering: Lettering) -> byt
     return _save(draw, len(shown), (width, 5.2), kind, lettering)
 
 
-def draw_years(tables: Sequence[Table], names: Sequence[str], kind: str, lettering: Lettering) -> bytes:
+def draw_years(tables: Sequence[StrategyTable], names: Sequence[str], kind: str, lettering: Lettering) -> bytes:
     """For each strategy, a line of its share and, on the right axis, one of Black's win rate, over the years.
 
     Args:
@@ -134,7 +134,7 @@ def draw_years(tables: Sequence[Table], names: Sequence[str], kind: str, letteri
     return _save(draw, len(shown), (width, 3.4), kind, lettering)
 
 
-def _draw_bars(axes: "Axes", table: Table, lettering: Lettering) -> None:
+def _draw_bars(axes: "Axes", table: StrategyTable, lettering: Lettering) -> None:
     places = range(len(table.rows))
     axes.bar(places, [100 * row.share for row in table.rows], color=SHARE_COLOR, width=0.66)
     labels = [lettering.drawable(_label(row, lettering)) for row in table.rows]
@@ -149,13 +149,13 @@ def _draw_bars(axes: "Axes", table: Table, lettering: Lettering) -> None:
         )
 
 
-def _label(row: Row, lettering: Lettering) -> str:
+def _label(row: StrategyRow, lettering: Lettering) -> str:
     """A row's name, broken where it is long."""
     parts = row.name.split(",") if lettering.is_japanese else row.english.split(", ")
     return "\n".join(",".join(parts[i : i + 2]) for i in range(0, len(parts), 2))
 
 
-def _draw_lines(axes: "Axes", rows: "list[tuple[int, Row | None]]") -> None:
+def _draw_lines(axes: "Axes", rows: "list[tuple[int, StrategyRow | None]]") -> None:
     years = [year for year, _ in rows]
     axes.plot(
         years, [100 * row.share if row else 0.0 for _, row in rows], color=SHARE_COLOR, marker="o", markersize=4.5

@@ -12,7 +12,7 @@ from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.first_move import FirstMoveStatistics
-    from fukayomi.arena.results.score import Score
+    from fukayomi.arena.results.score import MatchScore
 
 
 def first_move(
@@ -87,5 +87,5 @@ def _as_json(found: "FirstMoveStatistics", problems: list[str]) -> dict[str, Any
     }  # fmt: skip
 
 
-def _score(score: "Score") -> dict[str, Any]:
+def _score(score: "MatchScore") -> dict[str, Any]:
     return {"wins": score.wins, "losses": score.losses, "draws": score.draws, "rate": score.rate}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.positions.balanced import Conditions, EvalOf, LeftOut
+from fukayomi.arena.positions.balanced import BalanceConditions, EvalOf, Exclusion
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.problems import print_problems
@@ -95,7 +95,7 @@ def balanced(
     check_target(out, sources)
     start = time.monotonic()
     with user_errors():
-        conditions = Conditions(
+        conditions = BalanceConditions(
             chosen[0], chosen[1], eval_limit, chosen[2], filter_moves, filter_rating, middle_game, eval_of
         )
         found = _collect(sources, conditions)
@@ -109,11 +109,11 @@ def balanced(
     else:
         _print_balanced(found, out)
     if not found:
-        hint = "; see --filter-rating" if found.left_out[LeftOut.RATING] else ""
+        hint = "; see --filter-rating" if found.left_out[Exclusion.RATING] else ""
         fail(f"no game passed, and nothing was written{hint}")
 
 
-def _collect(paths: list[Path], conditions: Conditions) -> "BalancedSet":
+def _collect(paths: list[Path], conditions: BalanceConditions) -> "BalancedSet":
     from fukayomi.arena.positions.balanced_set import collect
     from fukayomi.data.records.sources import find_files, iter_sources
 
@@ -130,24 +130,24 @@ def _collect(paths: list[Path], conditions: Conditions) -> "BalancedSet":
         fail("stopped; nothing was written", INTERRUPTED)
 
 
-def _reasons(conditions: Conditions) -> dict[LeftOut, str]:
+def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
     one, two, limit, limit2 = conditions.moves1, conditions.moves2, conditions.eval, conditions.eval2
     at_plies = (f"|eval| > {limit2} at ply {one}", f"|eval| > {limit2} at ply {two}")
     if conditions.middle_game:
         at_plies = (f"|eval| > {limit2} already at ply {one}", f"|eval| not > {limit2} up to ply {two + 1}")
     return {
-        LeftOut.UNREADABLE: "files that cannot be read",
-        LeftOut.NO_RECORD: "files that are no record",
-        LeftOut.DAMAGED: "damaged",
-        LeftOut.START: "no even start",
-        LeftOut.ENDING: "ended otherwise",
-        LeftOut.PLIES: "too short",
-        LeftOut.RATING: f"rated below {conditions.filter_rating:g}",
-        LeftOut.NO_EVALS: "no evaluations of one side",
-        LeftOut.EVAL: f"|eval| > {limit}" + ("" if conditions.middle_game else f" up to ply {two}"),
-        LeftOut.EVAL_MOVES1: at_plies[0],
-        LeftOut.EVAL_MOVES2: at_plies[1],
-        LeftOut.DUPLICATE: "same position as another",
+        Exclusion.UNREADABLE: "files that cannot be read",
+        Exclusion.NO_RECORD: "files that are no record",
+        Exclusion.DAMAGED: "damaged",
+        Exclusion.START: "no even start",
+        Exclusion.ENDING: "ended otherwise",
+        Exclusion.PLIES: "too short",
+        Exclusion.RATING: f"rated below {conditions.filter_rating:g}",
+        Exclusion.NO_EVALS: "no evaluations of one side",
+        Exclusion.EVAL: f"|eval| > {limit}" + ("" if conditions.middle_game else f" up to ply {two}"),
+        Exclusion.EVAL_MOVES1: at_plies[0],
+        Exclusion.EVAL_MOVES2: at_plies[1],
+        Exclusion.DUPLICATE: "same position as another",
     }
 
 
@@ -161,7 +161,7 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
     table.add_row("read", "", f"{left:,}")
     for reason, text in _reasons(found.conditions).items():
         count = found.left_out[reason]
-        if reason in (LeftOut.UNREADABLE, LeftOut.NO_RECORD):
+        if reason in (Exclusion.UNREADABLE, Exclusion.NO_RECORD):
             if count:
                 table.add_row(text, f"{count:,}", "")
             continue
@@ -181,7 +181,7 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
         "file": str(out) if found else None,
         "conditions": asdict(found.conditions),
         "games_read": found.games_read,
-        "left_out": {str(reason): found.left_out[reason] for reason in LeftOut},
+        "left_out": {str(reason): found.left_out[reason] for reason in Exclusion},
         "passed_without_eval": {str(ply): count for ply, count in sorted(found.unjudged.items())},
         "lines": len(found),
         "seconds": round(seconds, 3),
@@ -206,7 +206,8 @@ def compare(
     """
     from fukayomi.arena.game.openings import read_openings
     from fukayomi.arena.positions.compare import compare_positions
-    from fukayomi.arena.strategy import Matcher, load_definitions
+    from fukayomi.arena.strategy.definitions import load_definitions
+    from fukayomi.arena.strategy.matcher import Matcher
 
     with user_errors():
         sets = compare_positions(read_openings(a), read_openings(b), ply, Matcher(load_definitions()))

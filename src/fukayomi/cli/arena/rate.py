@@ -16,8 +16,9 @@ from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
-    from fukayomi.arena.ratings import Options, PlayerRating, Ratings
-    from fukayomi.arena.results.league import League
+    from fukayomi.arena.ratings.options import RatingOptions
+    from fukayomi.arena.ratings.rating import PlayerRating, Ratings
+    from fukayomi.arena.results.game_tally import GameTally
 
 FARTHEST_ANCHOR = 100_000  # points from 0
 
@@ -90,12 +91,12 @@ def rate(
     (>) or lost (<) everything has no likeliest rating and is placed where that had an even chance. White is who moves
     first (先手), as in PGN. In --json all figures are those of the table, rates in percent.
     """
-    from fukayomi.arena.ratings import Options
+    from fukayomi.arena.ratings.options import RatingOptions
 
     if average is not None and anchor:
         raise typer.BadParameter("players that are anchored leave no average to choose", param_hint="--average")
     _check_numbers(scale, confidence)
-    options = Options(
+    options = RatingOptions(
         average=average or 0.0,
         anchors=_parse_anchors(anchor or []),
         hidden=frozenset(hide or []),
@@ -123,15 +124,22 @@ def _check_numbers(scale: float, confidence: float) -> None:
 
 
 def _rate(
-    sources: Sequence[Path], options: "Options", problems: list[str], *, pairs: bool, matrix: Path | None, as_json: bool
+    sources: Sequence[Path],
+    options: "RatingOptions",
+    problems: list[str],
+    *,
+    pairs: bool,
+    matrix: Path | None,
+    as_json: bool,
 ) -> None:
-    from fukayomi.arena.ratings import rate as rate_players
-    from fukayomi.arena.ratings import rate_pairs, write_table
-    from fukayomi.arena.results.league import count_league
+    from fukayomi.arena.ratings.rating import rate as rate_players
+    from fukayomi.arena.ratings.rating import rate_pairs
+    from fukayomi.arena.ratings.table import write_table
+    from fukayomi.arena.results.game_tally import tally_games
     from fukayomi.arena.results.sources import read_games
     from fukayomi.files.atomic import replace_file
 
-    league = count_league(read_games(sources, problems.append))
+    league = tally_games(read_games(sources, problems.append))
     ratings = rate_players(league.tally, options)
     pair_ratings = rate_pairs(league.tally, options) if pairs else []
     if matrix is not None:
@@ -165,13 +173,13 @@ def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
     return anchors
 
 
-def _account(league: "League") -> str:
+def _account(league: "GameTally") -> str:
     left_out = "".join(f"; {count:,} {reason} left out" for reason, count in league.left_out.items())
     return f"{league.games:,} {'game' if league.games == 1 else 'games'}{left_out}."
 
 
 def _as_json(
-    ratings: "Ratings", pairs: "list[Ratings] | None", league: "League", problems: list[str]
+    ratings: "Ratings", pairs: "list[Ratings] | None", league: "GameTally", problems: list[str]
 ) -> dict[str, Any]:
     found = _ratings_as_json(ratings) | {
         "games": league.games,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fukayomi.arena.statistics.intervals import Strength, WinRate, estimate_strength, win_rate
-from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel, SprtResult, SprtSettings
+from fukayomi.arena.statistics.sprt import SprtDecision, SprtModel, SprtSettings, SprtStatus
 from fukayomi.cli.common.errors import fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.arena.results.pairs import Duel
-    from fukayomi.arena.statistics.sequential_elo import StoppedStrength
+    from fukayomi.arena.results.pairs import HeadToHead
+    from fukayomi.arena.statistics.sequential_elo import SequentialElo
 
 
 def sprt(
@@ -53,7 +53,7 @@ def sprt(
     crashed, stalled, broke the protocol or was interrupted does not complete a pair; a loss on time or by an illegal
     move is a loss. A source that does not number its pairs (PGN, records) is counted in single games.
     """
-    from fukayomi.arena.statistics.sequential_elo import estimate_stopped
+    from fukayomi.arena.statistics.sequential_elo import estimate_sequential_elo
 
     with user_errors():
         settings = SprtSettings(elo0, elo1, alpha, beta, model)
@@ -64,7 +64,7 @@ def sprt(
         elif counts is None or games is not None or players is not None:
             fail("either COUNTS are needed, or --games (and --players)", 2)
         result, strength = settings.evaluate(counts), estimate_strength(counts)
-        stopped = estimate_stopped(counts, settings)
+        stopped = estimate_sequential_elo(counts, settings)
     single = counts if len(counts) == 3 else duel.paired_results if duel else None
     rate = win_rate(single[2], single[0], single[1]) if single else None
     if as_json:
@@ -74,13 +74,13 @@ def sprt(
             typer.echo(line)
 
 
-def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
+def _read_duel(path: Path, players: tuple[str, str] | None) -> "HeadToHead":
     """The games of two players; of the only two if none are named.
 
     Raises:
         ValueError: The source has no game, no such player, or players to choose from.
     """
-    from fukayomi.arena.results.pairs import count_duel
+    from fukayomi.arena.results.pairs import count_head_to_head
     from fukayomi.arena.results.sources import read_games
 
     found = list(read_games([path], lambda problem: typer.echo(f"skipped {printable(problem)}", err=True)))
@@ -95,12 +95,12 @@ def _read_duel(path: Path, players: tuple[str, str] | None) -> "Duel":
             raise ValueError(f"no game of {player!r} in {path}; there are {listed}")
     if players[0] == players[1]:
         raise ValueError(f"--players must name two, not {players[0]!r} twice")
-    return count_duel(found, *players)
+    return count_head_to_head(found, *players)
 
 
 def _report(
-    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength,
-    stopped: "StoppedStrength | None", rate: WinRate | None, duel: "Duel | None",
+    settings: SprtSettings, result: SprtStatus, counts: list[int], strength: Strength,
+    stopped: "SequentialElo | None", rate: WinRate | None, duel: "HeadToHead | None",
 ) -> list[str]:  # fmt: skip
     """The lines for people, in the manner of fastchess."""
     lines: list[str] = []
@@ -158,7 +158,7 @@ def _ratio(above: int, below: int) -> str:
     return f"{above / below:.2f}" if below else "-"
 
 
-def _decision_line(settings: SprtSettings, result: SprtResult) -> str:
+def _decision_line(settings: SprtSettings, result: SprtStatus) -> str:
     match result.decision:
         case SprtDecision.H0:
             return f"H0 accepted: the difference is rather {settings.elo0:g} than {settings.elo1:g}"
@@ -169,8 +169,8 @@ def _decision_line(settings: SprtSettings, result: SprtResult) -> str:
 
 
 def _as_json(
-    settings: SprtSettings, result: SprtResult, counts: list[int], strength: Strength,
-    stopped: "StoppedStrength | None", rate: WinRate | None, duel: "Duel | None",
+    settings: SprtSettings, result: SprtStatus, counts: list[int], strength: Strength,
+    stopped: "SequentialElo | None", rate: WinRate | None, duel: "HeadToHead | None",
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {
         "llr": result.llr, "lower": result.lower, "upper": result.upper, "decision": result.decision.value,

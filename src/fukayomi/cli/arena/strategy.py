@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.arena.game.choices import NAMED_KINDS, SplitBy, StrategyKind
+from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import progress_bar
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.game import Game
-    from fukayomi.arena.strategy import Classification, Matcher
+    from fukayomi.arena.strategy.matcher import Classification, Matcher
 
 Sources = Annotated[
     list[Path] | None,
@@ -74,8 +74,9 @@ def strategy(
     A row is a combination of tags: 角換わり,後手早繰り銀. Win rates are of the games whose result is known, draws among
     them: lines of positions (.sfen) have shares alone. docs/strategies.md tells how each strategy is known.
     """
-    from fukayomi.arena.strategy import Matcher, load_definitions
-    from fukayomi.arena.strategy.statistics import StrategyCounts
+    from fukayomi.arena.strategy.counts import StrategyCounts
+    from fukayomi.arena.strategy.definitions import load_definitions
+    from fukayomi.arena.strategy.matcher import Matcher
     from fukayomi.cli.arena import strategy_report as report
 
     chosen = _kinds(kinds)

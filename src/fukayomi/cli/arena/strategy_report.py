@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from fukayomi.arena.game.choices import SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.strategy import Classification, Definition
-from fukayomi.arena.strategy.statistics import DRAWS_RULE, StrategyCounts, Table, tables_csv
+from fukayomi.arena.strategy.counts import DRAWS_RULE, StrategyCounts, StrategyTable, tables_csv
+from fukayomi.arena.strategy.definitions import Definition
+from fukayomi.arena.strategy.kinds import SplitBy, StrategyKind
+from fukayomi.arena.strategy.matcher import Classification
 from fukayomi.arena.strategy.wording import describe
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.tables import number_table
@@ -68,7 +69,7 @@ def print_definitions(definitions: tuple[Definition, ...], *, as_json: bool) -> 
 
 
 def print_result(
-    counts: StrategyCounts, tables: list[Table], problems: list[str], *, english: bool, as_json: bool
+    counts: StrategyCounts, tables: list[StrategyTable], problems: list[str], *, english: bool, as_json: bool
 ) -> None:
     """Print the tables, and what could not be read."""
     if as_json:
@@ -78,7 +79,7 @@ def print_result(
         print_problems(problems)
 
 
-def _print_tables(counts: StrategyCounts, tables: list[Table], *, english: bool) -> None:
+def _print_tables(counts: StrategyCounts, tables: list[StrategyTable], *, english: bool) -> None:
     console = Console()
     for table in tables:
         titles = ("戦型", "回数", "出現率", "先手勝率", "後手勝率", "引分率")
@@ -105,7 +106,7 @@ def _percent(rate: float | None) -> str:
     return "-" if rate is None else f"{rate:.1%}"
 
 
-def _as_json(counts: StrategyCounts, tables: list[Table], problems: list[str]) -> dict[str, Any]:
+def _as_json(counts: StrategyCounts, tables: list[StrategyTable], problems: list[str]) -> dict[str, Any]:
     return {
         "games": counts.games,
         "below_rating": counts.below_rating,
@@ -128,7 +129,7 @@ def _as_json(counts: StrategyCounts, tables: list[Table], problems: list[str]) -
 
 
 def write_files(
-    counts: StrategyCounts, tables: list[Table], csv: Path | None, picture: Path | None, draw: list[str], *,
+    counts: StrategyCounts, tables: list[StrategyTable], csv: Path | None, picture: Path | None, draw: list[str], *,
     english: bool,
 ) -> None:  # fmt: skip
     """Write what was asked for: the tables as CSV, and a picture of them with these rows."""
@@ -138,7 +139,7 @@ def write_files(
         replace_file(picture, _draw(counts, tables, draw, picture.suffix.lower()[1:], english=english))
 
 
-def _draw(counts: StrategyCounts, tables: list[Table], names: list[str], kind: str, *, english: bool) -> bytes:
+def _draw(counts: StrategyCounts, tables: list[StrategyTable], names: list[str], kind: str, *, english: bool) -> bytes:
     from fukayomi.arena.strategy.pictures import MAX_PANELS, draw_shares, draw_years, find_lettering
 
     lettering = find_lettering(()) if english else find_lettering()
@@ -156,7 +157,7 @@ def _draw(counts: StrategyCounts, tables: list[Table], names: list[str], kind: s
     return draw_shares(tables, kind, lettering)
 
 
-def _most_frequent(tables: list[Table]) -> list[str]:
+def _most_frequent(tables: list[StrategyTable]) -> list[str]:
     """The rows with the most games over all years that have a strategy."""
     totals: dict[str, int] = {}
     for table in tables:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fukayomi.arena.statistics.intervals import estimate_strength
-from fukayomi.arena.statistics.sequential_elo import estimate_stopped, outcome_cdf
+from fukayomi.arena.statistics.sequential_elo import estimate_sequential_elo, outcome_cdf
 from fukayomi.arena.statistics.sprt import SprtModel, SprtSettings
 
 
@@ -19,7 +19,7 @@ def test_the_elo_is_fishtests(shared_data: Path) -> None:
     assert len(cases) == 6
     for case in cases:
         settings = SprtSettings(case["elo0"], case["elo1"], case["alpha"], case["beta"], SprtModel(case["model"]))
-        found = estimate_stopped(case["pentanomial"], settings)
+        found = estimate_sequential_elo(case["pentanomial"], settings)
         assert found is not None
         assert found.elo == pytest.approx(case["elo"], abs=1e-6)
         assert found.los == pytest.approx(case["LOS"], abs=1e-6)
@@ -30,7 +30,7 @@ def test_the_elo_is_fishtests(shared_data: Path) -> None:
 
 def test_far_from_the_bounds_it_is_the_plain_elo() -> None:
     counts = [20, 4, 30]
-    found, plain = estimate_stopped(counts, SprtSettings(0, 5)), estimate_strength(counts)
+    found, plain = estimate_sequential_elo(counts, SprtSettings(0, 5)), estimate_strength(counts)
     assert found is not None
     assert found.elo == pytest.approx(plain.elo, abs=1e-6)
     assert found.los == pytest.approx(plain.los, abs=1e-9)
@@ -38,7 +38,7 @@ def test_far_from_the_bounds_it_is_the_plain_elo() -> None:
 
 @pytest.mark.parametrize("counts", [[0, 0, 0], [0, 0, 9], [0, 0, 0, 4, 0]], ids=["none", "wins", "pairs"])
 def test_results_that_are_all_the_same_say_nothing(counts: list[int]) -> None:
-    assert estimate_stopped(counts, SprtSettings()) is None
+    assert estimate_sequential_elo(counts, SprtSettings()) is None
 
 
 @pytest.mark.parametrize("drift", [-0.3, 0.0, 0.3])

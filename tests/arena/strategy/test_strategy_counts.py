@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fukayomi.arena.game.choices import SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.strategy import Matcher, load_definitions
-from fukayomi.arena.strategy.statistics import StrategyCounts, tables_csv
+from fukayomi.arena.strategy.counts import StrategyCounts, tables_csv
+from fukayomi.arena.strategy.definitions import load_definitions
+from fukayomi.arena.strategy.kinds import SplitBy, StrategyKind
+from fukayomi.arena.strategy.matcher import Matcher
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Result
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from fukayomi.arena.game.choices import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
 from fukayomi.shogi import Color
 from fukayomi.shogi.record import Result
@@ -19,7 +19,7 @@ DRAWS_RULE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StrategyRow:
     """A combination of strategies and how its games went. Rates are shares of the games whose result is known."""
 
     tags: tuple[Tag, ...]
@@ -59,7 +59,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StrategyTable:
     """Combinations of strategies, the most frequent first."""
 
     group: str
@@ -67,9 +67,9 @@ class Table:
     english: str
     games: int
     """All games of the group, also those whose rows were left out."""
-    rows: tuple[Row, ...]
+    rows: tuple[StrategyRow, ...]
 
-    def row(self, name: str) -> Row | None:
+    def row(self, name: str) -> StrategyRow | None:
         """The row of this name, if there is one."""
         return next((row for row in self.rows if row.name == name), None)
 
@@ -117,7 +117,7 @@ class StrategyCounts:
             self._groups.setdefault(group, Counter())[tags, game.result] += 1
         return True
 
-    def tables(self, top: int | None = None, min_count: int = 1) -> list[Table]:
+    def tables(self, top: int | None = None, min_count: int = 1) -> list[StrategyTable]:
         """The tables: by year in order, by engine the one with the most games first.
 
         Args:
@@ -140,17 +140,17 @@ class StrategyCounts:
 
 def _table(
     group: str, english: str, counts: Counter[tuple[tuple[Tag, ...], Result]], top: int | None, min_count: int
-) -> Table:
+) -> StrategyTable:
     total = counts.total()
     results: dict[tuple[Tag, ...], dict[Result, int]] = {}
     for (tags, result), count in counts.items():
         results.setdefault(tags, {})[result] = count
-    rows = [Row(tags, games := sum(found.values()), games / total, found) for tags, found in results.items()]
+    rows = [StrategyRow(tags, games := sum(found.values()), games / total, found) for tags, found in results.items()]
     rows = sorted((row for row in rows if row.games >= min_count), key=lambda row: (-row.games, row.name))
-    return Table(group, english, total, tuple(rows[:top]))
+    return StrategyTable(group, english, total, tuple(rows[:top]))
 
 
-def tables_csv(tables: Sequence[Table], by: SplitBy | None) -> bytes:
+def tables_csv(tables: Sequence[StrategyTable], by: SplitBy | None) -> bytes:
     """Tables as CSV for spreadsheets: rates from 0 to 1, UTF-8 with the mark that Excel needs to see it is that."""
     text = io.StringIO()
     writer = csv.writer(text)

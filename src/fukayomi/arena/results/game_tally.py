@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fukayomi.arena.ratings import Tally
+from fukayomi.arena.ratings.tally import Tally
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.pairs import counts_for_strength, half_points
 
 
 @dataclass
-class League:
+class GameTally:
     """Who beat whom."""
 
     tally: Tally = field(default_factory=Tally)
@@ -44,13 +44,13 @@ class League:
         return {reason: games for reason, games in reasons.items() if games}
 
 
-def count_league(games: Iterable[Game]) -> League:
+def tally_games(games: Iterable[Game]) -> GameTally:
     """Adds up all games.
 
     Raises:
         ValueError: None of them counts.
     """
-    league = League()
+    league = GameTally()
     for game in games:
         league.add(game)
     if league.games == 0:
