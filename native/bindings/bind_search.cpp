@@ -1,17 +1,18 @@
-// The search: parameters, batches, lines, and the evaluators that need no network. Arrays belong to the caller; their
-// types and shapes are checked, and the GIL is released wherever the tree is touched.
+// The search: parameters, batches, lines, and the evaluators without a network. Arrays belong to the caller; their types and
+// shapes are checked, and the GIL is released wherever the tree is touched.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
@@ -23,8 +24,6 @@ using namespace fukayomi;
 
 namespace {
 
-template <class T, nb::ssize_t... COLUMNS>
-using Rows = nb::ndarray<T, nb::numpy, nb::shape<-1, COLUMNS...>, nb::c_contig, nb::device::cpu>;
 using Planes1 = Rows<std::uint8_t, PACKED1_BYTES>;
 using Planes2 = Rows<std::uint8_t, PACKED2_BYTES>;
 using Labels = Rows<std::uint16_t, MAX_MOVES>;
@@ -34,7 +33,7 @@ template <class... Arrays>
 void require_rows(std::size_t rows, const Arrays&... arrays) {
     const auto check = [rows](std::size_t has) {
         if (has < rows)
-            throw nb::value_error(("an array has " + std::to_string(has) + " rows; " + std::to_string(rows) + " are needed").c_str());
+            throw nb::value_error(("an array has " + std::to_string(has) + " rows; it needs " + std::to_string(rows)).c_str());
     };
     (check(arrays.shape(0)), ...);
 }
@@ -42,7 +41,7 @@ void require_rows(std::size_t rows, const Arrays&... arrays) {
 int gather(Search& search, Batch& batch, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
            const Counts& counts, std::size_t limit) {
     if (limit > batch.capacity())
-        throw nb::value_error(("limit " + std::to_string(limit) + " is more than the batch's capacity " +
+        throw nb::value_error(("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
                                std::to_string(batch.capacity())).c_str());
     require_rows(limit, planes1, planes2, labels, counts);
     const nb::gil_scoped_release release;
@@ -55,17 +54,24 @@ void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& log
     search.apply(batch, logits.data(), values.data());
 }
 
+bool prove(Search& search, const Game& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
+    const Game game = pos;
+    const nb::gil_scoped_release release;
+    return search.prove(game, winner, mate_plies);
+}
+
 template <class Evaluator>
 void run(const Evaluator& evaluator, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
          const Counts& counts, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
     require_rows(n, planes1, planes2, labels, counts, logits, values);
     for (std::size_t row = 0; row < n; ++row)
-        if (counts.data()[row] > MAX_MOVES) throw nb::value_error(("row " + std::to_string(row) + " counts too many moves").c_str());
+        if (counts.data()[row] > MAX_MOVES)
+            throw nb::value_error(("row " + std::to_string(row) + " has a count above " + std::to_string(MAX_MOVES)).c_str());
     const nb::gil_scoped_release release;
     evaluator.run({planes1.data(), planes2.data(), labels.data(), counts.data()}, n, {logits.data(), values.data()});
 }
 
-// A property whose setter checks the parameters as a whole before it changes one.
+// A property whose setter validates all parameters together before it changes one.
 template <class T>
 void parameter(nb::class_<SearchParams>& type, const char* name, T SearchParams::*field, const char* doc) {
     type.def_prop_rw(
@@ -81,32 +87,44 @@ void parameter(nb::class_<SearchParams>& type, const char* name, T SearchParams:
 
 void bind_params(nb::module_& m) {
     nb::class_<SearchParams> type(m, "SearchParams",
-        "What may be tuned in the search; the defaults are dlshogi's. A bad value raises ValueError when it is set.\n\n"
-        "A move's score is Q + c * P * sqrt(N) / (1 + n), c = ln((N + c_base + 1) / c_base) + c_init; Q of an untried move\n"
-        "is max(0, Q of the node - fpu_reduction * sqrt(sum of the tried moves' P)).");
+        "The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
+        "A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +\n"
+        "c_init. Q of a move without visits is max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).\n\n"
+        "    >>> params = SearchParams()\n"
+        "    >>> params.c_init = 1.25\n"
+        "    >>> params.c_base = -1\n"
+        "    Traceback (most recent call last):\n"
+        "    ...\n"
+        "    ValueError: c_base is -1.000000; it must be between 1.000000 and 1000000000.000000");
     type.def(nb::init<>());
     parameter(type, "c_init", &SearchParams::c_init, "Exploration below the root.");
-    parameter(type, "c_base", &SearchParams::c_base, "How slowly exploration grows with the visits.");
-    parameter(type, "fpu_reduction", &SearchParams::fpu_reduction, "First-play urgency: what untried moves lose.");
+    parameter(type, "c_base", &SearchParams::c_base, "Visits over which exploration grows, below the root.");
+    parameter(type, "fpu_reduction", &SearchParams::fpu_reduction, "First-play urgency: reduction of Q for moves without visits.");
     parameter(type, "c_init_root", &SearchParams::c_init_root, "Exploration at the root.");
-    parameter(type, "c_base_root", &SearchParams::c_base_root, "c_base at the root.");
+    parameter(type, "c_base_root", &SearchParams::c_base_root, "Visits over which exploration grows, at the root.");
     parameter(type, "fpu_reduction_root", &SearchParams::fpu_reduction_root, "fpu_reduction at the root.");
-    parameter(type, "softmax_temperature", &SearchParams::softmax_temperature, "Logits are divided by it; above 1 the policy is flatter.");
-    parameter(type, "draw_value_black", &SearchParams::draw_value_black, "What a draw is worth to Black, 0 to 1.");
-    parameter(type, "draw_value_white", &SearchParams::draw_value_white, "What a draw is worth to White, 0 to 1.");
-    parameter(type, "draw_ply", &SearchParams::draw_ply, "The game is drawn after so many moves; 0: never.");
-    parameter(type, "declaration_rule", &SearchParams::declaration_rule, "Who may declare a win (入玉宣言).");
-    parameter(type, "mate_in_one", &SearchParams::mate_in_one, "Look for a mate in one at every new leaf.");
+    parameter(type, "softmax_temperature", &SearchParams::softmax_temperature,
+              "Divisor of the policy's logits; above 1 flattens the policy.");
+    parameter(type, "draw_value_black", &SearchParams::draw_value_black, "Value of a draw for Black, 0 to 1.");
+    parameter(type, "draw_value_white", &SearchParams::draw_value_white, "Value of a draw for White, 0 to 1.");
+    parameter(type, "draw_ply", &SearchParams::draw_ply, "Number of moves after which a game is drawn; 0: no limit.");
+    parameter(type, "declaration_rule", &SearchParams::declaration_rule, "The rule of declaration wins (入玉宣言).");
+    parameter(type, "mate_in_one", &SearchParams::mate_in_one, "Whether to look for a mate in one at each new leaf.");
+    parameter(type, "root_noise_epsilon", &SearchParams::root_noise_epsilon,
+              "Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.");
+    parameter(type, "root_noise_alpha", &SearchParams::root_noise_alpha,
+              "Concentration of the noise; the smaller, the fewer moves get most of it. AlphaZero's for shogi: 0.15.");
+    parameter(type, "seed", &SearchParams::seed, "Random seed of the noise. The same seed and position give the same noise.");
 }
 
 void bind_line(nb::module_& m) {
-    nb::class_<SearchLine>(m, "SearchLine", "A move of the root, and what the search thinks of it.")
-        .def_ro("move", &SearchLine::move)
-        .def_ro("pv", &SearchLine::pv, "The expected line, this move first.")
-        .def_ro("visits", &SearchLine::visits, "How often the search went this way.")
+    nb::class_<SearchLine>(m, "SearchLine", "A move of the root with its line, as the side to move sees it.")
+        .def_ro("move", &SearchLine::move, "The move.")
+        .def_ro("pv", &SearchLine::pv, "The principal variation, beginning with the move.")
+        .def_ro("visits", &SearchLine::visits, "Number of visits.")
         .def_ro("prior", &SearchLine::prior, "The network's probability of the move.")
-        .def_ro("winrate", &SearchLine::winrate, "Win probability of the side to move at the root, 0 to 1.")
-        .def_ro("mate", &SearchLine::mate, "Plies until mate if it is proven: positive if the side to move at the root wins, else negative.")
+        .def_ro("winrate", &SearchLine::winrate, "Win probability of the side to move, 0 to 1; a draw counts as its draw value.")
+        .def_ro("mate", &SearchLine::mate, "Plies to a proven mate, negative if the side to move is mated; None without a proof.")
         .def_ro("depth", &SearchLine::depth, "Length of pv.")
         .def("__repr__", [](const SearchLine& line) {
             return "<SearchLine " + usi(line.move) + " visits " + std::to_string(line.visits) + " winrate " + std::to_string(line.winrate) + ">";
@@ -114,68 +132,76 @@ void bind_line(nb::module_& m) {
 }
 
 void bind_batch(nb::module_& m) {
-    nb::class_<Batch>(m, "Batch", "Leaves on their way to an evaluator and back; made by Search.new_batch. One thread at a time may use it.")
-        .def_prop_ro("capacity", &Batch::capacity, "The most leaves that it holds.")
-        .def("__len__", &Batch::size, "How many leaves wait to be applied or cancelled.");
+    nb::class_<Batch>(m, "Batch", "Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.")
+        .def_prop_ro("capacity", &Batch::capacity, "Maximum number of leaves.")
+        .def("__len__", &Batch::size, "Number of leaves gathered and not yet applied or cancelled.");
 }
 
 void bind_search_figures(nb::class_<Search>& type) {
     const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-    type.def_prop_ro("nodes", &Search::nodes, unlocked, "Leaves evaluated since set_position.")
-        .def_prop_ro("root_visits", &Search::root_visits, unlocked, "Visits of the root, those of a kept tree included.")
-        .def_prop_ro("is_full", &Search::is_full, unlocked, "Whether the memory's cap has stopped the search.")
+    type.def_prop_ro("nodes", &Search::nodes, unlocked, "Number of leaves evaluated since set_position.")
+        .def_prop_ro("root_visits", &Search::root_visits, unlocked, "Visits of the root, including those of a kept tree.")
+        .def_prop_ro("is_full", &Search::is_full, unlocked, "Whether the memory limit has stopped the search.")
         .def_prop_ro("is_decided", &Search::is_decided, unlocked, "Whether the root is proven won, lost or drawn.")
-        .def_prop_ro("root_move_count", &Search::root_move_count, unlocked, "How many moves of the root are searched.")
-        .def_prop_ro("bytes_used", &Search::bytes_used, unlocked, "Memory of the tree: every chunk of every arena, used or free.")
-        .def_prop_ro("node_count", &Search::node_count, unlocked, "Nodes in memory, those of dropped subtrees not yet recycled included.")
+        .def_prop_ro("root_move_count", &Search::root_move_count, unlocked, "Number of root moves that are searched.")
+        .def_prop_ro("bytes_used", &Search::bytes_used, unlocked, "Memory of the tree in bytes, including what is free for reuse.")
+        .def_prop_ro("node_count", &Search::node_count, unlocked, "Number of nodes in memory, including dropped ones not yet recycled.")
         .def_prop_ro("seldepth", &Search::seldepth, unlocked, "Plies to the deepest leaf since set_position.")
-        .def_prop_ro("is_stopped", &Search::is_stopped, "Whether stop was called last.")
+        .def_prop_ro("is_stopped", &Search::is_stopped, "Whether the search is stopped.")
         .def("lines", &Search::lines, "multipv"_a = 1, unlocked,
-             "The best moves as the engine would choose: proven wins first, shortest before longer, then by visits; proven\n"
-             "losses last. Moves never visited follow by prior. Empty only if there is no legal move.")
+             "The best moves, best first: proven wins, the shortest first; then by visits; proven losses last. Moves without\n"
+             "visits follow by prior. Empty only if there is no legal move.")
         .def("check_invariants", &Search::check_invariants, unlocked,
-             "Look at the whole tree, for tests. No batch may be in flight.\n\nRaises:\n    RuntimeError: Something cannot be.");
+             "Check the whole tree, for tests. No batch may be in flight.\n\nRaises:\n    RuntimeError: An invariant does not hold.");
 }
 
 void bind_search_class(nb::module_& m) {
     const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
     nb::class_<Search> type(m, "Search",
-        "A tree search that is fed by an evaluator, a batch at a time. Every method may be called from any thread.\n\n"
+        "A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.\n\n"
         "    search.set_position(position)\n"
         "    while n := search.gather(batch, planes1, planes2, labels, counts, limit):\n"
         "        evaluate(n)\n"
         "        search.apply(batch, logits, values)\n"
-        "    best = search.lines(1)[0]");
+        "    best = search.lines(1)[0]\n\n"
+        "`fukayomi.engine.search.Searcher` does this in threads, with limits.");
     type.def(nb::init<const SearchParams&, std::size_t>(), "params"_a, "memory_mb"_a,
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
-             "    memory_mb: The most memory that the tree may take, in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
+             "    memory_mb: Memory limit of the tree in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
         .def("set_position", [](Search& search, const Game& pos, const std::vector<Move>& search_moves) {
             const Game game = pos;
             const nb::gil_scoped_release release;
             return search.set_position(game, search_moves);
         }, "pos"_a, "search_moves"_a = std::vector<Move>(),
-             "Make a position the root. Batches in flight come to nothing: applying them changes nothing.\n\n"
-             "Args:\n    pos: The position with its past.\n    search_moves: If not empty, only these are searched.\n\n"
+             "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
+             "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n\n"
              "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
              "Raises:\n    ValueError: A search move is not legal.")
         .def("new_batch", [](Search& search, std::size_t capacity) { return std::make_unique<Batch>(search, capacity); },
-             "capacity"_a, nb::keep_alive<0, 1>(), "A batch for at most `capacity` leaves.")
+             "capacity"_a, nb::keep_alive<0, 1>(), "A batch for up to `capacity` leaves.")
         .def("gather", &gather, "batch"_a, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
              "counts"_a.noconvert(), "limit"_a,
-             "Fill rows of the arrays with new leaves.\n\n"
+             "Select new leaves and write them into rows of the arrays.\n\n"
              "Args:\n    batch: An empty batch.\n    planes1: uint8 [C, 628], bit-packed input planes.\n    planes2: uint8 [C, 8].\n"
-             "    labels: uint16 [C, 593], policy labels of each leaf's moves.\n    counts: uint16 [C], how many.\n"
-             "    limit: The most leaves wanted, at most C and the batch's capacity.\n\n"
-             "Returns:\n    How many rows were filled. 0 if other batches hold all that there is to evaluate now, or if the\n"
+             "    labels: uint16 [C, 593], policy labels of each leaf's moves.\n    counts: uint16 [C], number of moves.\n"
+             "    limit: Maximum number of leaves, at most C and the batch's capacity.\n\n"
+             "Returns:\n    The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the\n"
              "    search is stopped, full or decided.\n\nRaises:\n    ValueError: An array has too few rows.\n"
              "    RuntimeError: The batch is in use.")
         .def("apply", &apply, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
-             "Give a gathered batch its evaluations; the batch is empty afterwards.\n\n"
+             "Expand the leaves of a batch and back up their values; the batch is empty afterwards.\n\n"
              "Args:\n    logits: float32 [C, 593], of the moves in the labels' order.\n"
              "    values: float32 [C], win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
-        .def("cancel", &Search::cancel, "batch"_a, unlocked, "Give a gathered batch up; its leaves can be gathered again.")
-        .def("stop", &Search::stop, "From now on gather returns 0; one under way gives up its leaves.")
+        .def("cancel", &Search::cancel, "batch"_a, unlocked, "Give up a gathered batch; its leaves can be gathered again.")
+        .def("prove", &prove, "pos"_a, "winner"_a.none(), "mate_plies"_a = nb::none(),
+             "Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the\n"
+             "search no longer visits the position. A known result stays, unless the new one is the same in fewer plies.\n\n"
+             "Args:\n    pos: The position with its past; the root or one that follows from it.\n    winner: None for a draw.\n"
+             "    mate_plies: Plies until mate from `pos`; None if the game is won in another way.\n\n"
+             "Returns:\n    Whether the result was entered. False if the tree does not hold the position, nor the one before it\n"
+             "    as an evaluated node.\n\nRaises:\n    ValueError: The winner cannot mate after this number of plies.")
+        .def("stop", &Search::stop, "Make gather return 0 from now on; a gather under way gives up its leaves.")
         .def("resume", &Search::resume, "Undo stop.");
     bind_search_figures(type);
 }
@@ -183,11 +209,11 @@ void bind_search_class(nb::module_& m) {
 void bind_evaluators(nb::module_& m) {
     const char* doc = "Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).";
     nb::class_<HashEvaluator>(m, "HashEvaluator",
-        "Pretends to be a network: logits of about N(0, 1.5) and values around 0.5 from a hash of the planes.")
+        "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
         .def(nb::init<std::uint64_t>(), "seed"_a = 0)
         .def("run", &run<HashEvaluator>, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
              "counts"_a.noconvert(), "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
-    nb::class_<UniformEvaluator>(m, "UniformEvaluator", "Every move alike, every position even.")
+    nb::class_<UniformEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
         .def(nb::init<>())
         .def("run", &run<UniformEvaluator>, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
              "counts"_a.noconvert(), "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);

@@ -1,4 +1,4 @@
-// One function a room; each adds its classes and functions to the extension module.
+// One function for each folder of the core; it adds the folder's classes and functions to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -4,19 +4,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "shogi/zobrist.hpp"
+
 namespace fukayomi {
 
 namespace {
 
 constexpr float LOGIT_SIGMA = 1.5F;
 constexpr float VALUE_SIGMA = 0.12F;
-
-// The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-constexpr std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-}
 
 // A number of about N(0, 1): four 16-bit uniforms, summed (variance 1/3), centred and scaled.
 float normal(std::uint64_t bits) {
@@ -25,16 +20,16 @@ float normal(std::uint64_t bits) {
 }
 
 std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count, std::uint64_t seed) {
-    // Four lanes, so that the multiplications overlap.
-    std::uint64_t lanes[4] = {seed, seed + 1, seed + 2, seed + 3};
-    std::size_t lane = 0;
-    for (std::size_t i = 0; i < count; i += 8, lane = (lane + 1) & 3) {
+    // Four independent chains, so that the multiplications overlap.
+    std::uint64_t chains[4] = {seed, seed + 1, seed + 2, seed + 3};
+    std::size_t chain = 0;
+    for (std::size_t i = 0; i < count; i += 8, chain = (chain + 1) & 3) {
         std::uint64_t word = 0;
         std::memcpy(&word, bytes + i, std::min<std::size_t>(8, count - i));
-        lanes[lane] = (lanes[lane] ^ word) * 0x9E3779B97F4A7C15ULL;
-        lanes[lane] ^= lanes[lane] >> 29;
+        chains[chain] = (chains[chain] ^ word) * 0x9E3779B97F4A7C15ULL;
+        chains[chain] ^= chains[chain] >> 29;
     }
-    return mix(mix(mix(lanes[0]) + lanes[1]) + mix(lanes[2] + mix(lanes[3])));
+    return mix64(mix64(mix64(chains[0]) + chains[1]) + mix64(chains[2] + mix64(chains[3])));
 }
 
 }  // namespace
@@ -46,8 +41,8 @@ void HashEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& 
         const std::uint16_t* labels = slot.labels + row * MAX_MOVES;
         float* logits = out.logits + row * MAX_MOVES;
         for (std::size_t i = 0; i < slot.counts[row]; ++i)
-            logits[i] = LOGIT_SIGMA * normal(mix(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
-        out.values[row] = std::clamp(0.5F + VALUE_SIGMA * normal(mix(~hash)), 0.0F, 1.0F);
+            logits[i] = LOGIT_SIGMA * normal(mix64(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
+        out.values[row] = std::clamp(0.5F + VALUE_SIGMA * normal(mix64(~hash)), 0.0F, 1.0F);
     }
 }
 

@@ -4,18 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "search/search.hpp"
+#include "search/slot.hpp"
 
 namespace fukayomi {
 
-// What an evaluator reads and writes: n rows of a slot.
-struct SlotOutput {
-    float* logits;  // [C, MAX_MOVES]
-    float* values;  // [C]
-};
-
-// Pretends to know: logits of about N(0, 1.5), values around 0.5, drawn from a hash of the planes. A trained network's
-// policy is about as sharp, and a search needs that: with a flat one it would only ever widen.
+// Draws logits of about N(0, 1.5) and values around 0.5 from a hash of the planes. The policy is about as sharp as a trained
+// network's; with a flat one a search only widens.
 class HashEvaluator {
 public:
     explicit HashEvaluator(std::uint64_t seed = 0) : seed_(seed) {}
@@ -25,7 +19,7 @@ private:
     std::uint64_t seed_;
 };
 
-// Knows nothing: every move alike, every position even. The widest trees that a search meets.
+// Gives every move the same prior and every position an even value, which makes the widest trees a search can meet.
 class UniformEvaluator {
 public:
     void run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const;

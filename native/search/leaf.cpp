@@ -1,5 +1,7 @@
 #include "search/leaf.hpp"
 
+#include "encode/labels.hpp"
+#include "encode/planes.hpp"
 #include "mate/mate_one.hpp"
 #include "shogi/movegen.hpp"
 
@@ -7,10 +9,10 @@ namespace fukayomi {
 
 namespace {
 
-// How far back a repetition is looked for, in plies. dlshogi looks as far.
+// How many plies back the search looks for a repetition, as dlshogi does.
 constexpr int REPETITION_WINDOW = 16;
 
-Verdict judge_repetition(Repetition repetition) {
+Verdict verdict_of(Repetition repetition) {
     switch (repetition) {
         case Repetition::DRAW: return {Proof::DRAW, 0};
         case Repetition::WIN:
@@ -22,7 +24,7 @@ Verdict judge_repetition(Repetition repetition) {
     return {};
 }
 
-// Whether generate_useful left the same move without promotion out.
+// Whether generate_useful omitted the same move without promotion.
 bool has_omitted_twin(const Position& pos, Move m) {
     if (!m.is_promotion()) return false;
     const int rank = relative_rank(pos.turn(), rank_of(m.to()));
@@ -35,22 +37,58 @@ bool has_omitted_twin(const Position& pos, Move m) {
     }
 }
 
+// The moves of a leaf's edges. Returns whether they are all legal moves.
+bool generate_edges(const Position& pos, MoveList& moves) {
+    moves.clear();
+    // In check there are few moves, and proofs of mate depend on them: omit none.
+    if (pos.is_check()) {
+        generate_legal(pos, moves);
+        return true;
+    }
+    generate_useful(pos, moves);
+    for (const Move m : moves)
+        if (has_omitted_twin(pos, m)) return false;
+    return true;
+}
+
 }  // namespace
 
-void LeafReader::set_root(const Root& root) { history_ = root.history; }
+void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf) {
+    replay(root, leaf.moves);
+    leaf.mate = Move();
+    leaf.verdict = {};
+    // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
+    if (leaf.moves.empty()) {
+        if (params.mate_in_one) leaf.mate = find_mate_in_one(position_);
+        leaf.edges = root.moves;
+        leaf.is_complete = true;
+        return;
+    }
+    leaf.verdict = verdict(params);
+    if (!leaf.is_open()) return;
+    leaf.is_complete = generate_edges(position_, leaf.edges);
+    if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
+}
 
-const Position& LeafReader::go_to(const Root& root, std::span<const Move> moves) {
+void LeafReader::encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const {
+    encode_packed(position_, std::span<std::uint8_t, PACKED1_BYTES>(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES),
+                  std::span<std::uint8_t, PACKED2_BYTES>(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES));
+    std::uint16_t* labels = slot.labels + row * MAX_MOVES;
+    for (std::size_t i = 0; i < leaf.edges.size(); ++i) labels[i] = policy_label(position_.turn(), leaf.edges[i]);
+    slot.counts[row] = static_cast<std::uint16_t>(leaf.edges.size());
+}
+
+void LeafReader::replay(const Root& root, std::span<const Move> moves) {
     position_ = root.position;
     history_.truncate(root.history.size());
     for (const Move m : moves) {
         position_.do_move(m);
         history_.push(position_);
     }
-    return position_;
 }
 
-Verdict LeafReader::judge(const SearchParams& params) const {
-    if (const Verdict v = judge_repetition(history_.first_recurrence(REPETITION_WINDOW)); v.proof != Proof::NONE) return v;
+Verdict LeafReader::verdict(const SearchParams& params) const {
+    if (const Verdict v = verdict_of(history_.first_recurrence(REPETITION_WINDOW)); v.proof != Proof::NONE) return v;
     if (params.draw_ply > 0 && position_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
         if (position_.is_check() && !has_legal_move(position_)) return {Proof::LOSS, 0};
@@ -60,19 +98,6 @@ Verdict LeafReader::judge(const SearchParams& params) const {
         return {Proof::WIN, 1};
     if (params.mate_in_one && find_mate_in_one(position_)) return {Proof::WIN, 1};
     return {};
-}
-
-bool generate_edges(const Position& pos, MoveList& moves) {
-    moves.clear();
-    // In check there are few moves, and proofs of mate hang on them: none is left out.
-    if (pos.is_check()) {
-        generate_legal(pos, moves);
-        return true;
-    }
-    generate_useful(pos, moves);
-    for (const Move m : moves)
-        if (has_omitted_twin(pos, m)) return false;
-    return true;
 }
 
 }  // namespace fukayomi

@@ -1,46 +1,56 @@
-// A new leaf as the rules see it: over, or a position for the network. Runs without the search's lock.
+// A new leaf outside the search's lock. It is judged by the rules first, which needs no row of a batch; a leaf that is still
+// open is then encoded for the evaluator.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "search/node.hpp"
 #include "search/params.hpp"
+#include "search/slot.hpp"
+#include "search/tree.hpp"
 #include "shogi/history.hpp"
 #include "shogi/position.hpp"
 
 namespace fukayomi {
 
-// Where a search starts. It never changes while a batch refers to it.
+// Where a search starts. It does not change while a batch refers to it.
 struct Root {
     Position position;
     History history;
-    MoveList moves;  // every legal one, or those that the user wants searched
+    MoveList moves;  // all legal moves, or the search moves
 };
 
-struct Verdict {
-    Proof proof = Proof::NONE;  // for the side to move
-    std::uint16_t distance = 0;
+struct Leaf {
+    Path path;  // in the tree: guarded by the search's mutex
+    std::vector<Move> moves;  // from the root
+    Verdict verdict;          // without a proof the leaf is open: an evaluator has to see it
+    MoveList edges;           // of an open leaf
+    bool is_complete = true;  // the edges are all legal moves
+    Move mate;                // a mate in one, at the root only, where it is tried first
+    std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
+
+    bool is_open() const { return verdict.proof == Proof::NONE; }
 };
 
-// Plays the moves of a leaf on copies of the root's position and past.
+// Replays the moves of leaves on its own copy of the root's position and past.
 class LeafReader {
 public:
-    void set_root(const Root& root);
-    // Goes to the leaf; position() is the leaf's until the next call.
-    const Position& go_to(const Root& root, std::span<const Move> moves);
-    const Position& position() const { return position_; }
-    // Whether the game is over at this leaf, or one move from it. The root is exempt: what to do with a repeated or
-    // declarable position in which one has to move is the engine's question.
-    Verdict judge(const SearchParams& params) const;
+    void set_root(const Root& root) { history_ = root.history; }
+    // Sets everything of the leaf that the rules decide: verdict, edges, is_complete, mate.
+    void judge(const Root& root, const SearchParams& params, Leaf& leaf);
+    // Writes planes and labels of the leaf that was judged last into a row of the slot.
+    void encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const;
 
 private:
+    void replay(const Root& root, std::span<const Move> moves);
+    Verdict verdict(const SearchParams& params) const;
+
     Position position_;
     History history_;
 };
-
-// The moves that a leaf's edges stand for. Returns whether they are all the legal ones.
-bool generate_edges(const Position& pos, MoveList& moves);
 
 }  // namespace fukayomi

@@ -1,4 +1,4 @@
-// What the search has to say: its figures, and the best lines.
+// The results of the search: its counts, and the best lines.
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -10,8 +10,11 @@ namespace fukayomi {
 
 namespace {
 
-// How good a tried move is as the choice of the side that moves: the greater the better. A win is better the shorter it
-// is, a loss the longer; whatever is open goes by visits, then by value.
+// Whether there is anything to rank a move by. (One that was proven from outside may have no visits.)
+bool is_known(const Node& child) { return child.visits > 0 || child.proof != Proof::NONE; }
+
+// Ranks a known move for the side that moves, greater is better. A win is better the shorter it is, a loss the longer;
+// open moves are compared by visits, then by value.
 std::tuple<int, std::int64_t, double> rank_of_child(const Node& child) {
     const double q = child.visits > 0 ? child.value_sum / child.visits : 0.0;
     if (child.proof == Proof::LOSS) return {1, -std::int64_t{child.distance}, q};
@@ -79,7 +82,7 @@ void Search::check_invariants() {
     tree_.check();
 }
 
-// The child that the side to move would choose, or child_count if none has a finished visit.
+// The child that the side to move would choose, or child_count if nothing is known of any.
 std::size_t Search::best_slot(Index i) const {
     const Node& node = tree_[i];
     std::size_t best = node.child_count;
@@ -87,7 +90,7 @@ std::size_t Search::best_slot(Index i) const {
     const Child* entries = tree_.children(i).begin();
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
         const Node& child = tree_[entries[slot].node];
-        if (child.visits == 0) continue;
+        if (!is_known(child)) continue;
         if (best == node.child_count || rank_of_child(child) > rank_of_child(tree_[entries[best].node])) best = slot;
     }
     return best;
@@ -113,7 +116,7 @@ SearchLine Search::tried_line(std::size_t slot) const {
     return line;
 }
 
-// The tree ends where a mate in one was seen; the line shows it.
+// Adds the mate in one at which the tree ends.
 void Search::complete_pv(SearchLine& line) const {
     Position pos = root_->position;
     for (const Move m : line.pv) pos.do_move(m);
@@ -136,7 +139,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
     for (std::size_t slot = root.child_count; slot < edges.size(); ++slot) untried.push_back(edges[slot]);
     const Child* entries = root.children != NOWHERE ? tree_.children(tree_.root()).begin() : nullptr;
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {
-        if (entries[slot].visits > 0 && tree_[entries[slot].node].visits > 0)
+        if (is_known(tree_[entries[slot].node]))
             tried.push_back(slot);
         else
             untried.push_back(edges[slot]);

@@ -1,4 +1,4 @@
-// What the tree is made of. Three kinds of memory, each as small as its use allows (see arena.hpp):
+// What the tree is made of. Three kinds of memory, each as small as its use allows (see pool.hpp):
 //
 //   Node      32 bytes, one for every position that the search has reached
 //   edges     3 bytes for every move of an evaluated node: {prior, move}, written once
@@ -22,17 +22,22 @@ constexpr Index NOWHERE = 0xFFFFFFFF;
 
 enum class NodeState : std::uint8_t {
     NEW,       // reached, not evaluated; also what a cancelled leaf goes back to
-    PENDING,   // in some batch
+    PENDING,   // in a batch
     EXPANDED,  // evaluated; it has edges
-    TERMINAL,  // the game ends here, or a mate in one does
+    TERMINAL,  // proven before it was evaluated: the game ends here, say
 };
 
-// What is known for certain, for the side to move.
+// The proven result, for the side to move.
 enum class Proof : std::uint8_t { NONE, WIN, LOSS, DRAW };
 
-// Distances of this size and above belong to results that are no mate: won or lost by repetition, or lost after every
-// move that the search tries while needless non-promotions remain. They order behind every mate, and no mate is announced.
+// Distances from here on belong to results other than mate: by repetition, or lost after every move that the search tries
+// while needless non-promotions remain. They order behind every mate, and no mate is announced.
 constexpr std::uint16_t NO_MATE_DISTANCE = 4096;
+
+struct Verdict {
+    Proof proof = Proof::NONE;   // for the side to move
+    std::uint16_t distance = 0;  // plies to the end of the game, for WIN and LOSS
+};
 
 struct Node {
     double value_sum = 0.0;  // over all visits, for the side that moved into this node: its parent compares by it
@@ -57,6 +62,7 @@ static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node>);
 // to 0.8 %, far closer than any network knows. The move is a number below 88 * 81 * 2 = 14256.
 using Edge = std::uint32_t;
 constexpr std::size_t EDGE_BYTES = 3;
+constexpr std::size_t EDGE_MOVES = std::size_t{1} << 14;
 
 constexpr std::uint32_t pack_prior(float p) {
     constexpr std::uint32_t lowest = 111U << 23;  // the bits of 2^-16
@@ -70,8 +76,9 @@ constexpr Edge make_edge(float prior, Move m) {
     const std::uint32_t squares = static_cast<std::uint32_t>(m.from() * SQUARES + m.to());
     return (pack_prior(prior) << 14) | (squares << 1) | (m.is_promotion() ? 1U : 0U);
 }
+constexpr std::uint32_t edge_move_bits(Edge e) { return e & (EDGE_MOVES - 1); }
 constexpr Move edge_move(Edge e) {
-    const std::uint32_t squares = (e & 0x3FFF) >> 1;
+    const std::uint32_t squares = edge_move_bits(e) >> 1;
     return Move::normal(static_cast<Square>(squares / SQUARES), static_cast<Square>(squares % SQUARES), (e & 1) != 0);
 }
 constexpr float edge_prior(Edge e) { return unpack_prior(e >> 14); }

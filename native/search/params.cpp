@@ -26,6 +26,8 @@ void SearchParams::validate() const {
     require_between("softmax_temperature", softmax_temperature, 0.01, 100.0);
     require_between("draw_value_black", draw_value_black, 0.0, 1.0);
     require_between("draw_value_white", draw_value_white, 0.0, 1.0);
+    require_between("root_noise_epsilon", root_noise_epsilon, 0.0, 1.0);
+    require_between("root_noise_alpha", root_noise_alpha, 0.001, 1000.0);
     require_between("draw_ply", draw_ply, 0, 100000);
 }
 

@@ -1,5 +1,7 @@
-// What a user may tune in the search. The defaults are dlshogi's, so that a network tuned for it plays alike.
+// The parameters of the search. The defaults are dlshogi's, so that a network tuned for it plays alike.
 #pragma once
+
+#include <cstdint>
 
 #include "shogi/types.hpp"
 
@@ -15,12 +17,17 @@ struct SearchParams {
     float c_base_root = 25617.0F;
     float fpu_reduction_root = 0.0F;
     float softmax_temperature = 1.74F;
-    // What a draw is worth to each side, 0 to 1. They need not add up to 1: each side chooses by its own.
+    // The value of a draw for each side, 0 to 1. They need not add up to 1: each side chooses by its own.
     float draw_value_black = 0.5F;
     float draw_value_white = 0.5F;
     int draw_ply = 0;  // a game is drawn once this many moves have been played; 0: never
     DeclarationRule declaration_rule = DeclarationRule::POINTS_27;
     bool mate_in_one = true;  // look for a mate in one at every new leaf
+    // Dirichlet noise in the root's priors (root_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
+    // 0.25 and, for shogi, 0.15.
+    float root_noise_epsilon = 0.0F;
+    float root_noise_alpha = 0.15F;
+    std::uint64_t seed = 0;  // of the noise
 
     void validate() const;  // throws std::invalid_argument, which names the parameter and its value
 };

@@ -1,4 +1,4 @@
-// Which move a visit takes.
+// PUCT: which move of a node a visit takes.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,11 @@
 
 #include "search/node.hpp"
 #include "search/params.hpp"
+#include "search/tree.hpp"
 
 namespace fukayomi {
 
-// The constants of the formula at the root or below it.
+// The constants of the formula, at the root or below it.
 struct Puct {
     float c_init;
     float c_base;
@@ -19,36 +20,58 @@ struct Puct {
     static Puct at_root(const SearchParams& p) { return {p.c_init_root, p.c_base_root, p.fpu_reduction_root}; }
     static Puct below_root(const SearchParams& p) { return {p.c_init, p.c_base, p.fpu_reduction}; }
 
-    // ln((N + c_base + 1) / c_base) + c_init
-    // In double and then rounded, which leaves nothing to the taste of a platform's library.
-    float c(float visits) const {
-        return static_cast<float>(std::log((static_cast<double>(visits) + c_base + 1.0) / c_base)) + c_init;
+    // c * sqrt(N), with c = ln((N + c_base + 1) / c_base) + c_init. The logarithm is taken in double and then rounded, so
+    // that it is the same with every platform's library.
+    float exploration(float visits) const {
+        const auto log = static_cast<float>(std::log((static_cast<double>(visits) + c_base + 1.0) / c_base));
+        return (log + c_init) * std::sqrt(std::max(visits, 1.0F));
     }
+    // First-play urgency: the value of a move without visits. `mass`: sum of the priors of those with visits.
+    float fpu(float q, float mass) const { return std::max(0.0F, q - fpu_reduction * std::sqrt(mass)); }
 };
 
+// The edge that a visit takes.
 struct Choice {
-    std::size_t slot;  // the number of children: the best edge without one
-    float fpu;         // what an untried move counts as
+    std::size_t edge;  // below the node's child_count: that child; else an edge that has none yet
+    float fpu;         // the value of an edge without a child
 };
 
-// `visits` are those that the children have shared so far, those in flight included; `q` is the node's value for the side
-// to move. All untried moves have the same value, so only the one with the greatest prior can be the best of them. Children
-// of which `skips` says so are left out.
+// `visits`: those that the children have shared so far, including those in flight. `q`: the node's value for the side to
+// move. All untried moves have the same value, so only the one with the greatest prior can be the best of them. Children
+// for which `skips` is true are left out.
 template <class Skips>
-Choice choose(const Children& children, std::size_t child_count, bool has_untried, float visits, float q, const Puct& puct,
-              Skips&& skips) {
-    const float scale = puct.c(visits) * std::sqrt(std::max(visits, 1.0F));
-    Choice choice{child_count, std::max(0.0F, q - puct.fpu_reduction * std::sqrt(children.visited_mass))};
+Choice best_edge(const Children& children, std::size_t child_count, bool has_untried, float visits, float q,
+                 const Puct& puct, Skips&& skips) {
+    const float scale = puct.exploration(visits);
+    Choice choice{child_count, puct.fpu(q, children.visited_mass)};
     float best = has_untried ? choice.fpu + scale * edge_prior(children.next) : -INFINITY;
     const Child* child = children.begin();
     for (std::size_t slot = 0; slot < child_count; ++slot) {
         const float score = child[slot].q + scale * child[slot].prior / (1.0F + static_cast<float>(child[slot].visits));
         if (score > best && !skips(child[slot])) {
             best = score;
-            choice.slot = slot;
+            choice.edge = slot;
         }
     }
     return choice;
+}
+
+// All visits of a node went to its children, except the first, which evaluated it, and the one under way.
+inline float child_visits(const Child& entry) { return static_cast<float>(entry.visits - 2); }
+
+// The edge that a visit of an expanded node takes. `entry` is the node's own. With `avoid_proven`, children with a proof are
+// left out: as long as the root is not proven, some move remains at every node on such a path.
+inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, const Puct& puct, bool avoid_proven) {
+    const Node& node = tree[i];
+    const float q = 1.0F - entry.q;
+    if (node.children == NOWHERE) return {0, std::max(0.0F, q)};
+    const Children& children = tree.children(i);
+    const bool has_untried = node.child_count < node.edge_count;
+    const auto skips_none = [](const Child&) { return false; };
+    const auto skips_proven = [&tree](const Child& child) { return tree[child.node].proof != Proof::NONE; };
+    const float visits = child_visits(entry);
+    return avoid_proven ? best_edge(children, node.child_count, has_untried, visits, q, puct, skips_proven)
+                        : best_edge(children, node.child_count, has_untried, visits, q, puct, skips_none);
 }
 
 }  // namespace fukayomi

@@ -1,12 +1,9 @@
 #include "search/search.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include "encode/labels.hpp"
-#include "mate/mate_one.hpp"
 #include "search/policy.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
@@ -15,11 +12,11 @@ namespace fukayomi {
 
 namespace {
 
-// Ends of the game are visited again where they are the best there is, mostly a drawn repetition: it costs no evaluation and
-// teaches nothing. After so many such visits for every leaf that it may take, a batch turns to what is not yet proven.
-constexpr std::size_t TERMINAL_VISITS_PER_LEAF = 3;
+// Where a proven node, mostly a drawn repetition, is the best move there is, visits go there again and again. They cost no
+// evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids proven nodes.
+constexpr std::size_t PROVEN_VISITS_PER_LEAF = 3;
 
-// Marks a batch as in use; two threads with one batch are a mistake of the caller.
+// Marks a batch as in use: two threads with one batch are a mistake of the caller.
 class BatchUse {
 public:
     explicit BatchUse(std::atomic<bool>& flag) : flag_(flag) {
@@ -45,6 +42,20 @@ const SearchParams& checked(const SearchParams& params) {
     return params;
 }
 
+Verdict proven_verdict(Color turn, std::optional<Color> winner, std::optional<int> mate_plies) {
+    if (!winner) {
+        if (mate_plies) throw std::invalid_argument("a draw has no mate_plies");
+        return {Proof::DRAW, 0};
+    }
+    const bool wins = *winner == turn;
+    if (mate_plies && (*mate_plies < 0 || *mate_plies >= NO_MATE_DISTANCE || (*mate_plies % 2 != 0) != wins))
+        throw std::invalid_argument("mate_plies is " + std::to_string(*mate_plies) +
+                                    (wins ? "; the side to move mates after an odd number of plies"
+                                          : "; the side to move is mated after an even number of plies"));
+    const int distance = mate_plies.value_or(NO_MATE_DISTANCE);
+    return {wins ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(distance)};
+}
+
 Values draw_values(const SearchParams& params, Color root_side) {
     const double black = params.draw_value_black, white = params.draw_value_white;
     return root_side == BLACK ? Values{black, white} : Values{white, black};
@@ -53,18 +64,18 @@ Values draw_values(const SearchParams& params, Color root_side) {
 }  // namespace
 
 Batch::Batch(Search& search, std::size_t capacity) : search_(search) {
-    if (capacity == 0) throw std::invalid_argument("a batch needs room for one leaf at least");
+    if (capacity == 0) throw std::invalid_argument("a batch needs room for at least one leaf");
     for (std::size_t i = 0; i < capacity; ++i) leaves_.push_back(std::make_unique<Leaf>());
 }
 
 Batch::~Batch() {
     const std::lock_guard lock(search_.mutex_);
-    search_.release(*this);
+    search_.undo(*this);
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), root_puct_(Puct::at_root(params)), puct_(Puct::below_root(params)),
-      tree_(checked_bytes(memory_mb)) {
+    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)),
+      root_policy_(make_root_policy(params)) {
     start_anew(Game(), {});
 }
 
@@ -72,7 +83,7 @@ bool Search::set_position(const Game& game, std::span<const Move> search_moves) 
     for (const Move m : search_moves)
         if (!game.position().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
-    while (!active_.empty()) release(*active_.back());
+    while (!active_.empty()) undo(*active_.back());
     nodes_ = 0;
     deepest_ = 0;
     is_full_ = false;
@@ -81,22 +92,29 @@ bool Search::set_position(const Game& game, std::span<const Move> search_moves) 
     return kept;
 }
 
-// Goes on in the tree if the game is the last one, or its continuation. The game before the root must be the same, not only
+// The moves of the game after the root, if the root is a position of it. The game before the root must be the same, not only
 // the position: repetitions were judged by it (see Tree::prove).
-bool Search::try_advance(const Game& game) {
+std::optional<std::vector<Move>> Search::moves_from_root(const Game& game) const {
     const std::vector<Undo>& undos = game.moves();
-    if (undos.size() < game_moves_.size() || game.start().sfen() != start_.sfen()) return false;
+    if (undos.size() < game_moves_.size() || game.start().sfen() != start_.sfen()) return std::nullopt;
     for (std::size_t i = 0; i < game_moves_.size(); ++i)
-        if (!(undos[i].move == game_moves_[i])) return false;
-    std::vector<Move> played;
-    for (std::size_t i = game_moves_.size(); i < undos.size(); ++i) played.push_back(undos[i].move);
-    if (!tree_.advance(played)) return false;
+        if (!(undos[i].move == game_moves_[i])) return std::nullopt;
+    std::vector<Move> moves;
+    for (std::size_t i = game_moves_.size(); i < undos.size(); ++i) moves.push_back(undos[i].move);
+    return moves;
+}
+
+// Goes on in the tree if the game is the last one, or its continuation.
+bool Search::try_advance(const Game& game) {
+    const auto played = moves_from_root(game);
+    if (!played || !tree_.advance(*played)) return false;
     auto root = std::make_shared<Root>(Root{game.position(), game.history(), {}});
     generate_legal(root->position, root->moves);
     if (!tree_.complete_root(root->moves)) return false;
     root_ = std::move(root);
-    game_moves_.insert(game_moves_.end(), played.begin(), played.end());
+    game_moves_.insert(game_moves_.end(), played->begin(), played->end());
     tree_.set_draw(draw_values(params_, game.position().turn()));
+    root_policy_->begin(tree_, root_->position.key());
     return true;
 }
 
@@ -114,33 +132,33 @@ void Search::start_anew(const Game& game, std::span<const Move> search_moves) {
     is_restricted_ = !search_moves.empty();
     tree_.clear();
     tree_.set_draw(draw_values(params_, game.position().turn()));
-    if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, Proof::LOSS, 0);
+    if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
 int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit) {
     const BatchUse use(batch.is_busy_);
-    if (batch.count_ != 0) throw std::logic_error("the batch waits to be applied or cancelled");
+    if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
     std::shared_ptr<const Root> root;
     if (!begin(batch, root)) return 0;
     batch.reader_.set_root(*root);
     for (bool goes_on = true; goes_on;) {
-        std::size_t picked = 0;
+        std::size_t selected = 0;
         {
             const std::lock_guard lock(mutex_);
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
-            picked = pick(batch, limit - batch.count_, limit);
+            selected = select(batch, limit - batch.count_, limit);
         }
-        read(batch, *root, slot, picked);
+        judge_and_encode(batch, *root, slot, selected);
         const std::lock_guard lock(mutex_);
         if (!batch.is_registered_) break;
-        settle(batch, picked);
-        if (batch.count_ == 0) release_collisions(batch);  // nothing is held that a walk could collide with
-        goes_on = picked > 0 && batch.count_ < limit && batch.collision_count_ <= limit && !is_over();
+        back_up_judged(batch, selected);
+        if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
+        goes_on = selected > 0 && batch.count_ < limit && batch.collision_count_ <= limit && !is_over();
     }
     const std::lock_guard lock(mutex_);
-    release_collisions(batch);
-    if (is_stopped() || batch.count_ == 0) release(batch);
+    undo_collisions(batch);
+    if (is_stopped() || batch.count_ == 0) undo(batch);
     if (!batch.is_registered_) batch.count_ = 0;
     return static_cast<int>(batch.count_);
 }
@@ -156,22 +174,22 @@ bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
     return true;
 }
 
-// Walks down until `wanted` leaves are held. A walk that ends at a leaf which some batch already holds is a collision: its
-// visits stay in flight until the batch is full, so that the walks after it look elsewhere; too many end the batch.
-std::size_t Search::pick(Batch& batch, std::size_t wanted, std::size_t limit) {
-    const std::size_t terminal_budget = TERMINAL_VISITS_PER_LEAF * limit;
-    std::size_t picked = 0, terminals = 0;
-    while (picked < wanted && batch.collision_count_ <= limit && !is_over()) {
-        Batch::Leaf& leaf = *batch.leaves_[batch.in_flight_];
-        switch (descend(leaf, terminals >= terminal_budget)) {
+// Walks down until `wanted` leaves are held. A visit that ends at a leaf which a batch already holds is a collision: it stays
+// in flight until the batch is full, so that the visits after it go elsewhere; too many of them end the batch.
+std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) {
+    const std::size_t proven_budget = PROVEN_VISITS_PER_LEAF * limit;
+    std::size_t selected = 0, proven = 0;
+    while (selected < wanted && batch.collision_count_ <= limit && !is_over()) {
+        Leaf& leaf = *batch.leaves_[batch.in_flight_];
+        switch (descend(leaf, proven >= proven_budget)) {
             case Descent::LEAF:
                 tree_[leaf.path.back().node].state = NodeState::PENDING;
                 ++batch.in_flight_;
-                ++picked;
+                ++selected;
                 break;
-            case Descent::TERMINAL:
-                tree_.finish_terminal_visit(leaf.path);
-                ++terminals;
+            case Descent::PROVEN:
+                tree_.back_up_proven(leaf.path);
+                ++proven;
                 break;
             case Descent::COLLISION:
                 if (batch.collisions_.size() == batch.collision_count_) batch.collisions_.emplace_back();
@@ -183,92 +201,56 @@ std::size_t Search::pick(Batch& batch, std::size_t wanted, std::size_t limit) {
                 break;
         }
     }
-    return picked;
+    return selected;
 }
 
-Search::Descent Search::descend(Batch::Leaf& leaf, bool avoid_proven) {
+Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     leaf.moves.clear();
     leaf.path.assign(1, Step{tree_.root(), 0});
     for (std::size_t depth = 0;; ++depth) {
         tree_.begin_visit(leaf.path, depth);
         const Index i = leaf.path.back().node;
-        switch (tree_[i].state) {
-            case NodeState::NEW: return Descent::LEAF;
-            case NodeState::PENDING: return Descent::COLLISION;
-            case NodeState::TERMINAL: return Descent::TERMINAL;
-            case NodeState::EXPANDED: break;
+        const Node& node = tree_[i];
+        if (node.proof != Proof::NONE) return Descent::PROVEN;
+        if (node.state == NodeState::NEW) return Descent::LEAF;
+        if (node.state == NodeState::PENDING) return Descent::COLLISION;
+        const Child& entry = tree_.entry(leaf.path, depth);
+        const Choice choice = depth == 0 ? root_policy_->select(tree_, entry, avoid_proven)
+                                         : select_by_puct(tree_, i, entry, puct_, avoid_proven);
+        std::size_t slot = choice.edge;
+        if (slot >= node.child_count) {
+            slot = node.child_count;
+            if (!tree_.add_child(i, choice.fpu, choice.edge)) return Descent::FULL;
         }
-        float fpu = 0.0F;
-        const std::size_t slot = choose_child(i, tree_.entry(leaf.path, depth), depth == 0, avoid_proven, fpu);
-        if (slot == tree_[i].child_count && !tree_.add_child(i, fpu)) return Descent::FULL;
         const Index next = tree_.children(i).begin()[slot].node;
         leaf.path.push_back({next, static_cast<std::uint32_t>(slot)});
         leaf.moves.push_back(Move(tree_[next].move));
     }
 }
 
-std::size_t Search::choose_child(Index i, const Child& entry, bool is_root, bool avoid_proven, float& fpu) const {
-    const Node& node = tree_[i];
-    const float q = 1.0F - entry.q;
-    if (node.children == NOWHERE) {
-        fpu = std::max(0.0F, q);
-        return 0;
-    }
-    const Children& children = tree_.children(i);
-    const bool has_untried = node.child_count < node.edge_count;
-    // All visits went to the children, except the first, which evaluated the node, and the one under way.
-    const float visits = static_cast<float>(entry.visits - 2);
-    const Puct& puct = is_root ? root_puct_ : puct_;
-    const auto skips_none = [](const Child&) { return false; };
-    const auto skips_proven = [this](const Child& child) { return tree_[child.node].proof != Proof::NONE; };
-    // While the root is not proven, no node on a way that avoids what is has only proven children.
-    const Choice choice = avoid_proven ? choose(children, node.child_count, has_untried, visits, q, puct, skips_proven)
-                                       : choose(children, node.child_count, has_untried, visits, q, puct, skips_none);
-    fpu = choice.fpu;
-    return choice.slot;
-}
-
-// Without the lock: what the new leaves are, and the planes and labels of those that the network has to see.
-void Search::read(Batch& batch, const Root& root, const SlotInput& slot, std::size_t picked) const {
+// Without the lock. Only leaves that are open after judging take a row.
+void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const {
     std::size_t row = batch.count_;
-    for (std::size_t k = batch.count_; k < batch.count_ + picked; ++k) {
-        Batch::Leaf& leaf = *batch.leaves_[k];
-        const Position& pos = batch.reader_.go_to(root, leaf.moves);
-        leaf.mate = Move();
-        if (leaf.moves.empty()) {
-            leaf.verdict = {};
-            if (params_.mate_in_one) leaf.mate = find_mate_in_one(pos);
-            leaf.edges = root.moves;
-            leaf.is_complete = true;
-        } else {
-            leaf.verdict = batch.reader_.judge(params_);
-            if (leaf.verdict.proof != Proof::NONE) continue;
-            leaf.is_complete = generate_edges(pos, leaf.edges);
-            if (leaf.edges.empty()) {
-                leaf.verdict = {Proof::LOSS, 0};
-                continue;
-            }
-        }
-        encode_packed(pos, std::span<std::uint8_t, PACKED1_BYTES>(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES),
-                      std::span<std::uint8_t, PACKED2_BYTES>(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES));
-        std::uint16_t* labels = slot.labels + row * MAX_MOVES;
-        for (std::size_t i = 0; i < leaf.edges.size(); ++i) labels[i] = policy_label(pos.turn(), leaf.edges[i]);
-        slot.counts[row++] = static_cast<std::uint16_t>(leaf.edges.size());
+    for (std::size_t k = batch.count_; k < batch.count_ + selected; ++k) {
+        Leaf& leaf = *batch.leaves_[k];
+        batch.reader_.judge(root, params_, leaf);
+        if (leaf.is_open()) batch.reader_.encode(leaf, slot, row++);
     }
 }
 
-// Backs up the leaves that ended the game and keeps the others, in order: their rows in the slot are already written.
-void Search::settle(Batch& batch, std::size_t picked) {
-    for (std::size_t k = batch.count_, end = batch.count_ + picked; k < end; ++k) {
-        Batch::Leaf& leaf = *batch.leaves_[k];
+// Backs up the leaves whose result is known and keeps the open ones, in the order of their rows in the slot.
+void Search::back_up_judged(Batch& batch, std::size_t selected) {
+    for (std::size_t k = batch.count_, end = batch.count_ + selected; k < end; ++k) {
+        Leaf& leaf = *batch.leaves_[k];
         const Index i = leaf.path.back().node;
-        if (leaf.verdict.proof != Proof::NONE) {
+        if (!leaf.is_open()) {
             deepest_ = std::max(deepest_, leaf.path.size() - 1);
-            tree_.prove(leaf.path, leaf.verdict.proof, leaf.verdict.distance);
-            tree_.finish_terminal_visit(leaf.path);
+            tree_.reset_leaf(i);
+            tree_.prove(leaf.path, leaf.verdict);
+            tree_.back_up_proven(leaf.path);
         } else if (is_full_ || !tree_.reserve_edges(i, leaf.edges.size())) {
             is_full_ = true;
-            tree_.release_leaf(i);
+            tree_.reset_leaf(i);
             tree_.undo_visit(leaf.path);
         } else {
             std::swap(batch.leaves_[batch.count_++], batch.leaves_[k]);
@@ -281,7 +263,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     const BatchUse use(batch.is_busy_);
     const char* mistake = nullptr;
     for (std::size_t row = 0; row < batch.count_ && mistake == nullptr; ++row) {
-        Batch::Leaf& leaf = *batch.leaves_[row];
+        Leaf& leaf = *batch.leaves_[row];
         if (!make_edges(leaf.edges, logits + row * MAX_MOVES, params_.softmax_temperature, leaf.packed))
             mistake = "a logit is not finite";
         else if (!(values[row] >= 0.0F && values[row] <= 1.0F))
@@ -292,49 +274,62 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     }
     const std::lock_guard lock(mutex_);
     if (mistake != nullptr) {
-        release(batch);
+        undo(batch);
         batch.count_ = 0;
         throw std::invalid_argument(std::string("the evaluator's output is unusable: ") + mistake);
     }
     const std::size_t count = batch.is_registered_ ? batch.count_ : 0;
     for (std::size_t row = 0; row < count; ++row) {
-        const Batch::Leaf& leaf = *batch.leaves_[row];
+        const Leaf& leaf = *batch.leaves_[row];
         tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
+        if (leaf.path.size() == 1) root_policy_->begin(tree_, root_->position.key());
         const bool root_side_to_move = (leaf.path.size() & 1) != 0;
         const double value = values[row];
-        tree_.finish_visit(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
+        tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
         deepest_ = std::max(deepest_, leaf.path.size() - 1);
     }
     nodes_ += count;
     batch.in_flight_ = 0;
-    release(batch);
+    undo(batch);
     batch.count_ = 0;
 }
 
 void Search::cancel(Batch& batch) {
     const BatchUse use(batch.is_busy_);
     const std::lock_guard lock(mutex_);
-    release(batch);
+    undo(batch);
     batch.count_ = 0;
 }
 
-// Takes back whatever of the batch is in flight.
-void Search::release(Batch& batch) {
+// Takes everything of the batch that is in flight back out of the tree.
+void Search::undo(Batch& batch) {
     if (!batch.is_registered_) return;
     for (std::size_t k = 0; k < batch.in_flight_; ++k) {
         const Path& path = batch.leaves_[k]->path;
         tree_.undo_visit(path);
-        tree_.release_leaf(path.back().node);
+        tree_.reset_leaf(path.back().node);
     }
     batch.in_flight_ = 0;
-    release_collisions(batch);
+    undo_collisions(batch);
     batch.is_registered_ = false;
     std::erase(active_, &batch);
 }
 
-void Search::release_collisions(Batch& batch) {
+void Search::undo_collisions(Batch& batch) {
     for (std::size_t k = 0; k < batch.collision_count_; ++k) tree_.undo_visit(batch.collisions_[k]);
     batch.collision_count_ = 0;
+}
+
+bool Search::prove(const Game& game, std::optional<Color> winner, std::optional<int> mate_plies) {
+    const Verdict verdict = proven_verdict(game.position().turn(), winner, mate_plies);
+    const std::lock_guard lock(mutex_);
+    const auto moves = moves_from_root(game);
+    if (!moves) return false;
+    Path path = tree_.find(*moves);
+    if (path.size() == moves->size() && !tree_.extend(path, moves->back())) return false;
+    if (path.size() <= moves->size()) return false;
+    tree_.prove(path, verdict);
+    return true;
 }
 
 }  // namespace fukayomi

@@ -1,15 +1,16 @@
-// The search: picks leaves of the tree a batch at a time, hands them to a network as planes, takes back what it says.
+// The search: selects leaves of the tree a batch at a time, and backs up what an evaluator says of them.
 //
 //   search.set_position(game);
 //   while (n = search.gather(batch, slot, limit)) { evaluate(slot, n); search.apply(batch, logits, values); }
 //
-// One mutex guards the tree. Under it one thread at a time walks down and backs up, which is little work; whatever can be
-// done for a leaf alone (playing its moves, repetition, mate, move generation, planes, softmax) runs outside it. So several
-// threads, each with a batch of its own, may gather and apply at once. With one thread and a fixed limit the search is
-// deterministic.
+// gather: select leaves, judge them by the rules, encode those that are open; back up the others.
+// apply:  expand the leaves, back up their values.
+//
+// One mutex guards the tree. Under it one thread at a time selects and backs up, which is little work. What concerns a leaf
+// alone runs outside it: replaying its moves, repetition, mate, move generation, planes, softmax. So several threads, each
+// with a batch of its own, may gather and apply at once. With one thread and a fixed limit the search is deterministic.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -18,63 +19,18 @@
 #include <span>
 #include <vector>
 
-#include "encode/planes.hpp"
+#include "search/batch.hpp"
 #include "search/leaf.hpp"
 #include "search/params.hpp"
 #include "search/puct.hpp"
+#include "search/root_policy.hpp"
+#include "search/slot.hpp"
 #include "search/tree.hpp"
 #include "shogi/game.hpp"
 
 namespace fukayomi {
 
-class Search;
-
-// The memory that an evaluator reads: one row a leaf, C rows.
-struct SlotInput {
-    std::uint8_t* planes1;   // [C, PACKED1_BYTES]
-    std::uint8_t* planes2;   // [C, PACKED2_BYTES]
-    std::uint16_t* labels;   // [C, MAX_MOVES]: the policy labels of the leaf's moves; rows are not cleared
-    std::uint16_t* counts;   // [C]: how many of them
-};
-
-// Leaves on their way to an evaluator and back. One thread at a time may use a batch.
-class Batch {
-public:
-    Batch(Search& search, std::size_t capacity);
-    ~Batch();
-    Batch(const Batch&) = delete;
-    Batch& operator=(const Batch&) = delete;
-
-    std::size_t capacity() const { return leaves_.size(); }
-    std::size_t size() const { return count_; }
-
-private:
-    friend class Search;
-
-    struct Leaf {
-        Path path;  // of the tree: guarded by its mutex
-        std::vector<Move> moves;
-        MoveList edges;
-        Verdict verdict;
-        Move mate;  // of the root alone: it is tried first
-        bool is_complete = true;
-        std::array<Edge, MAX_MOVES> packed;
-    };
-
-    Search& search_;
-    std::vector<std::unique_ptr<Leaf>> leaves_;
-    std::size_t count_ = 0;  // leaves that the evaluator has
-    LeafReader reader_;
-    std::atomic<bool> is_busy_ = false;
-
-    // Guarded by the search's mutex: what has to be undone in the tree if the batch comes to nothing.
-    std::size_t in_flight_ = 0;          // the first so many leaves
-    std::vector<Path> collisions_;
-    std::size_t collision_count_ = 0;
-    bool is_registered_ = false;
-};
-
-// A move of the root with what the search thinks of it.
+// A move of the root and what the search knows of it.
 struct SearchLine {
     Move move;
     std::vector<Move> pv;  // from this move on
@@ -90,27 +46,32 @@ public:
     // Throws std::invalid_argument at bad parameters or a memory size out of range.
     Search(const SearchParams& params, std::size_t memory_mb);
 
-    static constexpr std::size_t MAX_MEMORY_MB = 65536;  // what 32-bit indices reach
+    static constexpr std::size_t MAX_MEMORY_MB = 65536;  // the reach of 32-bit indices
 
-    // Whether the tree could be kept: the game started as the last one did and went on by moves in the tree. Batches in
-    // flight come to nothing. Throws std::invalid_argument if one of the search moves is not legal.
+    // Returns whether the tree was kept: the game is the last one, or goes on from it by moves in the tree. Batches in flight
+    // are cancelled. Throws std::invalid_argument if one of the search moves is not legal.
     bool set_position(const Game& game, std::span<const Move> search_moves = {});
 
-    // Fills rows of the slot with new leaves and returns how many, at most limit. Fewer than that when the tree has no
-    // more to offer before results come in. 0 if other batches hold all that there is to evaluate, or if there is nothing
-    // left to do: stopped, memory full, or the root decided.
+    // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
+    // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided.
     int gather(Batch& batch, const SlotInput& slot, std::size_t limit);
     // logits[row * MAX_MOVES + i] belongs to the i-th label; values[row] is the win probability of the side to move.
-    // Throws std::invalid_argument at what is no number; the batch is cancelled then.
+    // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
     void cancel(Batch& batch);
+
+    // Enters a result that was proven elsewhere, at any time and from any thread. `winner`: none for a draw. `mate_plies`:
+    // until the mate; none if the game is won in another way. False, and nothing is done, if the tree does not hold the
+    // position with its past, or memory is full; a move that has no node yet gets one if its parent was evaluated.
+    // Throws std::invalid_argument at a number of plies after which the winner cannot have mated.
+    bool prove(const Game& game, std::optional<Color> winner, std::optional<int> mate_plies = std::nullopt);
 
     void stop() { is_stopped_.store(true); }
     void resume() { is_stopped_.store(false); }
     bool is_stopped() const { return is_stopped_.load(); }
 
     std::uint64_t nodes() const;        // leaves evaluated since set_position
-    std::uint32_t root_visits() const;  // those before a kept tree's change of root included
+    std::uint32_t root_visits() const;  // including those of a kept tree
     bool is_full() const;
     bool is_decided() const;  // the root is proven won, lost or drawn
     std::size_t root_move_count() const;
@@ -125,18 +86,18 @@ public:
 
 private:
     friend class Batch;
-    enum class Descent { LEAF, TERMINAL, COLLISION, FULL };
+    enum class Descent { LEAF, PROVEN, COLLISION, FULL };
 
+    std::optional<std::vector<Move>> moves_from_root(const Game& game) const;
     bool try_advance(const Game& game);
     void start_anew(const Game& game, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
-    std::size_t pick(Batch& batch, std::size_t wanted, std::size_t limit);
-    Descent descend(Batch::Leaf& leaf, bool avoid_proven);
-    std::size_t choose_child(Index node, const Child& entry, bool is_root, bool avoid_proven, float& fpu) const;
-    void read(Batch& batch, const Root& root, const SlotInput& slot, std::size_t picked) const;
-    void settle(Batch& batch, std::size_t picked);
-    void release(Batch& batch);
-    void release_collisions(Batch& batch);
+    std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit);
+    Descent descend(Leaf& leaf, bool avoid_proven);
+    void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
+    void back_up_judged(Batch& batch, std::size_t selected);
+    void undo(Batch& batch);
+    void undo_collisions(Batch& batch);
     bool is_over() const;
 
     std::size_t best_slot(Index node) const;
@@ -144,12 +105,12 @@ private:
     void complete_pv(SearchLine& line) const;
 
     const SearchParams params_;
-    const Puct root_puct_;
-    const Puct puct_;
+    const Puct puct_;  // below the root
     std::atomic<bool> is_stopped_ = false;
 
-    mutable std::mutex mutex_;  // guards all that follows
+    mutable std::mutex mutex_;  // guards everything below
     Tree tree_;
+    const std::unique_ptr<RootPolicy> root_policy_;
     std::shared_ptr<const Root> root_;
     Position start_;
     std::vector<Move> game_moves_;

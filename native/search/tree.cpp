@@ -8,12 +8,18 @@ namespace fukayomi {
 namespace {
 
 constexpr std::size_t FIRST_CHILDREN = 3;   // with its heads such a block fills a cache line; then 7, 15, 31, ...
-constexpr int SWEPT_PER_NODE = 2;           // dropped nodes taken apart for every new one
+constexpr int SWEPT_PER_NODE = 2;           // dropped nodes taken apart for each new one
 constexpr int SWEPT_AT_THE_CAP = 1024;
 constexpr std::uint16_t LONGEST_DISTANCE = 60000;
 
 std::uint16_t one_more(std::uint16_t distance) {
     return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance;
+}
+
+void swap_edges(EdgeSpan edges, std::size_t a, std::size_t b) {
+    const Edge held = edges[a];
+    edges.set(a, edges[b]);
+    edges.set(b, held);
 }
 
 // Brings the greatest edge from `from` on to that place. No node's edges are ever sorted: each new child costs one such
@@ -24,8 +30,7 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
     for (std::size_t i = from; i < edges.size(); ++i) best = std::max(best, edges[i]);
     std::size_t at = from;
     while (edges[at] != best) ++at;
-    edges.set(at, edges[from]);
-    edges.set(from, best);
+    swap_edges(edges, at, from);
 }
 
 }  // namespace
@@ -52,9 +57,9 @@ Index Tree::allocate_node() {
     return node;
 }
 
-Index Tree::allocate_block(BlockArena& arena, Index owner, std::size_t bytes) {
+Index Tree::allocate_block(BlockPool& pool, Index owner, std::size_t bytes) {
     for (;;) {
-        const Index block = arena.allocate(owner, bytes);
+        const Index block = pool.allocate(owner, bytes);
         if (block != NOWHERE || !sweep()) return block;
         for (int i = 1; i < SWEPT_AT_THE_CAP && sweep(); ++i) {
         }
@@ -107,7 +112,7 @@ bool Tree::grow_children(Index parent) {
     return true;
 }
 
-bool Tree::add_child(Index parent, float q) {
+bool Tree::add_child(Index parent, float q, std::size_t edge) {
     const Index i = allocate_node();
     if (i == NOWHERE) return false;
     if (!grow_children(parent)) {
@@ -116,12 +121,14 @@ bool Tree::add_child(Index parent, float q) {
     }
     Node& node = nodes_[parent];
     Children& block = children(parent);
+    const EdgeSpan all = edges(parent);
+    if (edge != node.child_count) swap_edges(all, edge, node.child_count);
+    block.next = all[node.child_count];
     const float prior = edge_prior(block.next);
     nodes_[i].move = edge_move(block.next).raw();
     block.begin()[node.child_count] = {q, 0, prior, i};
     block.visited_mass += prior;
     ++node.child_count;
-    const EdgeSpan all = edges(parent);
     bring_best_forward(all, node.child_count);
     if (node.child_count < all.size()) block.next = all[node.child_count];
     return true;
@@ -135,9 +142,9 @@ bool Tree::reserve_edges(Index i, std::size_t count) {
     return true;
 }
 
-void Tree::release_leaf(Index i) {
+void Tree::reset_leaf(Index i) {
     Node& node = nodes_[i];
-    node.state = NodeState::NEW;
+    node.state = node.proof == Proof::NONE ? NodeState::NEW : NodeState::TERMINAL;
     if (node.edges == NOWHERE) return;
     edge_blocks_.release(node.edges);
     node.edges = NOWHERE;
@@ -156,7 +163,14 @@ void Tree::undo_visit(const Path& path) {
     for (std::size_t depth = 0; depth < path.size(); ++depth) --entry(path, depth).visits;
 }
 
-void Tree::finish_visit(const Path& path, Values values) {
+// The value of a proven node for the side that moved into it.
+float Tree::proven_q(const Node& node, bool root_side_moved) const {
+    if (node.proof == Proof::WIN) return LOST;
+    if (node.proof == Proof::LOSS) return 1.0F;
+    return static_cast<float>(root_side_moved ? draw_.root_side : draw_.other_side);
+}
+
+void Tree::back_up(const Path& path, Values values) {
     for (std::size_t depth = 0; depth < path.size(); ++depth) {
         const bool root_side_moved = (depth & 1) != 0;
         Node& node = nodes_[path[depth].node];
@@ -165,38 +179,36 @@ void Tree::finish_visit(const Path& path, Values values) {
         float& q = entry(path, depth).q;
         if (node.proof == Proof::NONE) [[likely]]
             q = static_cast<float>(node.value_sum / node.visits);
-        else if (node.proof == Proof::WIN)
-            q = LOST;
-        else if (node.proof == Proof::LOSS)
-            q = 1.0F;
         else
-            q = static_cast<float>(root_side_moved ? draw_.root_side : draw_.other_side);
+            q = proven_q(node, root_side_moved);
     }
 }
 
-void Tree::finish_terminal_visit(const Path& path) {
+void Tree::back_up_proven(const Path& path) {
     const Proof proof = nodes_[path.back().node].proof;
-    if (proof == Proof::DRAW) return finish_visit(path, draw_);
+    if (proof == Proof::DRAW) return back_up(path, draw_);
     const bool root_side_to_move = (path.size() & 1) != 0;
     const bool root_side_wins = root_side_to_move == (proof == Proof::WIN);
-    finish_visit(path, root_side_wins ? Values{1.0, 0.0} : Values{0.0, 1.0});
+    back_up(path, root_side_wins ? Values{1.0, 0.0} : Values{0.0, 1.0});
 }
 
-// A proof stands on the path from the game's first position: a repetition is one because of what came before. Every node
-// has one parent, so it has one path; and the tree outlives a change of root only where the game went on by moves in it,
-// which leaves the path of each kept node what it was. (A position reached by other moves starts a new tree.)
-void Tree::prove(const Path& path, Proof proof, std::uint16_t distance) {
-    Node& leaf = nodes_[path.back().node];
-    leaf.state = NodeState::TERMINAL;
-    leaf.proof = proof;
-    leaf.distance = distance;
-    // The entries' values follow in finish_visit, which walks the same path.
-    for (std::size_t depth = path.size() - 1; depth > 0; --depth)
-        if (!settle(path[depth - 1].node, nodes_[path[depth].node])) return;
+// A proof depends on the path from the game's first position: a repetition is one because of the moves before it. Every
+// node has one parent and so one path; and the tree outlives a change of root only where the game went on by moves in it,
+// which keeps the path of each kept node. (A position reached by other moves starts a new tree.)
+void Tree::prove(const Path& path, Verdict verdict) {
+    Node& last = nodes_[path.back().node];
+    if (last.proof != Proof::NONE && (last.proof != verdict.proof || last.distance <= verdict.distance)) return;
+    last.proof = verdict.proof;
+    last.distance = verdict.distance;
+    if (last.state == NodeState::NEW) last.state = NodeState::TERMINAL;  // one in a batch or with edges stays that
+    for (std::size_t depth = path.size() - 1;; --depth) {
+        entry(path, depth).q = proven_q(nodes_[path[depth].node], (depth & 1) != 0);
+        if (depth == 0 || !update_proof(path[depth - 1].node, nodes_[path[depth].node])) return;
+    }
 }
 
-// Whether what has just been proven of a child changes what is known of its parent, which is then written.
-bool Tree::settle(Index i, const Node& child) {
+// Draws the conclusion of a child's new proof for its parent. Returns whether the parent's proof changed.
+bool Tree::update_proof(Index i, const Node& child) {
     Node& node = nodes_[i];
     if (child.proof == Proof::LOSS) {
         const std::uint16_t distance = one_more(child.distance);
@@ -222,18 +234,35 @@ bool Tree::settle(Index i, const Node& child) {
     return true;
 }
 
-bool Tree::advance(std::span<const Move> moves) {
+Path Tree::find(std::span<const Move> moves) const {
     Path path{{root_.node, 0}};
     for (const Move m : moves) {
         const Node& node = nodes_[path.back().node];
-        if (node.children == NOWHERE) return false;
+        if (node.children == NOWHERE) return path;
         const Child* entries = children(path.back().node).begin();
         std::uint32_t slot = 0;
         while (slot < node.child_count && nodes_[entries[slot].node].move != m.raw()) ++slot;
-        if (slot == node.child_count) return false;
+        if (slot == node.child_count) return path;
         path.push_back({entries[slot].node, slot});
     }
-    if (nodes_[path.back().node].state != NodeState::EXPANDED) return false;
+    return path;
+}
+
+bool Tree::extend(Path& path, Move move) {
+    const Index parent = path.back().node;
+    if (nodes_[parent].state != NodeState::EXPANDED) return false;
+    const EdgeSpan all = edges(parent);
+    std::size_t edge = nodes_[parent].child_count;
+    while (edge < all.size() && !(edge_move(all[edge]) == move)) ++edge;
+    if (edge == all.size() || !add_child(parent, 0.0F, edge)) return false;
+    const std::size_t slot = nodes_[parent].child_count - 1U;
+    path.push_back({children(parent).begin()[slot].node, static_cast<std::uint32_t>(slot)});
+    return true;
+}
+
+bool Tree::advance(std::span<const Move> moves) {
+    const Path path = find(moves);
+    if (path.size() <= moves.size() || nodes_[path.back().node].state != NodeState::EXPANDED) return false;
     const Child new_root = entry(path, path.size() - 1);
     for (std::size_t depth = 0; depth + 1 < path.size(); ++depth) {
         // The kept child is taken out of the block, so that the sweep does not see it.

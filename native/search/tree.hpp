@@ -1,13 +1,13 @@
 // The search tree: nodes, their edges and children, visits, proofs, and the change of root between moves.
 //
-// Nothing here locks: whoever holds the search's mutex may call anything.
+// Nothing here locks: the caller holds the search's mutex.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "search/arena.hpp"
+#include "search/pool.hpp"
 #include "search/node.hpp"
 #include "shogi/types.hpp"
 
@@ -20,7 +20,7 @@ struct Step {
 };
 using Path = std::vector<Step>;
 
-// What a visit was worth to either side. They add up to 1 except in draws, which each side values by its own.
+// The value of a visit to each side. They add up to 1 except in draws, which each side values by its own.
 struct Values {
     double root_side;
     double other_side;
@@ -31,7 +31,6 @@ public:
     explicit Tree(std::size_t max_bytes);
 
     void clear();  // leaves a root that is NEW
-    // What a draw is worth to the side to move at the root, and to the other.
     void set_draw(Values draw) { draw_ = draw; }
     // Makes the node after these moves the root and drops the rest. False, and nothing is done, if it is not EXPANDED. No
     // visit may be in flight.
@@ -52,42 +51,49 @@ public:
         return depth == 0 ? root_ : children(path[depth - 1].node).begin()[path[depth].slot];
     }
 
-    // Makes a child of the best edge that has none; `q` is what it counts as until a visit is finished. False if memory
-    // is full. Pointers to edges and children die.
-    bool add_child(Index parent, float q);
-    // Room for a leaf's edges. False if memory is full. Pointers to edges die.
+    // Makes a child of an edge that has none; `q` is its value until a visit is backed up. Edge child_count is the one with
+    // the greatest prior. False if memory is full. Pointers to edges and children become invalid.
+    bool add_child(Index parent, float q, std::size_t edge);
+    // Memory for a leaf's edges. False if memory is full. Pointers to edges become invalid.
     bool reserve_edges(Index node, std::size_t count);
-    // A pending leaf is NEW again, as if it had never been in a batch.
-    void release_leaf(Index node);
+    // Takes a leaf back out of its batch.
+    void reset_leaf(Index node);
     void expand(Index node, std::span<const Edge> edges, bool is_complete);
 
     void begin_visit(const Path& path, std::size_t depth) { ++entry(path, depth).visits; }
     void undo_visit(const Path& path);
-    void finish_visit(const Path& path, Values values);
-    // A visit to a node that ends the game, worth what that end is worth.
-    void finish_terminal_visit(const Path& path);
-    // The path's last node ends the game: marks it, and every node above for which that settles the matter.
-    void prove(const Path& path, Proof proof, std::uint16_t distance);
+    void back_up(const Path& path, Values values);
+    // Backs up a visit to a node whose result is proven.
+    void back_up_proven(const Path& path);
+    // Enters the result of the path's last node, and of every node above that it decides. It may come at any time and from
+    // anywhere. A result that is known stays, unless the new one is the same in fewer plies.
+    void prove(const Path& path, Verdict verdict);
+    // The path along these moves, as far as the tree has nodes.
+    Path find(std::span<const Move> moves) const;
+    // Goes one move further than the tree, with a new child. False if the path's last node has no such edge, or memory is
+    // full. Pointers to edges and children become invalid.
+    bool extend(Path& path, Move move);
 
-    std::size_t node_count() const { return nodes_.size(); }  // those dropped but not yet taken apart included
+    std::size_t node_count() const { return nodes_.size(); }  // including those dropped but not yet taken apart
     std::size_t bytes() const { return pool_.bytes(); }
     std::size_t max_bytes() const { return pool_.max_bytes(); }
-    // Looks at everything and throws std::logic_error at what cannot be. No visit may be in flight.
+    // Checks every invariant; throws std::logic_error. No visit may be in flight.
     void check();
 
 private:
     Index allocate_node();
-    Index allocate_block(BlockArena& arena, Index owner, std::size_t bytes);
+    Index allocate_block(BlockPool& pool, Index owner, std::size_t bytes);
     bool grow_children(Index parent);
     std::size_t child_capacity(Index parent) const;
-    bool settle(Index parent, const Node& child);
+    bool update_proof(Index parent, const Node& child);
+    float proven_q(const Node& node, bool root_side_moved) const;
     void drop(Index node);
     bool sweep();
 
     ChunkPool pool_;
     NodePool nodes_;
-    BlockArena edge_blocks_;
-    BlockArena child_blocks_;
+    BlockPool edge_blocks_;
+    BlockPool child_blocks_;
     Child root_{0.0F, 0, 1.0F, NOWHERE};
     // Dropped subtrees, as a list through their roots. They are taken apart little by little as new nodes are needed, so
     // that a change of root costs no time, however large the tree is.

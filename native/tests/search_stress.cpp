@@ -1,15 +1,18 @@
-// Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel and read, while another one plays
-// moves, takes them back, stops and resumes. The memory is small, so that chunks are recycled all the time. In the end, and
-// between games, the tree must be whole.
+// Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel, read and enter proofs, while
+// another one plays moves, takes them back, stops and resumes. The memory is small, so that chunks are recycled all the time.
+// At the end and between games the tree's invariants must hold.
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
+#include "shogi/errors.hpp"
 #include "shogi/movegen.hpp"
 
 namespace {
@@ -30,6 +33,23 @@ struct Slot {
     std::vector<float> logits = std::vector<float>(CAPACITY * MAX_MOVES);
     std::vector<float> values = std::vector<float>(CAPACITY);
     SlotInput input() { return {planes1.data(), planes2.data(), labels.data(), counts.data()}; }
+};
+
+// The game whose last position is being searched.
+class CurrentGame {
+public:
+    Game get() const {
+        const std::lock_guard lock(mutex_);
+        return game_;
+    }
+    void set(const Game& game) {
+        const std::lock_guard lock(mutex_);
+        game_ = game;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    Game game_;
 };
 
 void gather_until(Search& search, const std::atomic<bool>& is_over, unsigned seed) {
@@ -68,15 +88,45 @@ void read_until(const Search& search, const std::atomic<bool>& is_over) {
     }
 }
 
+// Enters results for positions on the best lines, at random: true or not, the tree must stay consistent.
+void prove_until(Search& search, const CurrentGame& current, const std::atomic<bool>& is_over) {
+    std::mt19937 random(99);
+    while (!is_over.load()) {
+        Game game = current.get();  // the search may have gone on to another
+        const auto lines = search.lines(1 + random() % 8);
+        if (lines.empty()) continue;
+        const std::vector<Move>& pv = lines.back().pv;
+        const std::size_t length = 1 + random() % pv.size();
+        try {
+            for (std::size_t i = 0; i < length; ++i) game.push(pv[i]);
+            if (random() % 4 == 0) {
+                MoveList moves;
+                generate_legal(game.position(), moves);
+                if (!moves.empty()) game.push_legal(moves[random() % moves.size()]);
+            }
+            const Color turn = game.position().turn();
+            switch (random() % 4) {
+                case 0: search.prove(game, turn, 1 + 2 * (random() % 8)); break;
+                case 1: search.prove(game, ~turn, 2 * (random() % 8)); break;
+                case 2: search.prove(game, turn); break;
+                default: search.prove(game, std::nullopt);
+            }
+        } catch (const ParseError&) {  // a line of another position
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+}
+
 // Waits until some more leaves are evaluated, or the search has nothing left to do.
 void wait_for(const Search& search, std::uint64_t nodes) {
     for (int i = 0; i < 2000 && search.nodes() < nodes && !search.is_full() && !search.is_decided(); ++i)
         std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-int play(Search& search, Game game, std::mt19937& random) {
+int play(Search& search, Game game, CurrentGame& current, std::mt19937& random) {
     int kept = 0;
     for (int i = 0; i < MOVES_A_GAME; ++i) {
+        current.set(game);
         kept += search.set_position(game) ? 1 : 0;
         wait_for(search, 200 + random() % 3000);
         if (random() % 4 == 0) {
@@ -100,11 +150,14 @@ int run() {
     int kept = 0;
     for (int g = 0; g < GAMES; ++g) {
         std::atomic<bool> is_over = false;
+        CurrentGame current;
         std::vector<std::thread> threads;
         for (unsigned t = 0; t < GATHERERS; ++t)
             threads.emplace_back([&search, &is_over, t] { gather_until(search, is_over, t); });
         threads.emplace_back([&search, &is_over] { read_until(search, is_over); });
-        kept += play(search, g % 2 == 0 ? Game() : Game(Position::from_sfen(MATSURI)), random);
+        // In the first half of the games nothing is entered: most results end a search early.
+        if (g >= GAMES / 2) threads.emplace_back([&] { prove_until(search, current, is_over); });
+        kept += play(search, g % 2 == 0 ? Game() : Game(Position::from_sfen(MATSURI)), current, random);
         is_over.store(true);
         for (std::thread& thread : threads) thread.join();
         search.check_invariants();

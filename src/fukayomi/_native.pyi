@@ -992,10 +992,17 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
 
 class SearchParams:
     """
-    What may be tuned in the search; the defaults are dlshogi's. A bad value raises ValueError when it is set.
+    The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.
 
-    A move's score is Q + c * P * sqrt(N) / (1 + n), c = ln((N + c_base + 1) / c_base) + c_init; Q of an untried move
-    is max(0, Q of the node - fpu_reduction * sqrt(sum of the tried moves' P)).
+    A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +
+    c_init. Q of a move without visits is max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).
+
+        >>> params = SearchParams()
+        >>> params.c_init = 1.25
+        >>> params.c_base = -1
+        Traceback (most recent call last):
+        ...
+        ValueError: c_base is -1.000000; it must be between 1.000000 and 1000000000.000000
     """
 
     def __init__(self) -> None: ...
@@ -1009,14 +1016,14 @@ class SearchParams:
 
     @property
     def c_base(self) -> float:
-        """How slowly exploration grows with the visits."""
+        """Visits over which exploration grows, below the root."""
 
     @c_base.setter
     def c_base(self, value: float) -> None: ...
 
     @property
     def fpu_reduction(self) -> float:
-        """First-play urgency: what untried moves lose."""
+        """First-play urgency: reduction of Q for moves without visits."""
 
     @fpu_reduction.setter
     def fpu_reduction(self, value: float) -> None: ...
@@ -1030,7 +1037,7 @@ class SearchParams:
 
     @property
     def c_base_root(self) -> float:
-        """c_base at the root."""
+        """Visits over which exploration grows, at the root."""
 
     @c_base_root.setter
     def c_base_root(self, value: float) -> None: ...
@@ -1044,59 +1051,87 @@ class SearchParams:
 
     @property
     def softmax_temperature(self) -> float:
-        """Logits are divided by it; above 1 the policy is flatter."""
+        """Divisor of the policy's logits; above 1 flattens the policy."""
 
     @softmax_temperature.setter
     def softmax_temperature(self, value: float) -> None: ...
 
     @property
     def draw_value_black(self) -> float:
-        """What a draw is worth to Black, 0 to 1."""
+        """Value of a draw for Black, 0 to 1."""
 
     @draw_value_black.setter
     def draw_value_black(self, value: float) -> None: ...
 
     @property
     def draw_value_white(self) -> float:
-        """What a draw is worth to White, 0 to 1."""
+        """Value of a draw for White, 0 to 1."""
 
     @draw_value_white.setter
     def draw_value_white(self, value: float) -> None: ...
 
     @property
     def draw_ply(self) -> int:
-        """The game is drawn after so many moves; 0: never."""
+        """Number of moves after which a game is drawn; 0: no limit."""
 
     @draw_ply.setter
     def draw_ply(self, value: int) -> None: ...
 
     @property
     def declaration_rule(self) -> DeclarationRule:
-        """Who may declare a win (入玉宣言)."""
+        """The rule of declaration wins (入玉宣言)."""
 
     @declaration_rule.setter
     def declaration_rule(self, value: DeclarationRule) -> None: ...
 
     @property
     def mate_in_one(self) -> bool:
-        """Look for a mate in one at every new leaf."""
+        """Whether to look for a mate in one at each new leaf."""
 
     @mate_in_one.setter
     def mate_in_one(self, value: bool) -> None: ...
 
-class SearchLine:
-    """A move of the root, and what the search thinks of it."""
+    @property
+    def root_noise_epsilon(self) -> float:
+        """
+        Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.
+        """
+
+    @root_noise_epsilon.setter
+    def root_noise_epsilon(self, value: float) -> None: ...
 
     @property
-    def move(self) -> Move: ...
+    def root_noise_alpha(self) -> float:
+        """
+        Concentration of the noise; the smaller, the fewer moves get most of it. AlphaZero's for shogi: 0.15.
+        """
+
+    @root_noise_alpha.setter
+    def root_noise_alpha(self, value: float) -> None: ...
+
+    @property
+    def seed(self) -> int:
+        """
+        Random seed of the noise. The same seed and position give the same noise.
+        """
+
+    @seed.setter
+    def seed(self, value: int) -> None: ...
+
+class SearchLine:
+    """A move of the root with its line, as the side to move sees it."""
+
+    @property
+    def move(self) -> Move:
+        """The move."""
 
     @property
     def pv(self) -> list[Move]:
-        """The expected line, this move first."""
+        """The principal variation, beginning with the move."""
 
     @property
     def visits(self) -> int:
-        """How often the search went this way."""
+        """Number of visits."""
 
     @property
     def prior(self) -> float:
@@ -1104,12 +1139,14 @@ class SearchLine:
 
     @property
     def winrate(self) -> float:
-        """Win probability of the side to move at the root, 0 to 1."""
+        """
+        Win probability of the side to move, 0 to 1; a draw counts as its draw value.
+        """
 
     @property
     def mate(self) -> int | None:
         """
-        Plies until mate if it is proven: positive if the side to move at the root wins, else negative.
+        Plies to a proven mate, negative if the side to move is mated; None without a proof.
         """
 
     @property
@@ -1120,25 +1157,27 @@ class SearchLine:
 
 class Batch:
     """
-    Leaves on their way to an evaluator and back; made by Search.new_batch. One thread at a time may use it.
+    Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.
     """
 
     @property
     def capacity(self) -> int:
-        """The most leaves that it holds."""
+        """Maximum number of leaves."""
 
     def __len__(self) -> int:
-        """How many leaves wait to be applied or cancelled."""
+        """Number of leaves gathered and not yet applied or cancelled."""
 
 class Search:
     """
-    A tree search that is fed by an evaluator, a batch at a time. Every method may be called from any thread.
+    A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.
 
         search.set_position(position)
         while n := search.gather(batch, planes1, planes2, labels, counts, limit):
             evaluate(n)
             search.apply(batch, logits, values)
         best = search.lines(1)[0]
+
+    `fukayomi.engine.search.Searcher` does this in threads, with limits.
     """
 
     def __init__(self, params: SearchParams, memory_mb: int) -> None:
@@ -1147,7 +1186,7 @@ class Search:
 
         Args:
             params: Copied; later changes have no effect.
-            memory_mb: The most memory that the tree may take, in MiB, 1 to 65536.
+            memory_mb: Memory limit of the tree in MiB, 1 to 65536.
 
         Raises:
             ValueError: memory_mb is out of range.
@@ -1155,11 +1194,11 @@ class Search:
 
     def set_position(self, pos: Position, search_moves: Sequence[Move] = []) -> bool:
         """
-        Make a position the root. Batches in flight come to nothing: applying them changes nothing.
+        Make a position the root. Batches in flight are cancelled: applying them changes nothing.
 
         Args:
             pos: The position with its past.
-            search_moves: If not empty, only these are searched.
+            search_moves: The root moves to search; all if empty.
 
         Returns:
             Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.
@@ -1169,22 +1208,22 @@ class Search:
         """
 
     def new_batch(self, capacity: int) -> Batch:
-        """A batch for at most `capacity` leaves."""
+        """A batch for up to `capacity` leaves."""
 
     def gather(self, batch: Batch, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int) -> int:
         """
-        Fill rows of the arrays with new leaves.
+        Select new leaves and write them into rows of the arrays.
 
         Args:
             batch: An empty batch.
             planes1: uint8 [C, 628], bit-packed input planes.
             planes2: uint8 [C, 8].
             labels: uint16 [C, 593], policy labels of each leaf's moves.
-            counts: uint16 [C], how many.
-            limit: The most leaves wanted, at most C and the batch's capacity.
+            counts: uint16 [C], number of moves.
+            limit: Maximum number of leaves, at most C and the batch's capacity.
 
         Returns:
-            How many rows were filled. 0 if other batches hold all that there is to evaluate now, or if the
+            The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the
             search is stopped, full or decided.
 
         Raises:
@@ -1194,7 +1233,7 @@ class Search:
 
     def apply(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Give a gathered batch its evaluations; the batch is empty afterwards.
+        Expand the leaves of a batch and back up their values; the batch is empty afterwards.
 
         Args:
             logits: float32 [C, 593], of the moves in the labels' order.
@@ -1205,25 +1244,45 @@ class Search:
         """
 
     def cancel(self, batch: Batch) -> None:
-        """Give a gathered batch up; its leaves can be gathered again."""
+        """Give up a gathered batch; its leaves can be gathered again."""
+
+    def prove(self, pos: Position, winner: Color | None, mate_plies: int | None = None) -> bool:
+        """
+        Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the
+        search no longer visits the position. A known result stays, unless the new one is the same in fewer plies.
+
+        Args:
+            pos: The position with its past; the root or one that follows from it.
+            winner: None for a draw.
+            mate_plies: Plies until mate from `pos`; None if the game is won in another way.
+
+        Returns:
+            Whether the result was entered. False if the tree does not hold the position, nor the one before it
+            as an evaluated node.
+
+        Raises:
+            ValueError: The winner cannot mate after this number of plies.
+        """
 
     def stop(self) -> None:
-        """From now on gather returns 0; one under way gives up its leaves."""
+        """
+        Make gather return 0 from now on; a gather under way gives up its leaves.
+        """
 
     def resume(self) -> None:
         """Undo stop."""
 
     @property
     def nodes(self) -> int:
-        """Leaves evaluated since set_position."""
+        """Number of leaves evaluated since set_position."""
 
     @property
     def root_visits(self) -> int:
-        """Visits of the root, those of a kept tree included."""
+        """Visits of the root, including those of a kept tree."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the memory's cap has stopped the search."""
+        """Whether the memory limit has stopped the search."""
 
     @property
     def is_decided(self) -> bool:
@@ -1231,15 +1290,15 @@ class Search:
 
     @property
     def root_move_count(self) -> int:
-        """How many moves of the root are searched."""
+        """Number of root moves that are searched."""
 
     @property
     def bytes_used(self) -> int:
-        """Memory of the tree: every chunk of every arena, used or free."""
+        """Memory of the tree in bytes, including what is free for reuse."""
 
     @property
     def node_count(self) -> int:
-        """Nodes in memory, those of dropped subtrees not yet recycled included."""
+        """Number of nodes in memory, including dropped ones not yet recycled."""
 
     @property
     def seldepth(self) -> int:
@@ -1247,25 +1306,25 @@ class Search:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether stop was called last."""
+        """Whether the search is stopped."""
 
     def lines(self, multipv: int = 1) -> list[SearchLine]:
         """
-        The best moves as the engine would choose: proven wins first, shortest before longer, then by visits; proven
-        losses last. Moves never visited follow by prior. Empty only if there is no legal move.
+        The best moves, best first: proven wins, the shortest first; then by visits; proven losses last. Moves without
+        visits follow by prior. Empty only if there is no legal move.
         """
 
     def check_invariants(self) -> None:
         """
-        Look at the whole tree, for tests. No batch may be in flight.
+        Check the whole tree, for tests. No batch may be in flight.
 
         Raises:
-            RuntimeError: Something cannot be.
+            RuntimeError: An invariant does not hold.
         """
 
 class HashEvaluator:
     """
-    Pretends to be a network: logits of about N(0, 1.5) and values around 0.5 from a hash of the planes.
+    Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.
     """
 
     def __init__(self, seed: int = 0) -> None: ...
@@ -1276,7 +1335,7 @@ class HashEvaluator:
         """
 
 class UniformEvaluator:
-    """Every move alike, every position even."""
+    """Gives every move the same logit and every position the value 0.5."""
 
     def __init__(self) -> None: ...
 

@@ -143,7 +143,7 @@ def test_gathering_twice_is_refused() -> None:
     assert runner.slot.gather(runner.search, runner.batch, 16) == 1
     with pytest.raises(RuntimeError, match="applied or cancelled"):
         runner.slot.gather(runner.search, runner.batch, 16)
-    with pytest.raises(ValueError, match="room for one"):
+    with pytest.raises(ValueError, match="room for at least one"):
         runner.search.new_batch(0)
 
 
@@ -162,15 +162,15 @@ def test_arrays_are_checked() -> None:
         arrays = [*good[:i], array, *good[i + 1 :]]
         with pytest.raises(TypeError):
             search.gather(batch, *arrays, 16)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="an array has 8 rows; 16 are needed"):
+    with pytest.raises(ValueError, match="an array has 8 rows; it needs 16"):
         search.gather(batch, slot.planes1[:8], slot.planes2, slot.labels, slot.counts, 16)
-    with pytest.raises(ValueError, match="limit 17 is more than the batch's capacity 16"):
+    with pytest.raises(ValueError, match="limit 17 exceeds the batch's capacity of 16"):
         search.gather(batch, *good, 17)  # pyright: ignore[reportArgumentType]
     assert slot.gather(search, batch, 16) == 1
-    with pytest.raises(ValueError, match="0 rows; 1 are needed"):
+    with pytest.raises(ValueError, match="0 rows; it needs 1"):
         search.apply(batch, slot.logits[:0], slot.values)
     slot.counts[0] = 594
-    with pytest.raises(ValueError, match="row 0 counts too many moves"):
+    with pytest.raises(ValueError, match="row 0 has a count above 593"):
         slot.run(HashEvaluator(), 1)
 
 

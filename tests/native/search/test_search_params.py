@@ -16,6 +16,7 @@ def test_defaults_are_dlshogis() -> None:
     assert (params.draw_value_black, params.draw_value_white, params.draw_ply) == (0.5, 0.5, 0)
     assert params.declaration_rule == DeclarationRule.POINTS_27
     assert params.mate_in_one
+    assert params.root_noise_epsilon == 0, "no noise"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ def test_defaults_are_dlshogis() -> None:
         ("draw_value_black", 1.5),
         ("draw_value_white", -0.1),
         ("draw_ply", -1),
+        ("root_noise_epsilon", 1.5),
+        ("root_noise_alpha", 0.0),
     ],
 )
 def test_bad_values_are_refused(name: str, value: float) -> None:

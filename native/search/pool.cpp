@@ -1,4 +1,4 @@
-#include "search/arena.hpp"
+#include "search/pool.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -58,13 +58,13 @@ void NodePool::clear() {
     used_ = 0;
 }
 
-BlockArena::BlockArena(ChunkPool& pool, NodePool& nodes, Index Node::*link) : pool_(pool), nodes_(nodes), link_(link) {
+BlockPool::BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::*link) : pool_(pool), nodes_(nodes), link_(link) {
     areas_.reserve(pool.max_chunks());
     reclaimable_.reserve(pool.max_chunks());
     pool.account(areas_.capacity() * sizeof(Area) + reclaimable_.capacity() * sizeof(std::uint32_t));
 }
 
-Index BlockArena::allocate(Index owner, std::size_t payload_bytes) {
+Index BlockPool::allocate(Index owner, std::size_t payload_bytes) {
     const std::size_t units = units_for(payload_bytes);
     if (current_ == NOWHERE || areas_[current_].filled + units > UNITS_PER_CHUNK) {
         if (!open_area(units)) return NOWHERE;
@@ -78,7 +78,7 @@ Index BlockArena::allocate(Index owner, std::size_t payload_bytes) {
     return block;
 }
 
-void BlockArena::release(Index block) {
+void BlockPool::release(Index block) {
     Header& head = header(block);
     Area& area = areas_[block / UNITS_PER_CHUNK];
     area.live = static_cast<std::uint16_t>(area.live - head.units);
@@ -87,7 +87,7 @@ void BlockArena::release(Index block) {
     if (block / UNITS_PER_CHUNK != current_) list_if_reclaimable(block / UNITS_PER_CHUNK);
 }
 
-void BlockArena::clear() {
+void BlockPool::clear() {
     for (const Area& area : areas_) pool_.release(area.chunk);
     areas_.clear();
     reclaimable_.clear();
@@ -95,7 +95,7 @@ void BlockArena::clear() {
     live_units_ = 0;
 }
 
-void BlockArena::list_if_reclaimable(std::size_t i) {
+void BlockPool::list_if_reclaimable(std::size_t i) {
     Area& area = areas_[i];
     if (area.is_listed || area.live > UNITS_PER_CHUNK / 2) return;
     area.is_listed = true;
@@ -104,7 +104,7 @@ void BlockArena::list_if_reclaimable(std::size_t i) {
 
 // Makes an area with room for a block the current one: one that is half released, else a new one, else, at the cap, the
 // one with the most room if that is worth the copying.
-bool BlockArena::open_area(std::size_t units) {
+bool BlockPool::open_area(std::size_t units) {
     if (current_ != NOWHERE) {
         const std::size_t left = current_;
         current_ = NOWHERE;
@@ -131,7 +131,7 @@ bool BlockArena::open_area(std::size_t units) {
     return true;
 }
 
-void BlockArena::compact(std::size_t i) {
+void BlockPool::compact(std::size_t i) {
     Area& area = areas_[i];
     std::size_t to = 0;
     for (std::size_t from = 0; from < area.filled;) {

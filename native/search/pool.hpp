@@ -69,14 +69,14 @@ private:
 };
 
 // Blocks of one kind; `link` is where a node keeps the index of its block of that kind.
-class BlockArena {
+class BlockPool {
 public:
     static constexpr std::size_t UNIT_BYTES = 16;
     static constexpr std::size_t UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
 
-    BlockArena(ChunkPool& pool, NodePool& nodes, Index Node::*link);
+    BlockPool(ChunkPool& pool, NodePool& nodes, Index Node::*link);
 
-    // The new block's index, or NOWHERE when the cap is reached. Other blocks may move: pointers into this arena die here.
+    // The new block's index, or NOWHERE when the cap is reached. Other blocks may move: pointers into this pool become invalid.
     // The owner's link is not set.
     Index allocate(Index owner, std::size_t payload_bytes);
     void release(Index block);

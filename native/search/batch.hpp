@@ -1,0 +1,43 @@
+// Leaves on their way to an evaluator and back.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "search/leaf.hpp"
+#include "search/tree.hpp"
+
+namespace fukayomi {
+
+class Search;
+
+// One thread at a time may use a batch. A batch that is destroyed gives its leaves back to the tree.
+class Batch {
+public:
+    Batch(Search& search, std::size_t capacity);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    std::size_t capacity() const { return leaves_.size(); }
+    std::size_t size() const { return count_; }
+
+private:
+    friend class Search;
+
+    Search& search_;
+    std::vector<std::unique_ptr<Leaf>> leaves_;
+    std::size_t count_ = 0;  // leaves that have a row in the slot
+    LeafReader reader_;
+    std::atomic<bool> is_busy_ = false;
+
+    // Guarded by the search's mutex: the visits to undo in the tree if the batch is cancelled.
+    std::size_t in_flight_ = 0;  // the first in_flight_ leaves
+    std::vector<Path> collisions_;
+    std::size_t collision_count_ = 0;
+    bool is_registered_ = false;
+};
+
+}  // namespace fukayomi

@@ -1,0 +1,100 @@
+#include "search/root_policy.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "shogi/zobrist.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+// Random numbers that are the same on every platform, which those of <random>'s distributions are not.
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+
+    // In (0, 1).
+    double uniform() {
+        const std::uint64_t bits = mix64(state_ += 0x9E3779B97F4A7C15ULL) >> 12;
+        return (static_cast<double>(bits) + 0.5) * 0x1p-52;
+    }
+
+    // N(0, 1), by Box and Muller.
+    double normal() {
+        const double radius = std::sqrt(-2.0 * std::log(uniform()));
+        return radius * std::cos(2.0 * std::numbers::pi * uniform());
+    }
+
+    // Gamma(shape, 1): Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
+    double gamma(double shape) {
+        if (shape < 1.0) {
+            const double lower = std::pow(uniform(), 1.0 / shape);
+            return lower * gamma(shape + 1.0);
+        }
+        const double d = shape - 1.0 / 3.0;
+        const double c = 1.0 / std::sqrt(9.0 * d);
+        for (;;) {
+            const double x = normal();
+            const double root = 1.0 + c * x;
+            if (root <= 0.0) continue;
+            const double v = root * root * root;
+            if (std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+        }
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+}  // namespace
+
+NoisyPuctPolicy::NoisyPuctPolicy(const SearchParams& params)
+    : puct_(Puct::at_root(params)), epsilon_(params.root_noise_epsilon), alpha_(params.root_noise_alpha),
+      seed_(params.seed), priors_(EDGE_MOVES) {}
+
+void NoisyPuctPolicy::begin(const Tree& tree, std::uint64_t key) {
+    const EdgeSpan edges = tree.edges(tree.root());
+    std::vector<double> noise(edges.size());
+    double sum = 0.0;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        Random random(mix64(seed_ + mix64(key + edge_move_bits(edges[i]))));
+        noise[i] = random.gamma(alpha_);
+        sum += noise[i];
+    }
+    const double even = 1.0 / static_cast<double>(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const double share = sum > 0.0 ? noise[i] / sum : even;  // a tiny alpha may leave nothing but zeros
+        priors_[edge_move_bits(edges[i])] = static_cast<float>((1.0 - epsilon_) * edge_prior(edges[i]) + epsilon_ * share);
+    }
+}
+
+Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
+    const Index root = tree.root();
+    const std::size_t tried = tree[root].child_count;
+    const EdgeSpan edges = tree.edges(root);
+    const Child* children = tree[root].children == NOWHERE ? nullptr : tree.children(root).begin();
+    float mass = 0.0F;
+    for (std::size_t i = 0; i < tried; ++i) mass += priors_[edge_move_bits(edges[i])];
+    const float scale = puct_.exploration(tried == 0 ? 0.0F : child_visits(entry));
+    Choice choice{tried, puct_.fpu(1.0F - entry.q, mass)};
+    float best = -INFINITY;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (i < tried && avoid_proven && tree[children[i].node].proof != Proof::NONE) continue;
+        const float q = i < tried ? children[i].q : choice.fpu;
+        const float visits = i < tried ? static_cast<float>(children[i].visits) : 0.0F;
+        const float score = q + scale * priors_[edge_move_bits(edges[i])] / (1.0F + visits);
+        if (score > best) {
+            best = score;
+            choice.edge = i;
+        }
+    }
+    return choice;
+}
+
+std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params) {
+    if (params.root_noise_epsilon > 0.0F) return std::make_unique<NoisyPuctPolicy>(params);
+    return std::make_unique<PuctPolicy>(params);
+}
+
+}  // namespace fukayomi

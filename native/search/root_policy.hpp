@@ -1,0 +1,57 @@
+// How the visits of the root are shared out among its moves. Below the root the rule is always PUCT.
+//
+// To add a rule: derive from RootPolicy, and let make_root_policy return it for the parameters that ask for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "search/params.hpp"
+#include "search/puct.hpp"
+#include "search/tree.hpp"
+
+namespace fukayomi {
+
+// A search has one, and calls it with its lock held.
+class RootPolicy {
+public:
+    virtual ~RootPolicy() = default;
+    // The root now has edges: it was evaluated, or it is the new root of a tree that was kept. `key` is its position's.
+    virtual void begin(const Tree&, std::uint64_t /*key*/) {}
+    // The edge that a visit takes. `entry`: the root's own. `avoid_proven`: leave out children with a proof.
+    virtual Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const = 0;
+};
+
+// PUCT with the root's constants.
+class PuctPolicy final : public RootPolicy {
+public:
+    explicit PuctPolicy(const SearchParams& params) : puct_(Puct::at_root(params)) {}
+    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override {
+        return select_by_puct(tree, tree.root(), entry, puct_, avoid_proven);
+    }
+
+private:
+    Puct puct_;
+};
+
+// PUCT over priors with Dirichlet noise, (1 - epsilon) P + epsilon Dir(alpha), for games against itself (Silver et al., "A
+// general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018). The
+// noise depends on the seed, the position and the move alone. The tree keeps the network's priors.
+class NoisyPuctPolicy final : public RootPolicy {
+public:
+    explicit NoisyPuctPolicy(const SearchParams& params);
+    void begin(const Tree& tree, std::uint64_t key) override;
+    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override;
+
+private:
+    Puct puct_;
+    double epsilon_;
+    double alpha_;
+    std::uint64_t seed_;
+    std::vector<float> priors_;  // by edge_move_bits; those of the root's moves are set
+};
+
+std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params);
+
+}  // namespace fukayomi

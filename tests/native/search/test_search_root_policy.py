@@ -1,0 +1,104 @@
+"""The root's policy: plain PUCT, or PUCT over priors with Dirichlet noise."""
+
+import pytest
+from search_runner import MATSURI, Runner
+
+from fukayomi._native import Position, SearchLine, SearchParams, UniformEvaluator
+
+
+def noise(epsilon: float, seed: int = 1, alpha: float = 0.15) -> SearchParams:
+    params = SearchParams()
+    params.root_noise_epsilon = epsilon
+    params.root_noise_alpha = alpha
+    params.seed = seed
+    return params
+
+
+def visits(runner: Runner) -> dict[str, int]:
+    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
+
+
+def lines(params: SearchParams, nodes: int = 2000) -> list[tuple[str, int, float]]:
+    runner = Runner(Position.from_sfen(MATSURI), params=params)
+    runner.run(nodes)
+    runner.search.check_invariants()
+    return [(line.move.usi(), line.visits, line.winrate) for line in runner.search.lines(600)]
+
+
+def test_without_noise_the_seed_changes_nothing() -> None:
+    assert lines(noise(0.0, seed=1)) == lines(noise(0.0, seed=2)) == lines(SearchParams())
+
+
+def test_the_same_seed_gives_the_same_search() -> None:
+    assert lines(noise(0.25)) == lines(noise(0.25))
+    assert lines(noise(0.25)) != lines(noise(0.25, seed=2))
+    assert lines(noise(0.25)) != lines(SearchParams())
+
+
+def test_a_little_noise_changes_little() -> None:
+    plain, noisy = lines(SearchParams()), lines(noise(1e-6))
+    assert plain[0][0] == noisy[0][0]
+
+
+def test_noise_alone_shares_the_visits_out_by_chance() -> None:
+    # Every move has the same value and prior, so plain PUCT visits all alike; alpha 0.15 favours a few of the 30 moves.
+    most: set[str] = set()
+    for seed in range(8):
+        runner = Runner(Position(), params=noise(1.0, seed), evaluator=UniformEvaluator())
+        runner.run(2000)
+        shares = visits(runner)
+        best = max(shares, key=lambda move: shares[move])
+        assert shares[best] > 4 * 2000 / 30
+        most.add(best)
+    assert len(most) >= 4
+    even = Runner(Position(), evaluator=UniformEvaluator())
+    even.run(2000)
+    assert max(visits(even).values()) < 2 * 2000 / 30
+
+
+@pytest.mark.parametrize("alpha", [0.001, 1000.0])
+def test_any_concentration_works(alpha: float) -> None:
+    runner = Runner(Position(), params=noise(1.0, alpha=alpha), evaluator=UniformEvaluator())
+    runner.run(2000)
+    runner.search.check_invariants()
+    shares = visits(runner)
+    assert sum(shares.values()) == runner.search.root_visits - 1
+    assert (max(shares.values()) > 1000) == (alpha < 1)
+
+
+def test_the_lines_tell_the_network_s_priors() -> None:
+    runners = [Runner(Position.from_sfen(MATSURI), params=params) for params in (SearchParams(), noise(0.5))]
+    priors: list[dict[str, float]] = []
+    for runner in runners:
+        runner.run(500)
+        priors.append({line.move.usi(): line.prior for line in runner.search.lines(600)})
+    assert priors[0] == priors[1]
+
+
+def test_noise_comes_anew_with_each_root_and_the_tree_is_kept() -> None:
+    runner = Runner(Position(), params=noise(0.25))
+    runner.run(3000)
+    position = Position()
+    position.push(runner.search.lines(1)[0].move)
+    assert runner.search.set_position(position)
+    runner.search.check_invariants()
+    runner.run(3000)
+    runner.search.check_invariants()
+    assert runner.search.root_visits > 3000
+
+
+def test_noise_and_proofs_get_on() -> None:
+    # Every move loses; noise must not keep the search from seeing it.
+    runner = Runner(Position.from_sfen("4k4/9/9/9/9/9/4g4/9/4K4 b 2g2r 1"), params=noise(0.5))
+    runner.run(5000)
+    runner.search.check_invariants()
+    assert runner.search.is_decided
+
+
+def test_search_moves_get_noise_too() -> None:
+    position = Position.from_sfen(MATSURI)
+    moves = position.legal_moves[:3]
+    runner = Runner(position, params=noise(1.0), search_moves=moves)
+    runner.run(300)
+    found: list[SearchLine] = runner.search.lines(600)
+    assert {line.move for line in found} == set(moves)
