@@ -1,62 +1,177 @@
-"""Finding a network and making an evaluator of it."""
+"""Networks: finding the file, loading it, evaluating positions with it."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.settings import INTERNAL_NETWORK, Settings
+from fukayomi.engine.settings import INTERNAL_NETWORK, Settings, read_suggestions
+from fukayomi.shogi import Position
+from fukayomi.usi.options import Options
 
 if TYPE_CHECKING:
+    from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators.protocol import Evaluator
 
 NETWORKS = Path(__file__).parent / "networks"
+STUBS = ("<hash>", "<uniform>")
+"""Names that stand for evaluators without a network, for tests and measurements."""
+CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors")
+
+
+class Network:
+    """A network that judges positions: the chance of winning, and the probability of each move.
+
+    It is loaded at once, which takes about a second. Several `Engine`s may share it. Close it, or use it in a `with`
+    statement.
+
+        >>> from fukayomi.engine import Network
+        >>> from fukayomi.shogi import Position
+        >>> with Network() as network:
+        ...     evaluation = network.evaluate(Position())
+        >>> [move.usi() for move in evaluation.policies[0]][:2]
+        ['2g2f', '7g7f']
+
+    Args:
+        model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
+            `fukayomi.engine.evaluators.protocol.Evaluator`. By default the network that comes with the package.
+        device: "cpu", "cuda", "tensorrt", or "auto": CUDA where it is available, otherwise the CPU.
+        threads: CPU threads for one batch; 0 measures which number is fastest.
+        batch_size: Positions per batch; 0 measures.
+
+    Raises:
+        EvaluatorError: The file is missing or is no network for shogi, or the device is not available.
+        ValueError: The device is unknown, or a number is out of range.
+    """
+
+    name: str
+    """What it is called: name of the file, "embedded network", or the class of the evaluator."""
+    settings: Settings
+    """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``)."""
+    problems: tuple[str, ...]
+    """Lines of that file that cannot be used, and why."""
+    evaluator: "Evaluator"
+    """What a search calls with batches of positions."""
+
+    def __init__(
+        self,
+        model: "str | Path | Evaluator | None" = None,
+        *,
+        device: str = "auto",
+        threads: int = 0,
+        batch_size: int = 0,
+    ) -> None:
+        if model is not None and not isinstance(model, str | Path):
+            self.name, self.settings, self.problems, self.evaluator = type(model).__name__, Settings(), (), model
+            return
+        options = Options(Settings())
+        given = {"DNN_Provider": device, "Threads": str(threads), "DNN_Batch_Size": str(batch_size)}
+        for option in options.declared:
+            if option.name in given and given[option.name] != option.default:
+                options.set(option.name, given[option.name])
+        options.set("DNN_Model", INTERNAL_NETWORK if model is None else str(model))
+        self.problems = tuple(take_suggestions(options))
+        self.settings = options.settings
+        self.name = _name(self.settings.model)
+        self.evaluator = load_evaluator(self.settings)
+
+    @property
+    def identity(self) -> str:
+        """Hash of the network with precision and device; it changes when the evaluations may."""
+        return self.evaluator.identity
+
+    def evaluate(self, positions: Position | Iterable[Position]) -> "Evaluation":
+        """Evaluate positions in batches: win rates and move probabilities, without search.
+
+        Args:
+            positions: One position or many.
+
+        Raises:
+            EvaluatorError: The network failed.
+        """
+        from fukayomi.engine.evaluation import evaluate
+
+        return evaluate(self.evaluator, [positions] if isinstance(positions, Position) else list(positions))
+
+    def close(self) -> None:
+        """Free the network. Close the engines that use it first."""
+        self.evaluator.close()
+
+    def __enter__(self) -> "Network":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.identity})"
+
+    def __repr__(self) -> str:
+        return f"<Network {self}>"
+
+
+def _name(model: str) -> str:
+    if model == INTERNAL_NETWORK:
+        return "embedded network"
+    return model.strip("<>") if model in STUBS else Path(model).name
 
 
 def embedded_network() -> Path:
     """The network that comes with the package.
 
     Raises:
-        EvaluatorError: there is none, or more than one.
+        EvaluatorError: The package holds no network, or several.
     """
     networks = sorted(NETWORKS.glob("*.onnx"))
     if len(networks) != 1:
         found = ", ".join(path.name for path in networks) or "none"
-        raise EvaluatorError(f"{NETWORKS} should hold one network, it has {found}: set DNN_Model to an ONNX file")
+        raise EvaluatorError(f"{NETWORKS} must hold exactly one network, found {found}: set DNN_Model to an ONNX file")
     return networks[0]
 
 
 def find_network(model: str) -> Path:
-    """The file that DNN_Model names: the embedded network, or a path.
+    """The file that the option DNN_Model names: the embedded network, or a path.
 
     Raises:
-        EvaluatorError: there is no such file.
+        EvaluatorError: There is no such file, or it is a checkpoint.
     """
     if model in ("", INTERNAL_NETWORK):
         return embedded_network()
     path = Path(model).expanduser()
     if not path.is_file():
-        raise EvaluatorError(
-            f"there is no file {path.absolute()}: set DNN_Model to an ONNX file, or to {INTERNAL_NETWORK}"
-        )
+        raise EvaluatorError(f"no file {path.absolute()}: set DNN_Model to an ONNX file, or to {INTERNAL_NETWORK}")
+    if path.suffix in CHECKPOINT_SUFFIXES:
+        exported = path.with_suffix(".onnx")
+        raise EvaluatorError(f"{path} holds a network in training; export it: fukayomi export {path} {exported}")
     return path
 
 
-def suggestions_file(model: str) -> Path | None:
-    """The file beside a network that suggests options for it (``network.onnx.ini``), if there is one."""
-    if model in ("<hash>", "<uniform>"):
-        return None
-    network = find_network(model)
-    path = network.with_name(network.name + ".ini")
-    return path if path.is_file() else None
+def take_suggestions(options: Options[Settings]) -> list[str]:
+    """Set the options that the file beside the network suggests (``network.onnx.ini``), except those the user has set.
+
+    Returns:
+        The problems of that file: lines that cannot be read, options that do not exist.
+
+    Raises:
+        EvaluatorError: There is no such network.
+    """
+    pairs: list[tuple[str, str]] = []
+    problems: list[str] = []
+    if options.settings.model not in STUBS:
+        network = find_network(options.settings.model)
+        path = network.with_name(network.name + ".ini")
+        if path.is_file():
+            pairs, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
+    return problems + options.suggest(pairs)
 
 
 def load_evaluator(settings: Settings) -> "Evaluator":
-    """Make the evaluator that the options ask for. Takes seconds, and imports heavy libraries.
+    """Load the evaluator that the options name. Takes seconds, and imports heavy libraries.
 
     Raises:
-        EvaluatorError: it cannot be made; the message says why.
+        EvaluatorError: It cannot be loaded; the message says why.
     """
-    if settings.model in ("<hash>", "<uniform>"):
+    if settings.model in STUBS:
         from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
 
         make = hash_evaluator if settings.model == "<hash>" else uniform_evaluator

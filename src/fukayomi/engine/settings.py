@@ -7,6 +7,10 @@ from fukayomi.engine.clock import Margins
 from fukayomi.usi.options import check, combo, filename, spin
 
 INTERNAL_NETWORK = "<internal>"
+ANALYSIS_NODES = 800
+ANALYSIS_TIME_MS = 350
+"""Limits of each search in the analysis of a game. Both hold unless the user sets one: the nodes on a fast computer,
+the time on a slow one, so that a game of 120 plies takes less than a minute."""
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
 
 

@@ -1,15 +1,16 @@
-"""The engine that a GUI talks to: a state machine over lines that come in and lines that go out.
+"""The USI engine: a state machine between a GUI and the search.
 
-Three kinds of threads. One reads lines and stamps them with the time they came. The main loop takes them from a queue
-and is never busy for long, as loading a network and searching have threads of their own, which post their results to
-the same queue. All output goes through one lock.
+There are three kinds of threads. One reads lines and notes the time of their arrival. The main loop takes them from a
+queue; it is never busy for long, because loading a network and searching have threads of their own, which post their
+results to the same queue. All output goes through one lock.
 
-Every ``go`` is answered by exactly one ``bestmove`` (``go mate`` by ``checkmate notimplemented``): when the search
-ends, when ``stop`` comes, or when the GUI goes on to something else without a stop, as some do at the end of a game.
-In ``infinite`` and ``ponder`` it is not answered before. ``quit`` ends everything at once. So does the end of the
-input, except that what was asked before is answered first.
+Every ``go`` gets exactly one ``bestmove`` (``go mate``: ``checkmate notimplemented``): when the search ends, when
+``stop`` arrives, or when the GUI sends another command without ``stop``, as some do at the end of a game. ``go
+infinite`` and ``go ponder`` get none before that. ``quit`` ends the engine at once; the end of the input ends it after
+the running search has been answered.
 """
 
+import contextlib
 import queue
 import threading
 import time
@@ -21,12 +22,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi import __version__
 from fukayomi.engine import network
-from fukayomi.engine.clock import Budget, Clock, budget
+from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.settings import Settings, read_suggestions
-from fukayomi.engine.usi_output import Output, Reporter, info_lines
-from fukayomi.shogi import BLACK, Move, Position, ShogiError
+from fukayomi.engine.go import best_move, has_limits, limits_of
+from fukayomi.engine.settings import Settings
+from fukayomi.engine.usi_output import Output, search_infos
+from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.usi.options import OptionError, Options
 from fukayomi.usi.text import (
     RESIGN,
@@ -49,26 +51,33 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator
     from fukayomi.engine.search import Searcher, SearchResult
 
-SIGN_OF_LIFE_S = 5.0
-HELD = Limits(until_stopped=True)
+LOADING_NOTICE_S = 5.0
+"""While the network is loading, the GUI is told so at this interval."""
+UNTIL_STOPPED = Limits(until_stopped=True)
 LoadEvaluator = Callable[[Settings], "Evaluator"]
 
 
 class State(Enum):
     """What the engine is doing."""
 
-    IDLE = auto()  # nothing, and the network may not be loaded
-    LOADING = auto()  # loading the network; commands wait, all but quit
-    THINKING = auto()  # a search that ends by itself
-    WAITING = auto()  # a search that only a stop ends: infinite
-    PONDERING = auto()  # a search that ponderhit or stop ends
-    MUSING = auto()  # a search that nobody asked for and nobody hears of (Stochastic_Ponder)
+    IDLE = auto()
+    """No search is running; the network may not be loaded yet."""
+    LOADING = auto()
+    """The network is loading; all commands but `quit` wait."""
+    THINKING = auto()
+    """A search that ends by itself."""
+    WAITING = auto()
+    """A search that only `stop` ends: `go infinite`."""
+    PONDERING = auto()
+    """A search that `ponderhit` or `stop` ends: `go ponder`."""
+    STOCHASTIC_PONDERING = auto()
+    """A search in the opponent's time that the GUI did not ask for and is not told of (Stochastic_Ponder)."""
     ENDED = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the GUI, and when it came."""
+    """A line from the GUI, and the time of its arrival."""
 
     time_s: float
     text: str
@@ -76,12 +85,12 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _EndOfInput:
-    """The GUI is gone."""
+    """The GUI has closed the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The loading thread is done."""
+    """The loading thread has ended."""
 
     evaluator: "Evaluator | None"
     settings: Settings
@@ -90,7 +99,7 @@ class _Loaded:
 
 @dataclass
 class _Job:
-    """One ``go``: the search's handle, and its result when the thread is done."""
+    """One ``go``: its search, and the result when the thread has ended."""
 
     go: Go
     position: Position
@@ -103,7 +112,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    """The thread of a search is done."""
+    """The thread of a search has ended."""
 
     job: _Job
 
@@ -112,12 +121,12 @@ _Event = _Line | _EndOfInput | _Loaded | _Searched
 
 
 class UsiEngine:
-    """The engine on a pair of streams.
+    """The USI engine on a pair of streams.
 
     Args:
-        stdin: lines from the GUI.
-        stdout: lines to it.
-        load_evaluator: makes the evaluator that the settings ask for.
+        stdin: Lines from the GUI.
+        stdout: Lines to the GUI.
+        load_evaluator: Loads the evaluator that the settings name.
     """
 
     def __init__(
@@ -127,7 +136,7 @@ class UsiEngine:
         self._output = Output(stdout)
         self._load_evaluator = load_evaluator
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._deferred: deque[_Event] = deque()  # what came while the network was loading
+        self._deferred: deque[_Event] = deque()  # what arrived while the network was loading
         self._state = State.IDLE
         self._exit_code = 0
         self._options = Options(Settings())
@@ -138,7 +147,7 @@ class UsiEngine:
         self._is_readyok_due = False
 
     def run(self) -> int:
-        """Talk until quit; return the exit code. Threads may still be at work then."""
+        """Serve the GUI until `quit`; return the exit code. Other threads may still be running."""
         threading.Thread(target=self._read, name="fukayomi-stdin", daemon=True).start()
         while self._state is not State.ENDED:
             if self._deferred and self._state is not State.LOADING:
@@ -165,7 +174,7 @@ class UsiEngine:
     def _next_event(self) -> _Event:
         while True:
             try:
-                return self._events.get(timeout=SIGN_OF_LIFE_S if self._state is State.LOADING else None)
+                return self._events.get(timeout=LOADING_NOTICE_S if self._state is State.LOADING else None)
             except queue.Empty:
                 self._output.say("still loading the network")
 
@@ -214,7 +223,7 @@ class UsiEngine:
             case PonderHit():
                 self._ponderhit(command, line)
             case SimpleCommand():
-                raise AssertionError(command)  # the parser knows no other
+                raise AssertionError(command)  # the parser returns no other
 
     def _introduce(self) -> None:
         options = [option.text() for option in self._options.declared]
@@ -227,7 +236,7 @@ class UsiEngine:
             self._output.say(str(error))
 
     def _set_position(self, command: SetPosition) -> None:
-        """Take over a position; a broken one is refused, and the one before stays."""
+        """Set the position. An invalid one is ignored: the previous one stays."""
         try:
             position = Position() if command.sfen is None else Position.from_sfen(command.sfen)
             for move in command.moves:
@@ -245,8 +254,10 @@ class UsiEngine:
     # ------------------------------------------------------------------------------------------ loading
 
     def _load_if_needed(self) -> None:
-        """Load the network unless the one that is wanted is there; goes on in `_on_loaded`."""
-        self._take_suggestions()
+        """Load the network unless it is loaded already; continues in `_on_loaded`."""
+        with contextlib.suppress(EvaluatorError):  # loading will report it
+            for problem in network.take_suggestions(self._options):
+                self._output.say(problem)
         settings = self._options.settings
         loaded = self._searcher_settings
         if loaded is not None and loaded.evaluator_key() == settings.evaluator_key():
@@ -256,32 +267,21 @@ class UsiEngine:
         self._state = State.LOADING
         threading.Thread(target=self._load, args=(settings, old), name="fukayomi-loader", daemon=True).start()
 
-    def _take_suggestions(self) -> None:
-        """Take the options that the file beside the network suggests."""
-        try:
-            path = network.suggestions_file(self._options.settings.model)
-        except EvaluatorError:
-            path = None  # loading will say what is wrong
-        text = path.read_text("utf-8", "replace") if path is not None else ""
-        pairs, complaints = read_suggestions(text, str(path))
-        for complaint in complaints + self._options.suggest(pairs):
-            self._output.say(complaint)
-
     def _load(self, settings: Settings, old: "Searcher | None") -> None:
-        """The thread that loads a network."""
+        """Load a network; runs in a thread of its own."""
         try:
             if old is not None:
                 old.close()
             evaluator = self._load_evaluator(settings)
-        except Exception as error:  # whatever it is, the GUI must hear of it
+        except Exception as error:  # whatever it is, the GUI must be told
             self._events.put(_Loaded(None, settings, error))
         else:
             self._events.put(_Loaded(evaluator, settings))
 
     def _on_loaded(self, event: _Loaded) -> None:
         if event.evaluator is None:
-            # USI has no answer for "not ready". An engine that plays on with another network would mislead; one that
-            # says nothing would leave the GUI waiting. A process that ends with a reason is what every GUI shows.
+            # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
+            # leave the GUI waiting. Every GUI shows an engine that exits.
             self._output.say(f"Error: {event.error}")
             self._exit_code = 1
             self._state = State.ENDED
@@ -316,20 +316,19 @@ class UsiEngine:
         if go.mate:
             self._output.write(Checkmate(verdict="notimplemented").text())
             return
-        if self._searcher is None:  # a GUI that never said isready
+        if self._searcher is None:  # the GUI has not sent isready
             self._deferred.appendleft(line)
             self._load_if_needed()
             return
         self._configure(self._searcher)
         if go.ponder:
             self._start_search(go, State.PONDERING, line.time_s)
-        elif go.infinite or not (go.has_limits() or self._options.settings.const_playout):
-            self._start_search(go, State.WAITING, line.time_s)
         else:
-            self._start_search(go, State.THINKING, line.time_s)
+            ends = has_limits(go, self._options.settings)
+            self._start_search(go, State.THINKING if ends else State.WAITING, line.time_s)
 
     def _configure(self, searcher: "Searcher") -> None:
-        """Give the searcher the options that were set since the last search; the tree is lost only if it must be."""
+        """Give the searcher the options set since the last search; the tree is lost only if they concern it."""
         settings = self._options.settings
         if self._searcher_settings is None or settings.tree_key() != self._searcher_settings.tree_key():
             searcher.configure(
@@ -346,7 +345,7 @@ class UsiEngine:
         settings = self._options.settings
         can_declare = not go.searchmoves and position.can_declare_win(settings.declaration_rule())
         self._state = state
-        limits = self._limits(go, position) if state is State.THINKING else HELD
+        limits = self._limits(go, position) if state is State.THINKING else UNTIL_STOPPED
         job = _Job(go, position, Control(limits, started_s), can_declare)
         if can_declare and state is State.THINKING:
             job.control.stop()
@@ -356,28 +355,25 @@ class UsiEngine:
 
     def _limits(self, go: Go, position: Position) -> Limits:
         settings = self._options.settings
-        if settings.const_playout:
-            return Limits(nodes=settings.const_playout)
-        time_budget = budget(_clock(go, position), position.ply, settings.margins())
-        if settings.debug and time_budget is not None:
-            self._output.say(_describe_budget(time_budget))
-        limits = Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
-        return limits if limits != Limits() else Limits(nodes=1)  # times that mean nothing: byoyomi 0
+        limits = limits_of(go, position, settings)
+        if settings.debug and limits.budget is not None:
+            self._output.say(_describe_budget(limits.budget))
+        return limits
 
     def _search(self, job: _Job, settings: Settings) -> None:
-        """The thread of a search."""
+        """Search; runs in a thread of its own."""
         assert self._searcher is not None
-        reporter = Reporter(self._output, settings)
+        is_silent = self._state is State.STOCHASTIC_PONDERING
         try:
             job.result = self._searcher.search(
                 job.position,
                 job.control,
                 search_moves=self._search_moves(job),
                 multipv=settings.multipv,
-                report=None if self._state is State.MUSING else reporter.report,
+                report=None if is_silent else lambda progress: self._output.report(progress, settings),
                 report_interval_s=settings.pv_interval_ms / 1000,
             )
-        except Exception as error:  # a fault of ours must not leave the GUI without an answer
+        except Exception as error:  # a bug must not leave the GUI without an answer
             job.error = error
             job.control.hold()
         self._events.put(_Searched(job))
@@ -389,7 +385,7 @@ class UsiEngine:
             if job.position.is_legal(move):
                 moves.append(move)
             else:
-                self._output.say(f"searchmoves: {text} is not legal here")
+                self._output.say(f"searchmoves: {text} is not legal in this position")
         return moves
 
     def _ponderhit(self, command: PonderHit, line: _Line) -> None:
@@ -399,13 +395,13 @@ class UsiEngine:
         job = self._job
         go = command.go if command.go.has_limits() else job.go
         self._state = State.THINKING
-        if job.can_declare or not (go.has_limits() or self._options.settings.const_playout):
-            self._finish_search()  # nothing to think about, or no time was ever given: what is known must do
+        if job.can_declare or not has_limits(go, self._options.settings):
+            self._finish_search()  # there is nothing to search, or no time was given
         else:
             job.control.change(self._limits(go, job.position), line.time_s)
 
     def _finish_search(self) -> None:
-        """Stop the search if there is one, wait for its result (which comes at once), and say it."""
+        """Stop the search if one is running, wait for its result (which comes at once), and answer."""
         if self._job is not None:
             job = self._job
             job.control.stop()
@@ -414,25 +410,25 @@ class UsiEngine:
             self._answer_job(job)
 
     def _on_searched(self, job: _Job) -> None:
-        """A search ended by itself: answer it if that has not been done, and go on musing if that is wished."""
+        """A search ended by itself: answer it if it has not been answered, then ponder if Stochastic_Ponder is set."""
         if job is self._job and (answer := self._answer_job(job)) is not None and answer.move not in (RESIGN, WIN):
-            self._muse(job, answer)
+            self._start_stochastic_ponder(job, answer)
 
     def _answer_job(self, job: _Job) -> BestMove | None:
-        """Say the result of the current search. Returns the answer if there is a reason to muse on it."""
+        """Answer the current search. Returns the answer if Stochastic_Ponder wants to continue from it."""
         state, self._job, self._state = self._state, None, State.IDLE
-        if state is State.MUSING:
+        if state is State.STOCHASTIC_PONDERING:
             return None
         settings = self._options.settings
         answer = self._answer(job, settings, state)
-        self._output.write(*self._last_words(job, settings), answer.text())
+        self._output.write(*self._last_infos(job, settings), answer.text())
         return answer if settings.stochastic_ponder and state is State.THINKING else None
 
-    def _last_words(self, job: _Job, settings: Settings) -> list[str]:
+    def _last_infos(self, job: _Job, settings: Settings) -> list[str]:
         """The info lines before the answer."""
         if job.result is None:
             return [Info(string=f"Error: {job.error!r}").text()]
-        lines = info_lines(job.result.progress, settings)
+        lines = [info.text() for info in search_infos(job.result.progress, settings)]
         if job.result.error is not None:
             lines.append(Info(string=f"Error: {job.result.error}").text())
         if settings.debug:
@@ -445,37 +441,16 @@ class UsiEngine:
         if job.result is None:  # the search itself failed
             moves = job.position.legal_moves
             return BestMove(moves[0].usi() if moves else RESIGN)
-        result = job.result
-        if result.best is None:
-            return BestMove(RESIGN)
-        is_hopeless = bool(result.lines) and result.lines[0].winrate * 1000 < settings.resign_threshold
-        if is_hopeless and state is not State.WAITING:
-            return BestMove(RESIGN)
-        has_ponder = result.ponder is not None and not settings.stochastic_ponder
-        return BestMove(result.best.usi(), result.ponder.usi() if has_ponder and result.ponder is not None else None)
+        return best_move(job.result, settings, may_resign=state is not State.WAITING)
 
-    def _muse(self, job: _Job, answer: BestMove) -> None:
-        """Think about the opponent's position until the GUI says what was played."""
+    def _start_stochastic_ponder(self, job: _Job, answer: BestMove) -> None:
+        """Search the opponent's position until the GUI sends the next command."""
         assert self._searcher is not None
         position = self._position
         self._position = job.position.copy()
         self._position.push_usi(answer.move)
-        self._start_search(Go(), State.MUSING, time.monotonic())
+        self._start_search(Go(), State.STOCHASTIC_PONDERING, time.monotonic())
         self._position = position
-
-
-def _clock(go: Go, position: Position) -> Clock:
-    """The clock of the side to move. If only the other side's was given, ours has run down."""
-    is_black = position.turn == BLACK
-    remaining = go.btime_ms if is_black else go.wtime_ms
-    if remaining is None and (go.btime_ms is not None or go.wtime_ms is not None):
-        remaining = 0
-    return Clock(
-        remaining_ms=remaining,
-        byoyomi_ms=go.byoyomi_ms or 0,
-        increment_ms=(go.binc_ms if is_black else go.winc_ms) or 0,
-        movetime_ms=go.movetime_ms,
-    )
 
 
 def _describe_budget(b: Budget) -> str:

@@ -1,11 +1,10 @@
-"""What the engine says: one way out for all threads, and a search's progress as info lines."""
+"""What the engine writes: one output for all threads, and the progress of a search as info lines."""
 
-import math
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from fukayomi._native import MATE_CP
+from fukayomi.engine.score import centipawns
 from fukayomi.engine.settings import Settings
 from fukayomi.usi.text import Info, Score
 
@@ -15,47 +14,38 @@ if TYPE_CHECKING:
 
 @dataclass
 class Output:
-    """The way to the GUI: whole lines, one writer at a time, flushed. Quiet once nobody reads."""
+    """Writes whole lines to the GUI from any thread, and flushes them. Once the GUI is gone it does nothing."""
 
     stream: BinaryIO
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _is_broken: bool = False
 
     def write(self, *lines: str) -> None:
-        """Send lines, none of another writer between them."""
+        """Write lines, with none of another thread between them."""
         with self._lock:
             if self._is_broken:
                 return
             try:
                 self.stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
                 self.stream.flush()
-            except (OSError, ValueError):  # a broken pipe, or a stream that is closed
+            except (OSError, ValueError):  # a broken pipe, or a closed stream
                 self._is_broken = True
 
     def say(self, text: str) -> None:
-        """Send an ``info string``."""
+        """Write an ``info string``."""
         self.write(Info(string=text).text())
 
-
-class Reporter:
-    """Info lines while a search runs."""
-
-    def __init__(self, output: Output, settings: Settings) -> None:
-        self._output = output
-        self._settings = settings
-
-    def report(self, progress: "Progress") -> None:
-        """Say how far the search is."""
+    def report(self, progress: "Progress", settings: Settings) -> None:
+        """Write how far a search is."""
         if progress.error is not None:
-            self._output.say(f"Error: {progress.error}")
-        self._output.write(*info_lines(progress, self._settings))
+            self.say(f"Error: {progress.error}")
+        self.write(*(info.text() for info in search_infos(progress, settings)))
 
 
-def info_lines(progress: "Progress", settings: Settings) -> list[str]:
-    """A progress as USI says it: a line for each variation."""
-    lines: list[str] = []
-    for number, line in enumerate(progress.lines, 1):
-        info = Info(
+def search_infos(progress: "Progress", settings: Settings) -> list[Info]:
+    """The progress of a search in USI's terms, one info per line of play."""
+    return [
+        Info(
             depth=line.depth,
             seldepth=max(progress.seldepth, line.depth),
             multipv=number if settings.multipv > 1 else None,
@@ -68,12 +58,5 @@ def info_lines(progress: "Progress", settings: Settings) -> list[str]:
             time_ms=round(progress.seconds * 1000),
             pv=tuple(move.usi() for move in line.pv),
         )
-        lines.append(info.text())
-    return lines
-
-
-def centipawns(winrate: float, coefficient: float) -> int:
-    """-coefficient * ln(1 / winrate - 1), as dlshogi has it; a certain result is +-30000."""
-    if winrate <= 0.0 or winrate >= 1.0:
-        return -MATE_CP if winrate <= 0.0 else MATE_CP
-    return max(-MATE_CP, min(MATE_CP, round(-coefficient * math.log(1 / winrate - 1))))
+        for number, line in enumerate(progress.lines, 1)
+    ]

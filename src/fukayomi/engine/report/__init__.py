@@ -1,1 +1,1 @@
-"""What an analysis looks like: the evaluation graph, the page, the annotated record."""
+"""Reports of an analysis: the evaluation graph, the web page, the annotated record, the JSON document."""

@@ -1,13 +1,15 @@
-"""A board as inline SVG: the position, the move that was played and the one that was better."""
+"""The board as inline SVG, with arrows for the move played and the better one."""
 
 import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-CELL_W, CELL_H = 40, 44  # a square of a real board is a little higher than wide
+CELL_W, CELL_H = 40, 44
+"""The squares of a real board are a little higher than wide."""
 HAND_W = 46
-LEFT, TOP = HAND_W + 8, 22  # the board's upper left corner
+LEFT, TOP = HAND_W + 8, 22
+"""The upper left corner of the board."""
 WIDTH = LEFT + 9 * CELL_W + 22 + HAND_W
 HEIGHT = TOP + 9 * CELL_H + 10
 
@@ -23,19 +25,19 @@ _PIECE_OUTLINE = "M0,-20.5 L12.5,-15 L17.5,19 L-17.5,19 L-12.5,-15 Z"
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A move to draw over the board: its USI form and the CSS class that colours it."""
+    """A move to draw over the board: its USI form, and the CSS class that gives the colour."""
 
     usi: str
     css: str
 
 
 def board_svg(sfen: str, arrows: tuple[Arrow, ...] = (), title: str = "") -> str:
-    """The position of an SFEN as an `<svg>` element, Black below; colours come from the page's CSS.
+    """Draw the position of an SFEN as an `<svg>` element, Black at the bottom; the page's CSS gives the colours.
 
     Args:
-        sfen: a valid SFEN.
-        arrows: the later ones are drawn over the earlier.
-        title: what a screen reader says; any text.
+        sfen: A valid SFEN.
+        arrows: Later ones are drawn over earlier ones.
+        title: Text for screen readers.
     """
     board, _, hands = sfen.split()[:3]
     parts = [
@@ -87,7 +89,7 @@ def _piece(token: str, x: float, y: float) -> str:
 
 
 def _hand(hands: str, is_black: bool) -> Iterator[str]:
-    """Pieces in hand: Black's to the right of the board from below, White's to the left from above."""
+    """Pieces in hand: Black's at the right of the board from the bottom, White's at the left from the top."""
     counts = {letter: int(count or 1) for count, letter in re.findall(r"(\d*)([A-Za-z])", hands)}
     own = [(k, counts[k if is_black else k.lower()]) for k in _HAND_ORDER if (k if is_black else k.lower()) in counts]
     x = WIDTH - HAND_W / 2 if is_black else HAND_W / 2
@@ -112,7 +114,7 @@ def _target(arrow: Arrow) -> str:
 
 
 def _arrow(arrow: Arrow) -> str:
-    """An arrow from square to square, or the dropped piece in a disc on its square."""
+    """An arrow from square to square; for a drop, a disc with the piece."""
     usi = arrow.usi
     if not _is_move(usi):
         return ""

@@ -1,8 +1,8 @@
-"""An analysis as plain data, for machines: what `fukayomi analyse --json` prints."""
+"""An analysis as plain data: the document that `fukayomi analyse --json` prints."""
 
 from typing import Any
 
-from fukayomi.engine.analysis import GameAnalysis, Line, MoveAnalysis, PositionAnalysis, Score, SideSummary
+from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score, SideSummary
 from fukayomi.shogi import BLACK, WHITE, Color
 
 
@@ -67,9 +67,9 @@ def _position(position: PositionAnalysis) -> dict[str, Any]:
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Candidate) -> dict[str, Any]:
     return {**_score(line.score), "pv": list(line.usi), "japanese": list(line.japanese)}
 
 
 def _score(score: Score) -> dict[str, Any]:
-    return {"win_rate": round(score.win_rate, 5), "cp": score.cp, "mate": score.mate}
+    return {"win_rate": round(score.winrate, 5), "cp": score.cp, "mate": score.mate}

@@ -1,4 +1,4 @@
-"""Writing a report to a folder: the page, the graph, the record with the scores in its comments."""
+"""Writing an analysis to a folder: the page, the graph, and the record with scores in its comments."""
 
 import copy
 from pathlib import Path
@@ -11,22 +11,23 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_kif
 from fukayomi.shogi.record import Record, Result, Termination
 
-_KIF_MARKS = str.maketrans("☗☖", "▲△")  # what programs expect in records
+_KIF_MARKS = str.maketrans("☗☖", "▲△")
+"""Programs expect these marks in records."""
 
 
-def write_report(analysis: GameAnalysis, record: Record, folder: Path, *, png: bool = False) -> list[Path]:
-    """Write `analysis.html`, `analysis.svg`, `analysis.kifu` (and `analysis.png`), each whole or not at all.
+def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> list[Path]:
+    """Write ``analysis.html``, ``analysis.svg``, ``analysis.kifu`` and, if asked for, ``analysis.png``.
 
     Returns:
         The paths, the page first.
 
     Raises:
-        OSError: the folder or a file cannot be written.
+        OSError: The folder or a file cannot be written.
     """
     contents: dict[str, bytes] = {
         "analysis.html": analysis_page(analysis).encode(),
         "analysis.svg": graph_svg(analysis, "analysis.html").encode(),
-        "analysis.kifu": _kif(annotated(record, analysis)).encode(),
+        "analysis.kifu": _kif(annotated(analysis)).encode(),
     }
     if png:
         contents["analysis.png"] = graph_png(analysis)
@@ -38,9 +39,9 @@ def write_report(analysis: GameAnalysis, record: Record, folder: Path, *, png: b
     return paths
 
 
-def annotated(record: Record, analysis: GameAnalysis) -> Record:
-    """A copy of the record whose comments carry scores and lines, as ShogiHome writes those of its analyses."""
-    copied = copy.deepcopy(record)
+def annotated(analysis: GameAnalysis) -> Record:
+    """A copy of the record with scores and lines in its comments, in the form that ShogiHome uses for its analyses."""
+    copied = copy.deepcopy(analysis.record)
     copied.black_name, copied.white_name, copied.event = analysis.black, analysis.white, analysis.event
     for move in analysis.moves:
         played = copied.moves[move.ply - 1]
@@ -50,7 +51,7 @@ def annotated(record: Record, analysis: GameAnalysis) -> Record:
 
 
 def _kif(record: Record) -> str:
-    """The record as KIF, without its end where KIF has no word for it."""
+    """The record as KIF, without its ending if KIF cannot express it."""
     try:
         return write_kif(record)
     except ValueError:
@@ -61,7 +62,7 @@ def _kif(record: Record) -> str:
 def _notes(move: MoveAnalysis) -> list[str]:
     notes: list[str] = []
     if move.mistake is not None:
-        before, after = (100 * score.win_rate_of(move.color) for score in (move.before.score, move.after.score))
+        before, after = (100 * score.winrate_of(move.color) for score in (move.before.score, move.after.score))
         notes.append(f"【{move.mistake.japanese}】勝率 {before:.0f} → {after:.0f} %、最善は{move.best.japanese[0]}")
         notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.before.score)}）")
     notes.append(f"#評価値={move.after.score.cp}")

@@ -1,13 +1,13 @@
-"""The evaluation graph: win rate and centipawns over the plies, with the bad moves marked.
+"""The evaluation graph: win rate and centipawns over the plies, with the mistakes marked.
 
-Drawn by matplotlib in the colours of the page's light theme. Inside the page the same drawing takes the page's own
-colours, as each colour here names the CSS variable that replaces it there. Labels are Latin, so that no Japanese font
-is needed.
+Matplotlib draws it in the colours of the page's light theme. Inside the page, CSS variables replace these colours, so
+that the graph follows the page's theme. The labels are in English: no Japanese font is needed.
 """
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
 
+import base64
 import io
 import re
 from typing import TYPE_CHECKING, Any, Final
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SIZE: Final = (11.0, 4.9)  # inches
-LEFT, RIGHT = 0.066, 0.985  # the axes' share of the figure's width
-CP_SHOWN = 2000  # scores beyond it lie at the edge of the graph
-
-SIZES: Final = {Mistake.INACCURACY: 8, Mistake.DUBIOUS: 18, Mistake.MISTAKE: 34, Mistake.BLUNDER: 46}  # of the marks
-
-COLORS: Final = {  # CSS variable: its value in the light theme
+SIZE: Final = (11.0, 4.9)
+"""Width and height in inches."""
+LEFT, RIGHT = 0.066, 0.985
+"""Left and right edge of the axes, as shares of the figure's width."""
+CP_SHOWN = 2000
+"""Scores beyond it are drawn at the edge of the graph."""
+MARK_SIZES: Final = {Mistake.INACCURACY: 8, Mistake.DUBIOUS: 18, Mistake.MISTAKE: 34, Mistake.BLUNDER: 46}
+"""Area of the marks, in square points."""
+COLORS: Final = {
     "card": "#fffefb",
     "ink": "#22262d",
     "muted": "#727a86",
@@ -38,20 +40,68 @@ COLORS: Final = {  # CSS variable: its value in the light theme
     "mistake": "#d23c2e",
     "blunder": "#9a1f8c",
 }
+"""CSS variables and their values in the light theme."""
+STYLE: Final[Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fukayomi",  # the same analysis gives the same bytes
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.edgecolor": COLORS["line"],
+    "axes.labelcolor": COLORS["muted"],
+    "xtick.color": COLORS["muted"],
+    "ytick.color": COLORS["muted"],
+    "text.color": COLORS["ink"],
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+"""Matplotlib's settings."""
+
+
+def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
+    """Draw the graph.
+
+    Args:
+        analysis: The game.
+        page: Address of the page to whose rows the mistakes link, in SVG.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
+        upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
+        figure.subplots_adjust(left=LEFT, right=RIGHT, top=0.94, bottom=0.095)
+        _draw_winrate(upper, analysis, page)
+        _draw_cp(lower, analysis)
+        for axes in (upper, lower):
+            axes.set_xlim(*plies_shown(analysis))
+            axes.grid(color=COLORS["line"], linewidth=0.6)
+            axes.set_axisbelow(True)
+            axes.tick_params(length=0)
+            axes.set_facecolor("none")
+            axes.yaxis.set_label_coords(-0.05, 0.5)
+        lower.set_xlabel("ply")
+    return figure
 
 
 def graph_svg(analysis: GameAnalysis, page: str = "") -> str:
-    """The graph as an SVG document that stands alone; the marks of bad moves link to their rows in the page."""
+    """The graph as an SVG document of its own; mistakes link to their rows in the page."""
     return _save(analysis, "svg", page).decode()
 
 
 def graph_png(analysis: GameAnalysis) -> bytes:
-    """The graph as a PNG picture of about 1650 x 735 pixels."""
-    return _save(analysis, "png", "")
+    """The graph as a PNG picture of 1650 x 735 pixels."""
+    return _save(analysis, "png")
+
+
+def graph_image(analysis: GameAnalysis) -> str:
+    """The graph as an ``<img>`` element, for notebooks."""
+    data = base64.b64encode(graph_svg(analysis).encode()).decode()
+    return f'<img alt="evaluation graph" src="data:image/svg+xml;base64,{data}">'
 
 
 def inline_svg(analysis: GameAnalysis) -> str:
-    """The graph as an `<svg>` element in the page's colours, without addresses of any kind."""
+    """The graph as an ``<svg>`` element in the page's colours, without addresses."""
     svg = graph_svg(analysis)
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
@@ -68,51 +118,19 @@ def plies_shown(analysis: GameAnalysis) -> tuple[float, float]:
     return first, max(last, first + 1)
 
 
-def _save(analysis: GameAnalysis, kind: str, page: str) -> bytes:
+def _save(analysis: GameAnalysis, kind: str, page: str = "") -> bytes:
     import matplotlib as mpl
 
-    style: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "fukayomi",  # the same analysis gives the same bytes
-        "font.family": "sans-serif",
-        "font.size": 9,
-        "axes.edgecolor": COLORS["line"],
-        "axes.labelcolor": COLORS["muted"],
-        "xtick.color": COLORS["muted"],
-        "ytick.color": COLORS["muted"],
-        "text.color": COLORS["ink"],
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with mpl.rc_context(style):
-        buffer = io.BytesIO()
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        _draw(analysis, page).savefig(buffer, format=kind, dpi=150, facecolor=COLORS["card"], metadata=metadata)
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context(STYLE):
+        draw(analysis, page).savefig(buffer, format=kind, dpi=150, metadata=metadata)
     return buffer.getvalue()
 
 
-def _draw(analysis: GameAnalysis, page: str) -> "Figure":
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=SIZE)
-    upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
-    figure.subplots_adjust(left=LEFT, right=RIGHT, top=0.94, bottom=0.095)
-    _draw_win_rate(upper, analysis, page)
-    _draw_cp(lower, analysis)
-    for axes in (upper, lower):
-        axes.set_xlim(*plies_shown(analysis))
-        axes.grid(color=COLORS["line"], linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.tick_params(length=0)
-        axes.set_facecolor("none")
-        axes.yaxis.set_label_coords(-0.05, 0.5)
-    lower.set_xlabel("ply")
-    return figure
-
-
-def _draw_win_rate(axes: "Axes", analysis: GameAnalysis, page: str) -> None:
+def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str) -> None:
     plies = [position.ply for position in analysis.positions]
-    rates = [100 * position.score.win_rate for position in analysis.positions]
+    rates = [100 * position.score.winrate for position in analysis.positions]
     axes.fill_between(
         plies, rates, 50, where=[r >= 50 for r in rates], interpolate=True, color=COLORS["black-area"], alpha=0.28, lw=0
     )
@@ -134,13 +152,13 @@ def _draw_win_rate(axes: "Axes", analysis: GameAnalysis, page: str) -> None:
 
 
 def _draw_mistakes(axes: "Axes", kind: Mistake, moves: list[MoveAnalysis], page: str) -> None:
-    """Each bad move as the piece of the curve that it cost, with a link to its row in the page."""
+    """Draw mistakes of one class as the falls of the curve, with links to their rows in the page."""
     if not moves:
         return
     color = COLORS[kind.english]
     is_grave = kind in (Mistake.MISTAKE, Mistake.BLUNDER)
     for move in moves:
-        ends = [100 * move.before.score.win_rate, 100 * move.after.score.win_rate]
+        ends = [100 * move.before.score.winrate, 100 * move.after.score.winrate]
         if kind is not Mistake.INACCURACY:
             width = 2.6 if is_grave else 1.8
             axes.plot([move.ply - 1, move.ply], ends, color=color, linewidth=width, solid_capstyle="round")
@@ -151,8 +169,8 @@ def _draw_mistakes(axes: "Axes", kind: Mistake, moves: list[MoveAnalysis], page:
             )  # fmt: skip
     points = axes.scatter(
         [move.ply for move in moves],
-        [100 * move.after.score.win_rate for move in moves],
-        s=SIZES[kind], color=color, zorder=3, label=kind.english, clip_on=False,
+        [100 * move.after.score.winrate for move in moves],
+        s=MARK_SIZES[kind], color=color, zorder=3, label=kind.english, clip_on=False,
     )  # fmt: skip
     points.set_urls([f"{page}#ply-{move.ply}" for move in moves])
 

@@ -1,4 +1,4 @@
-"""The page: one HTML file with everything in it, that opens from disk in any browser."""
+"""The web page of an analysis: one HTML document without external files, which any browser opens from disk."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,15 @@ from fukayomi.shogi import BLACK, WHITE
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-CARDS = 9  # bad moves that get a board; the table has them all
-PV_PLIES = 9  # moves of a line that are shown
+CARDS = 9
+"""Mistakes shown with a board; the table has all of them."""
+PV_PLIES = 9
+"""Moves shown of a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A bad move with its picture."""
+    """A mistake with its board."""
 
     move: MoveAnalysis
     board: "Markup"
@@ -27,7 +29,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """One side's name and figures."""
+    """Mark, name and figures of one side."""
 
     mark: str
     name: str
@@ -35,7 +37,7 @@ class Player:
 
 
 def analysis_page(analysis: GameAnalysis) -> str:
-    """The whole page as HTML text. Whatever the record says is escaped."""
+    """The page as HTML. Text from the record is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -65,7 +67,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
 
 
 def _beginning(line: tuple[str, ...]) -> str:
-    """A line's first moves; a word joiner keeps each mark with its move where the text is broken."""
+    """The first moves of a line; a word joiner keeps the line break from separating a mark from its move."""
     return " ".join(name[0] + "\u2060" + name[1:] for name in line[:PV_PLIES])
 
 

@@ -1,4 +1,4 @@
-"""An analysis in the terminal: a table of the moves, one of the players, and the worst moves in words."""
+"""An analysis in the terminal: a table of the moves, a table of the players, and the biggest mistakes."""
 
 from rich import box
 from rich.console import Console
@@ -10,7 +10,9 @@ from fukayomi.engine.report.words import evaluation
 from fukayomi.shogi import BLACK, WHITE
 
 PV_PLIES = 6
-WORST = 5  # mistakes listed after the tables
+"""Moves shown of a line."""
+WORST = 5
+"""Mistakes listed after the tables."""
 STYLES = {
     Mistake.INACCURACY: "yellow",
     Mistake.DUBIOUS: "dark_orange",
@@ -20,7 +22,7 @@ STYLES = {
 
 
 def print_analysis(analysis: GameAnalysis, console: Console) -> None:
-    """Print everything that a terminal can show."""
+    """Print the tables and the biggest mistakes."""
     console.print(Text(f"☗ {analysis.black or '先手'}  ☖ {analysis.white or '後手'}  {analysis.date}", style="bold"))
     console.print(Text(analysis.result))
     console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
@@ -41,7 +43,7 @@ def _table_of_moves(analysis: GameAnalysis) -> Table:
             Text(move.japanese, style="bold" if move.mistake else ""),
             Text(best, style="green" if move.is_best else ""),
             Text(evaluation(move.after.score)),
-            f"{100 * move.after.score.win_rate:.0f}",
+            f"{100 * move.after.score.winrate:.0f}",
             Text(f"{100 * move.loss:.1f}" if move.loss >= 0.0005 else "", style=style),
             Text(_verdict(move), style=style),
         )
@@ -76,7 +78,7 @@ def _print_worst(console: Console, analysis: GameAnalysis) -> None:
         console.print(Text("The biggest mistakes, and what was better", style="bold"))
     for move in worst:
         assert move.mistake is not None
-        before, after = (100 * score.win_rate_of(move.color) for score in (move.before.score, move.after.score))
+        before, after = (100 * score.winrate_of(move.color) for score in (move.before.score, move.after.score))
         line = Text()
         line.append(f"{move.ply:4} ")
         line.append(move.japanese, style="bold")

@@ -1,0 +1,218 @@
+"""Analysing a game: search each position, then judge each move by the positions before and after it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fukayomi._native import MATE_CP
+from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score
+from fukayomi.engine.score import centipawns
+from fukayomi.listener import SILENT, Listener
+from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
+from fukayomi.shogi.formats.notation import japanese_moves
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
+
+if TYPE_CHECKING:
+    from fukayomi.engine import search
+
+    Search = Callable[[Position], search.SearchResult]
+    """Searches a position that has legal moves; the result has at least one line."""
+
+CP_LOSS_CAP = 3_000
+"""Beyond this the game is decided: scores are cut to it before they are compared."""
+
+
+def analyse_positions(
+    record: Record, search: "Search", first: int = 1, last: int | None = None
+) -> Iterator[PositionAnalysis]:
+    """Search the positions before the plies `first` to `last` and the one after them, each when it is asked for.
+
+    A caller can show progress, or stop and keep what it has.
+
+    Args:
+        record: The game.
+        search: Searches one position.
+        first: First ply to judge, from 1.
+        last: Last ply to judge; None: the last of the game.
+
+    Raises:
+        InvalidSfenError: The game begins from a position without both kings, as mate problems do.
+    """
+    last = len(record) if last is None else min(last, len(record))
+    position = Position.from_sfen(record.initial_sfen)
+    previous: tuple[str, str] | None = None  # the position before the last move, and the move
+    for ply in range(last + 1):
+        if ply >= first - 1:
+            yield _analyse(record, position, ply, previous, search)
+        if ply < last:
+            move = record.moves[ply].move
+            previous = (position.sfen(), move.usi())
+            position.push(move)
+
+
+def analyse_record(
+    record: Record,
+    search: "Search",
+    first: int = 1,
+    last: int | None = None,
+    *,
+    engine: str = "",
+    limits: str = "",
+    listener: Listener = SILENT,
+) -> GameAnalysis:
+    """Search the positions and judge the moves; the arguments are those of `analyse_positions` and `assemble`."""
+    total = max(0, min(len(record), last or len(record)) - first + 1) + 1
+    positions: list[PositionAnalysis] = []
+    for position in analyse_positions(record, search, first, last):
+        positions.append(position)
+        listener.progress("positions", len(positions), total)
+    return assemble(record, positions, engine=engine, limits=limits)
+
+
+def assemble(
+    record: Record, positions: Iterable[PositionAnalysis], *, engine: str = "", limits: str = ""
+) -> GameAnalysis:
+    """Judge the moves between successive positions of a game.
+
+    Args:
+        record: The game.
+        positions: What `analyse_positions` gave, or the beginning of it.
+        engine: Name and identity of the network.
+        limits: Limits of the search of one position, in words.
+    """
+    positions = tuple(positions)
+    names = japanese_moves(record.initial_sfen, record.usi_moves())
+    moves = [judge(before, after, record.moves[before.ply], names[before.ply]) for before, after in pairwise(positions)]
+    return GameAnalysis(
+        record=record,
+        black=_printable(record.black_name),
+        white=_printable(record.white_name),
+        event=_printable(record.event),
+        date=_printable(record.start_time),
+        result=_ending(record),
+        engine=engine,
+        limits=limits,
+        positions=positions,
+        moves=tuple(moves),
+    )
+
+
+def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMove, japanese: str) -> MoveAnalysis:
+    """What a move lost, by the searches before and after it."""
+    color, usi = before.turn, played.move.usi()
+    is_best = bool(before.lines) and before.lines[0].usi[0] == usi
+    loss = before.score.winrate_of(color) - after.score.winrate_of(color)
+    loss_cp = _cut(before.score.cp_of(color)) - _cut(after.score.cp_of(color))
+    return MoveAnalysis(
+        ply=after.ply,
+        color=color,
+        usi=usi,
+        japanese=japanese,
+        before=before,
+        after=after,
+        loss=0.0 if is_best else max(0.0, loss),
+        loss_cp=0 if is_best else max(0, loss_cp),
+        recorded_cp=_recorded_cp(played),
+    )
+
+
+def _analyse(
+    record: Record, position: Position, ply: int, previous: tuple[str, str] | None, search: "Search"
+) -> PositionAnalysis:
+    sfen, turn = position.sfen(), position.turn
+    decided = _final_score(record, position) if ply == len(record) else None
+    if decided is not None:
+        return PositionAnalysis(ply, sfen, turn, decided, lines=())
+    if position.can_declare_win(DeclarationRule.POINTS_27):
+        line = Candidate(_won_by(turn), ("win",), tuple(japanese_moves(sfen, ["win"])))
+        return PositionAnalysis(ply, sfen, turn, line.score, (line,))
+    result = search(position)
+    lines = tuple(_line(line, sfen, turn, previous) for line in result.lines)
+    return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, result.progress.nodes)
+
+
+def _line(line: "search.Line", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:
+    """A line of the search from Black's side, with Japanese names; the move before it matters for 同."""
+    usi = tuple(move.usi() for move in line.pv)
+    names = japanese_moves(previous[0], [previous[1], *usi])[1:] if previous else japanese_moves(sfen, usi)
+    return Candidate(_score(line.winrate, line.mate, turn), usi, tuple(names))
+
+
+def _score(winrate: float, mate: int | None, turn: Color) -> Score:
+    """A score of the side to move, from Black's side."""
+    sign = 1 if turn == BLACK else -1
+    if mate is not None:
+        won = (mate > 0) == (turn == BLACK)
+        return Score(float(won), MATE_CP if won else -MATE_CP, sign * mate)
+    return Score(winrate if turn == BLACK else 1.0 - winrate, sign * centipawns(winrate))
+
+
+def _final_score(record: Record, position: Position) -> Score | None:
+    """The score of the last position if the rules decide it, otherwise None: it must be searched.
+
+    Resignation, time and illegal moves decide the game but not the position: the loser may stand well.
+    """
+    if position.is_mated():
+        return _won_by(position.turn.opponent)
+    if record.termination is Termination.DECLARATION and record.result is not Result.UNKNOWN:
+        return _won_by(position.turn)
+    match position.repetition():
+        case Repetition.DRAW:
+            return Score(0.5, 0)
+        case Repetition.WIN:
+            return _won_by(position.turn)
+        case Repetition.LOSE:
+            return _won_by(position.turn.opponent)
+        case _:
+            return None
+
+
+def _won_by(color: Color) -> Score:
+    return Score(1.0, MATE_CP, 0) if color == BLACK else Score(0.0, -MATE_CP, 0)
+
+
+def _cut(cp: int) -> int:
+    return max(-CP_LOSS_CAP, min(CP_LOSS_CAP, cp))
+
+
+def _recorded_cp(played: RecordedMove) -> int | None:
+    if played.score_cp is None and played.mate is not None:
+        return MATE_CP if played.mate > 0 else -MATE_CP
+    return played.score_cp
+
+
+_ENDINGS = {
+    Termination.RESIGN: ("投了", "resignation"),
+    Termination.DECLARATION: ("入玉宣言", "declaration"),
+    Termination.REPETITION: ("千日手", "repetition"),
+    Termination.PERPETUAL_CHECK: ("連続王手の千日手", "perpetual check"),
+    Termination.IMPASSE: ("持将棋", "impasse"),
+    Termination.MAX_PLIES: ("最大手数", "limit of plies"),
+    Termination.MATE: ("詰み", "mate"),
+    Termination.TIME_UP: ("時間切れ", "time"),
+    Termination.ILLEGAL_MOVE: ("反則", "illegal move"),
+    Termination.CRASH: ("エンジン停止", "crash"),
+    Termination.STALL: ("応答なし", "no answer"),
+    Termination.PROTOCOL: ("通信異常", "protocol"),
+    Termination.ADJUDICATION: ("裁定", "adjudication"),
+    Termination.INTERRUPTED: ("中断", "interrupted"),
+}
+_WINNERS = {
+    Result.BLACK_WIN: ("先手の勝ち", "Black wins"),
+    Result.WHITE_WIN: ("後手の勝ち", "White wins"),
+    Result.DRAW: ("引き分け", "draw"),
+    Result.UNKNOWN: ("", ""),
+}
+
+
+def _ending(record: Record) -> str:
+    how = _ENDINGS.get(record.termination, ("", ""))
+    who = _WINNERS[record.result]
+    foul = f"：{_printable(record.illegal_move)}" if record.illegal_move else ""
+    japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
+    return f"{japanese} {', '.join(filter(None, (who[1], how[1])))}".rstrip()
+
+
+def _printable(text: str) -> str:
+    """A text of a record without characters that control a terminal or reverse the direction of writing."""
+    return "".join(character if character.isprintable() else " " for character in text).strip()

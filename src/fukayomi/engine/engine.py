@@ -1,0 +1,289 @@
+"""A search with its tree: the engine for scripts, notebooks and matches in this process."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fukayomi.engine.analyser import analyse_record
+from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.go import best_move, has_limits, limits_of
+from fukayomi.engine.network import Network
+from fukayomi.engine.search import Searcher, SearchResult
+from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS, Settings
+from fukayomi.engine.usi_output import search_infos
+from fukayomi.listener import SILENT, Listener
+from fukayomi.shogi import Move, Position
+from fukayomi.shogi.formats import read_records
+from fukayomi.shogi.record import Record, RecordedMove
+from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.text import WIN, BestMove, Go, Info
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.protocol import Evaluator
+
+
+class Engine:
+    """Searches positions and analyses games with a network.
+
+    The search tree is kept from one position to the next: what the search already knows is used again if the game goes
+    on. One search runs at a time; several engines may share a `Network`. Close the engine, or use it in a `with`
+    statement.
+
+        >>> from fukayomi.engine import Engine
+        >>> from fukayomi.shogi import Position
+        >>> with Engine() as engine:
+        ...     result = engine.search(Position(), nodes=100)
+        >>> result.best in Position().legal_moves
+        True
+
+    Args:
+        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`. By default
+            the network that comes with the package.
+        memory_mb: Memory of the tree in MiB, 16 or more.
+        settings: All options of the search; by default those that the network suggests.
+
+    Raises:
+        EvaluatorError: The network cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        network: "Network | str | Path | Evaluator | None" = None,
+        *,
+        memory_mb: int | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._owns_network = not isinstance(network, Network)
+        self.network = network if isinstance(network, Network) else Network(network)
+        settings = settings or self.network.settings
+        self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
+        self._control: Control | None = None
+        self._searcher = Searcher(
+            [self.network.evaluator],
+            self.settings.search_params(),
+            memory_mb=self.settings.hash_mb,
+            node_limit=self.settings.node_limit,
+            reuse=self.settings.reuse_subtree,
+        )
+
+    def search(
+        self,
+        position: Position,
+        *,
+        nodes: int | None = None,
+        time_ms: int | None = None,
+        multipv: int = 1,
+        moves: Iterable[Move] = (),
+        listener: Listener = SILENT,
+    ) -> SearchResult:
+        """Search a position.
+
+        Args:
+            position: The position with the moves that led to it, which repetition needs.
+            nodes: Most positions to evaluate.
+            time_ms: Most milliseconds to search. One of the two limits is needed.
+            multipv: Number of lines to report.
+            moves: The only moves to consider; all if there are none.
+            listener: Told of the nodes evaluated so far, twice a second.
+
+        Returns:
+            The best move and its line. If the side to move is mated there are none.
+
+        Raises:
+            EvaluatorError: The network failed.
+            ValueError: No limit is given, or one of the moves is not legal.
+        """
+        if nodes is None and time_ms is None:
+            raise ValueError("a search needs a limit: nodes=... or time_ms=...")
+        control = self._control = Control(Limits(nodes=nodes))
+        # Not a budget of the clock: that one ends early if there is only one legal move.
+        timer = threading.Timer((time_ms or 0) / 1000, control.stop)
+        if time_ms is not None:
+            timer.start()
+
+        def search(control: Control) -> SearchResult:
+            return self._searcher.search(
+                position,
+                control,
+                search_moves=tuple(moves),
+                multipv=multipv,
+                report=lambda progress: listener.progress("nodes", progress.nodes, nodes),
+            )
+
+        try:
+            result = search(control)
+        finally:
+            timer.cancel()
+        if result.best is not None and not result.lines and result.error is None:  # no evaluation came in time
+            result = search(Control(Limits(nodes=1)))
+        return _checked(result)
+
+    def analyse(
+        self,
+        game: Record | Position | str | Path,
+        *,
+        nodes: int | None = None,
+        time_ms: int | None = None,
+        multipv: int = 1,
+        first: int = 1,
+        last: int | None = None,
+        listener: Listener = SILENT,
+    ) -> GameAnalysis:
+        """Analyse a game (棋譜解析): search every position and judge every move.
+
+        Args:
+            game: A record, a file with one, or a position with the moves that led to it.
+            nodes: Most positions to evaluate for each position of the game.
+            time_ms: Most milliseconds for each position. Without any limit, 800 nodes and 350 ms.
+            multipv: Number of candidates to keep for each position.
+            first: First ply to judge, from 1.
+            last: Last ply to judge; None: the last of the game.
+            listener: Told of each position that has been searched.
+
+        Raises:
+            EvaluatorError: The network failed.
+            ValueError: The file is not a record, or the game begins from a position without both kings.
+            OSError: The file cannot be read.
+        """
+        if nodes is None and time_ms is None:
+            nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
+
+        def search(position: Position) -> SearchResult:
+            return self.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv)
+
+        limits = describe_limits(nodes, time_ms)
+        return analyse_record(
+            _record(game), search, first, last, engine=str(self.network), limits=limits, listener=listener
+        )
+
+    # ------------------------------------------------------------------------------------------ playing
+
+    @property
+    def identity(self) -> str:
+        """The network and the options that differ from their defaults: what plays, in one line."""
+        changed = (
+            f"{field.metadata['option'].name}={getattr(self.settings, field.name)}"
+            for field in fields(self.settings)
+            if field.name != "model" and getattr(self.settings, field.name) != field.default
+        )
+        return " ".join((self.network.identity, *changed))
+
+    def new_game(self) -> None:
+        """Forget the tree."""
+        self._searcher.clear()
+
+    def choose(self, position: Position, go: Go) -> SearchAnswer:
+        """Choose a move in a game, as the USI engine answers `go`: it may resign, or declare a win.
+
+        Args:
+            position: The position with the moves that led to it.
+            go: Limits or clocks. Without any the search ends only by `stop`.
+
+        Raises:
+            EvaluatorError: The network failed.
+        """
+        settings = self.settings
+        if position.can_declare_win(settings.declaration_rule()):
+            return _answer(BestMove(WIN))
+        limits = limits_of(go, position, settings) if has_limits(go, settings) else Limits(until_stopped=True)
+        control = self._control = Control(limits)
+        result = self._searcher.search(position, control, multipv=settings.multipv)
+        infos = search_infos(_checked(result).progress, settings)
+        return _answer(best_move(result, settings), infos)
+
+    def stop(self) -> None:
+        """End the running search now, from another thread; it answers with the best move so far."""
+        if self._control is not None:
+            self._control.stop()
+
+    def close(self) -> None:
+        """Free the tree, and the network if the engine has loaded it itself."""
+        self._searcher.close()
+        if self._owns_network:
+            self.network.close()
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Engine with {self.network}>"
+
+
+def analyse(
+    game: Record | Position | str | Path,
+    *,
+    nodes: int | None = None,
+    time_ms: int | None = None,
+    multipv: int = 1,
+    first: int = 1,
+    last: int | None = None,
+    network: "Network | str | Path | None" = None,
+    listener: Listener = SILENT,
+) -> GameAnalysis:
+    """Analyse a game (棋譜解析): search every position and judge every move.
+
+        >>> from fukayomi.engine import analyse
+        >>> from fukayomi.shogi import Position
+        >>> analysis = analyse(Position.from_usi("startpos moves 7g7f 3c3d 2g2f"), nodes=10)
+        >>> [move.japanese for move in analysis.moves]
+        ['☗７六歩', '☖３四歩', '☗２六歩']
+        >>> analysis.plot().savefig("evaluation.png")  # doctest: +SKIP
+
+    Args:
+        game: A record, a file with one, or a position with the moves that led to it.
+        nodes: Most positions to evaluate for each position of the game.
+        time_ms: Most milliseconds for each position. Without any limit, 800 nodes and 350 ms.
+        multipv: Number of candidates to keep for each position.
+        first: First ply to judge, from 1.
+        last: Last ply to judge; None: the last of the game.
+        network: A `Network`, or an ONNX file. By default the network that comes with the package.
+        listener: Told of each position that has been searched.
+
+    Returns:
+        The analysis: print it, plot it, save it, or turn it into a DataFrame.
+
+    Raises:
+        EvaluatorError: The network cannot be loaded, or failed.
+        ValueError: The file is not a record, or the game begins from a position without both kings.
+        OSError: The file cannot be read.
+    """
+    with Engine(network) as engine:
+        return engine.analyse(
+            game, nodes=nodes, time_ms=time_ms, multipv=multipv, first=first, last=last, listener=listener
+        )
+
+
+def describe_limits(nodes: int | None, time_ms: int | None) -> str:
+    """The limits of each search of an analysis in words: ``800 nodes or 350 ms a position``."""
+    given = (f"{nodes} nodes" if nodes is not None else "", f"{time_ms} ms" if time_ms is not None else "")
+    return f"{' or '.join(filter(None, given))} a position"
+
+
+def _checked(result: SearchResult) -> SearchResult:
+    """The result, unless the network failed.
+
+    Raises:
+        EvaluatorError: It did.
+    """
+    if result.error is not None:
+        raise EvaluatorError(f"the network failed: {result.error}") from result.error
+    return result
+
+
+def _answer(bestmove: BestMove, infos: Sequence[Info] = ()) -> SearchAnswer:
+    return SearchAnswer(bestmove, None, tuple(infos), 0.0)
+
+
+def _record(game: Record | Position | str | Path) -> Record:
+    if isinstance(game, Record):
+        return game
+    if isinstance(game, Position):
+        return Record(initial_sfen=game.start_sfen(), moves=[RecordedMove(move) for move in game.moves])
+    return next(iter(read_records(Path(game))))

@@ -1,0 +1,128 @@
+"""What a network says of many positions, as arrays."""
+
+import queue
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fukayomi.engine.score import centipawns
+from fukayomi.shogi import Move, Position
+from fukayomi.tabular import Tabular
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Tabular):
+    """Win rates and move probabilities of N positions, from a network alone, without search.
+
+    M is the largest number of legal moves among the positions. Row n of the arrays of moves holds the legal moves of
+    position n in the order of `Position.legal_moves`; columns from `counts[n]` on are 0. As a table it has one row per
+    position, with the most probable move.
+    """
+
+    winrates: "NDArray[np.float32]"
+    """float32 [N]: win probability of the side to move, 0 to 1."""
+    counts: "NDArray[np.uint16]"
+    """uint16 [N]: number of legal moves; 0 where the side to move is mated."""
+    moves: "NDArray[np.uint16]"
+    """uint16 [N, M]: the legal moves as `Move.raw`."""
+    labels: "NDArray[np.uint16]"
+    """uint16 [N, M]: their policy labels, 0 to 2186 (dlshogi's: direction * 81 + destination, seen by the mover)."""
+    probabilities: "NDArray[np.float32]"
+    """float32 [N, M]: their probabilities; each row adds up to 1."""
+
+    def __len__(self) -> int:
+        return len(self.winrates)
+
+    @cached_property
+    def policies(self) -> list[dict[Move, float]]:
+        """The moves of each position with their probabilities, the most probable first."""
+        return [self._policy(n) for n in range(len(self))]
+
+    def _policy(self, n: int) -> dict[Move, float]:
+        count = int(self.counts[n])
+        order = (-self.probabilities[n, :count]).argsort(kind="stable")
+        return {Move.from_raw(int(self.moves[n, i])): float(self.probabilities[n, i]) for i in order}
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per position: its number, win rate and centipawns of the side to move, the most probable move."""
+        return [self._row(n) for n in range(len(self))]
+
+    def _row(self, n: int) -> dict[str, Any]:
+        winrate = float(self.winrates[n])
+        best = int(self.probabilities[n].argmax()) if self.counts[n] else None
+        return {
+            "position": n,
+            "winrate": winrate,
+            "cp": centipawns(winrate),
+            "move": None if best is None else Move.from_raw(int(self.moves[n, best])).usi(),
+            "probability": None if best is None else float(self.probabilities[n, best]),
+        }
+
+
+def evaluate(evaluator: "Evaluator", positions: Sequence[Position]) -> Evaluation:
+    """Evaluate positions in batches of the evaluator's size, as many at once as it takes.
+
+    Raises:
+        EvaluatorError: The evaluator failed.
+    """
+    import numpy as np
+
+    total = len(positions)
+    counts = np.array([position.legal_move_count for position in positions], np.uint16)
+    width = int(counts.max(initial=0))
+    result = Evaluation(
+        winrates=np.zeros(total, np.float32),
+        counts=counts,
+        moves=np.zeros((total, width), np.uint16),
+        labels=np.zeros((total, width), np.uint16),
+        probabilities=np.zeros((total, width), np.float32),
+    )
+    size = evaluator.batch_sizes[0]
+    starts = range(0, total, size)
+    slots: queue.SimpleQueue[Slot] = queue.SimpleQueue()
+    for _ in starts[: evaluator.slots]:
+        slots.put(evaluator.allocate(size))
+
+    def evaluate_batch(start: int) -> None:
+        slot = slots.get()
+        try:
+            _evaluate_batch(evaluator, slot, positions[start : start + size], start, result)
+        finally:
+            slots.put(slot)
+
+    with ThreadPoolExecutor(evaluator.slots) as pool:
+        for _ in pool.map(evaluate_batch, starts):
+            pass
+    return result
+
+
+def _evaluate_batch(
+    evaluator: "Evaluator", slot: "Slot", positions: Sequence[Position], start: int, result: Evaluation
+) -> None:
+    """Evaluate positions of one batch and write their rows of the result, from row `start` on."""
+    import numpy as np
+
+    from fukayomi._native import encode_position, legal_labels
+
+    for i, position in enumerate(positions):
+        moves = position.legal_moves
+        slot.planes1[i], slot.planes2[i] = encode_position(position)
+        slot.labels[i, : len(moves)] = legal_labels(position)
+        slot.counts[i] = len(moves)
+        result.moves[start + i, : len(moves)] = [move.raw for move in moves]
+    evaluator.run(slot, len(positions))
+    for i in range(len(positions)):
+        count = int(slot.counts[i])
+        result.labels[start + i, :count] = slot.labels[i, :count]
+        if count:
+            odds = np.exp(slot.logits[i, :count] - slot.logits[i, :count].max())
+            result.probabilities[start + i, :count] = odds / odds.sum()
+    result.winrates[start : start + len(positions)] = slot.values[: len(positions)]

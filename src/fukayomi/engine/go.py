@@ -1,0 +1,63 @@
+"""What a `go` asks of a search, and the move that answers it."""
+
+from typing import TYPE_CHECKING
+
+from fukayomi.engine.clock import Clock, budget
+from fukayomi.engine.control import Limits
+from fukayomi.engine.settings import Settings
+from fukayomi.shogi import BLACK, Position
+from fukayomi.usi.text import RESIGN, BestMove, Go
+
+if TYPE_CHECKING:
+    from fukayomi.engine.search import SearchResult
+
+
+def has_limits(go: Go, settings: Settings) -> bool:
+    """Whether the search ends by itself: by the command's limits, or by Const_Playout."""
+    return not go.infinite and (go.has_limits() or settings.const_playout > 0)
+
+
+def limits_of(go: Go, position: Position, settings: Settings) -> Limits:
+    """The limits of a search that ends by itself: Const_Playout if it is set, otherwise those of the command.
+
+    Args:
+        go: The command.
+        position: The position to search; its side to move has the clock.
+        settings: Const_Playout and the margins of the clock.
+    """
+    if settings.const_playout:
+        return Limits(nodes=settings.const_playout)
+    time_budget = budget(_clock(go, position), position.ply, settings.margins())
+    limits = Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
+    return limits if limits != Limits() else Limits(nodes=1)  # times without meaning, such as byoyomi 0
+
+
+def _clock(go: Go, position: Position) -> Clock:
+    """The clock of the side to move. If only the other side's clock was given, ours has run out."""
+    is_black = position.turn == BLACK
+    remaining = go.btime_ms if is_black else go.wtime_ms
+    if remaining is None and (go.btime_ms is not None or go.wtime_ms is not None):
+        remaining = 0
+    return Clock(
+        remaining_ms=remaining,
+        byoyomi_ms=go.byoyomi_ms or 0,
+        increment_ms=(go.binc_ms if is_black else go.winc_ms) or 0,
+        movetime_ms=go.movetime_ms,
+    )
+
+
+def best_move(result: "SearchResult", settings: Settings, *, may_resign: bool = True) -> BestMove:
+    """The answer to `go`: the best move, or resignation when mated or below Resign_Threshold.
+
+    Args:
+        result: What the search found.
+        settings: Resign_Threshold; with Stochastic_Ponder no move to ponder is named.
+        may_resign: False in `go infinite`, where the user analyses: only a mated side resigns.
+    """
+    if result.best is None:
+        return BestMove(RESIGN)
+    is_hopeless = bool(result.lines) and result.lines[0].winrate * 1000 < settings.resign_threshold
+    if is_hopeless and may_resign:
+        return BestMove(RESIGN)
+    ponder = None if settings.stochastic_ponder or result.ponder is None else result.ponder.usi()
+    return BestMove(result.best.usi(), ponder)
