@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -50,12 +51,17 @@ __all__ = [
     "WHITE",
     "Color",
     "DeclarationRule",
+    "Engine",
+    "Evaluation",
+    "EvaluatorError",
+    "GameAnalysis",
     "IllegalMoveError",
     "IllegalMoveInRecordError",
     "InvalidMoveError",
     "InvalidPackedError",
     "InvalidSfenError",
     "Move",
+    "Network",
     "Piece",
     "PieceType",
     "Position",
@@ -64,10 +70,12 @@ __all__ = [
     "RecordedMove",
     "Repetition",
     "Result",
+    "SearchResult",
     "ShogiError",
     "Termination",
     "UnknownFormatError",
     "__version__",
+    "analyse",
     "read_record",
     "read_records",
     "write_record",
@@ -75,6 +83,7 @@ __all__ = [
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _PACKAGES = {
+    "fukayomi.engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
     "fukayomi.shogi": (
         "BLACK", "WHITE", "Color", "DeclarationRule", "Move", "Piece", "PieceType", "Position", "Record",
         "RecordedMove", "Repetition", "Result", "Termination", "read_record", "read_records", "write_record",

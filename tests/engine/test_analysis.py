@@ -3,7 +3,9 @@
 import pytest
 from analysis_answers import Script, answer, first_move
 
-from fukayomi.engine.analysis import CP_MATE, Mistake, analyse_positions, analyse_record, assemble
+from fukayomi._native import MATE_CP
+from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis import Mistake
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, DeclarationRule, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
@@ -86,7 +88,7 @@ def test_mates_seen_from_black() -> None:
     search = Script(answer((1.0, "2g2f", 5)), answer((1.0, "9c9d", 3)), answer((0.2, "7g7f")))
     black, white = analyse_record(record_of("1g1f 8c8d"), search).moves
     assert black.before.score.mate == 5
-    assert (black.after.score.mate, black.after.score.cp, black.after.score.win_rate) == (-3, -CP_MATE, 0.0)
+    assert (black.after.score.mate, black.after.score.cp, black.after.score.winrate) == (-3, -MATE_CP, 0.0)
     assert black.has_missed_mate
     assert black.has_allowed_mate
     assert black.loss == 1
@@ -98,7 +100,7 @@ def test_mates_seen_from_black() -> None:
 
 def test_being_mated_keeps_its_sign() -> None:
     (move,) = analyse_record(record_of("2g2f"), Script(answer((0.0, "2g2f", -4)), answer((1.0, "8c8d", 3)))).moves
-    assert (move.before.score.mate, move.before.score.cp, move.before.score.win_rate) == (-4, -CP_MATE, 0.0)
+    assert (move.before.score.mate, move.before.score.cp, move.before.score.winrate) == (-4, -MATE_CP, 0.0)
     assert move.loss == 0
     assert not move.has_allowed_mate
 
@@ -107,7 +109,7 @@ def test_a_game_that_ends_in_mate_needs_no_search_there() -> None:
     search = Script(answer((1.0, "G*5b", 1)))
     (move,) = analyse_record(record_of("G*5b", MATED_IN_ONE, termination=Termination.RESIGN), search).moves
     assert len(search.asked) == 1
-    assert (move.after.score.mate, move.after.score.win_rate, move.after.lines) == (0, 1.0, ())
+    assert (move.after.score.mate, move.after.score.winrate, move.after.lines) == (0, 1.0, ())
     assert move.loss == 0
 
 
@@ -115,7 +117,7 @@ def test_repetition_is_a_draw() -> None:
     cycle = "2h3h 8b7b 3h2h 7b8b "
     record = record_of(cycle * 3, termination=Termination.REPETITION, result=Result.DRAW)
     analysis = analyse_record(record, first_move)
-    assert analysis.positions[-1].score.win_rate == 0.5
+    assert analysis.positions[-1].score.winrate == 0.5
     assert analysis.positions[-1].score.cp == 0
     assert analysis.positions[-1].lines == ()
     assert analysis.positions[-2].lines != ()
@@ -127,13 +129,13 @@ def test_perpetual_check_loses_for_the_side_that_checks() -> None:
     record = record_of("9h1h 1a2a 1h2h 2a1a " + "2h1h 1a2a 1h2h 2a1a " * 3, sfen)
     final = analyse_record(record, first_move).positions[-1]
     assert final.lines == ()
-    assert final.score.win_rate == 0.0  # Black gave check every time
+    assert final.score.winrate == 0.0  # Black gave check every time
 
 
 def test_declaration_wins_for_the_side_to_move() -> None:
     record = record_of("2g2f 8c8d 7g7f", termination=Termination.DECLARATION, result=Result.WHITE_WIN)
     final = analyse_record(record, first_move).positions[-1]
-    assert (final.score.win_rate, final.lines) == (0.0, ())
+    assert (final.score.winrate, final.lines) == (0.0, ())
 
 
 def test_a_declaration_that_was_open_is_the_best_move() -> None:
@@ -196,14 +198,14 @@ def test_all_candidates_are_kept() -> None:
     search = Script(answer((0.6, "7g7f 3c3d"), (0.55, "2g2f 8c8d")), answer((0.4, "3c3d")))
     lines = analyse_record(record_of("2g2f"), search).positions[0].lines
     assert [line.usi for line in lines] == [("7g7f", "3c3d"), ("2g2f", "8c8d")]
-    assert lines[1].score.win_rate == 0.55
+    assert lines[1].score.winrate == 0.55
 
 
 def test_the_records_own_scores_are_kept() -> None:
     record = record_of("2g2f 8c8d")
     record.moves[0].score_cp = 73
     record.moves[1].mate = -5
-    assert [move.recorded_cp for move in analyse_record(record, first_move).moves] == [73, -CP_MATE]
+    assert [move.recorded_cp for move in analyse_record(record, first_move).moves] == [73, -MATE_CP]
 
 
 def test_names_cannot_steer_a_terminal() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from analysis_answers import Script, answer, first_move
 
-from fukayomi.engine.analysis import GameAnalysis, analyse_positions, analyse_record, assemble
+from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis import GameAnalysis
 from fukayomi.engine.report.board import Arrow, board_svg
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import annotated, write_report
@@ -183,18 +184,18 @@ def test_document_is_plain_and_complete() -> None:
 
 
 def test_files_are_written_whole(tmp_path: Path) -> None:
-    record, analysis = game()
-    paths = write_report(analysis, record, tmp_path / "a" / "b", png=True)
+    _, analysis = game()
+    paths = write_report(analysis, tmp_path / "a" / "b", png=True)
     assert [path.name for path in paths] == ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"]
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
     assert paths[0].read_text(encoding="utf-8").startswith("<!doctype html>")
-    write_report(analysis, record, tmp_path / "a" / "b")  # and may be written again
+    write_report(analysis, tmp_path / "a" / "b")  # and may be written again
 
 
 def test_annotated_record_reads_back_with_our_scores(tmp_path: Path) -> None:
     record, analysis = game()
     record.moves[0].comment = "端から"
-    write_report(analysis, record, tmp_path)
+    write_report(analysis, tmp_path)
     (read,) = read_records(tmp_path / "analysis.kifu")
     assert read.usi_moves() == record.usi_moves()
     assert [played.score_cp for played in read.moves] == [move.after.score.cp for move in analysis.moves]
@@ -206,7 +207,7 @@ def test_annotated_record_reads_back_with_our_scores(tmp_path: Path) -> None:
 def test_an_end_that_kif_cannot_say_is_left_out(tmp_path: Path) -> None:
     record, analysis = game()
     record.result = Result.BLACK_WIN  # although Black resigned
-    write_report(analysis, record, tmp_path)
+    write_report(analysis, tmp_path)
     (read,) = read_records(tmp_path / "analysis.kifu")
     assert len(read) == 4
     assert read.termination is Termination.NONE
@@ -214,6 +215,6 @@ def test_an_end_that_kif_cannot_say_is_left_out(tmp_path: Path) -> None:
 
 def test_annotating_leaves_the_record_alone() -> None:
     record, analysis = game()
-    annotated(record, analysis)
+    annotated(analysis)
     assert [played.comment for played in record.moves] == ["", "", "", ""]
     assert [played.score_cp for played in record.moves] == [20, 20, 20, 20]

@@ -2,15 +2,15 @@
 
 import sys
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 from engine_talk import Start
+from places import HELPERS
 
 from fukayomi.usi.client import UsiClient
 
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")
-ODD_ENGINE = (sys.executable, str(Path(__file__).with_name("odd_engine.py")))
+ODD_ENGINE = (sys.executable, str(HELPERS / "odd_engine.py"))
 
 
 @pytest.fixture(scope="session")

@@ -146,7 +146,7 @@ class SideSummary:
     mistakes: dict[Mistake, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GameAnalysis(Tabular):
     """An analysed game, or a range of its moves. As a table it has one row per move."""
 
@@ -264,6 +264,9 @@ class GameAnalysis(Tabular):
         """The game and the table as text."""
         players = f"☗ {self.black or '先手'}  ☖ {self.white or '後手'}  {self.date}".rstrip()
         return f"{players}\n{self.result}\n{self.engine}, {self.limits}\n\n{super().__str__()}"
+
+    def __repr__(self) -> str:
+        return f"<GameAnalysis: {len(self.moves)} of {self.total_moves} moves>"
 
     def _repr_html_(self) -> str:
         from fukayomi.engine.report.graph import graph_image

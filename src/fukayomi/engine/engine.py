@@ -17,7 +17,7 @@ from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS, Settings
 from fukayomi.engine.usi_output import search_infos
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
-from fukayomi.shogi.formats import read_records
+from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import WIN, BestMove, Go, Info
@@ -95,10 +95,13 @@ class Engine:
 
         Raises:
             EvaluatorError: The network failed.
-            ValueError: No limit is given, or one of the moves is not legal.
+            ValueError: No limit is given, a number is below 1, or one of the moves is not legal.
         """
         if nodes is None and time_ms is None:
             raise ValueError("a search needs a limit: nodes=... or time_ms=...")
+        for name, value in (("nodes", nodes), ("time_ms", time_ms), ("multipv", multipv)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
         control = self._control = Control(Limits(nodes=nodes))
         # Not a budget of the clock: that one ends early if there is only one legal move.
         timer = threading.Timer((time_ms or 0) / 1000, control.stop)
@@ -286,4 +289,4 @@ def _record(game: Record | Position | str | Path) -> Record:
         return game
     if isinstance(game, Position):
         return Record(initial_sfen=game.start_sfen(), moves=[RecordedMove(move) for move in game.moves])
-    return next(iter(read_records(Path(game))))
+    return read_record(game)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Tabular):
     """Win rates and move probabilities of N positions, from a network alone, without search.
 
@@ -37,6 +37,9 @@ class Evaluation(Tabular):
     """uint16 [N, M]: their policy labels, 0 to 2186 (dlshogi's: direction * 81 + destination, seen by the mover)."""
     probabilities: "NDArray[np.float32]"
     """float32 [N, M]: their probabilities; each row adds up to 1."""
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {len(self)} positions>"
 
     def __len__(self) -> int:
         return len(self.winrates)

@@ -9,12 +9,13 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import command_runs
 import pytest
 from places import ROOT
 
-from fukayomi.engine.analyst import Analyst
+from fukayomi.engine.engine import Engine
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_records
@@ -176,14 +177,14 @@ def test_a_folder_that_cannot_be_written(short: Path) -> None:
 
 
 def test_interruption_keeps_what_is_finished(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    think = Analyst.search
+    search = Engine.search
 
-    def interrupted(self: Analyst, position: Position) -> SearchResult:
+    def interrupted(self: Engine, position: Position, **limits: Any) -> SearchResult:
         if position.ply == 4:
             raise KeyboardInterrupt
-        return think(self, position)
+        return search(self, position, **limits)
 
-    monkeypatch.setattr(Analyst, "search", interrupted)
+    monkeypatch.setattr(Engine, "search", interrupted)
     result = run(short, *FAST, "--out", tmp_path / "out")
     assert result.exit_code == 130
     assert "plies 1 to 2 are judged" in result.stderr

@@ -1,5 +1,8 @@
-"""Evaluators: what turns a batch of positions into policies and values. Nothing here imports numpy until it is used."""
+"""Evaluators: what turns batches of positions into policies and values."""
 
 
 class EvaluatorError(RuntimeError):
-    """An evaluator that cannot be made, or whose answers cannot be used. The message says why, and what helps."""
+    """An evaluator that cannot be loaded, or whose answers cannot be used; the message says why, and what helps."""
+
+
+EvaluatorError.__module__ = "fukayomi"

@@ -1,0 +1,236 @@
+"""The engine in this process: searches within limits, games, analyses."""
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from odd_evaluators import Failing, Slow
+from places import ROOT
+
+from fukayomi import Engine, EvaluatorError, Network, Position, analyse, read_record
+from fukayomi.engine.settings import Settings
+from fukayomi.listener import Listener
+from fukayomi.shogi import InvalidSfenError, Move
+from fukayomi.shogi.record import Record
+from fukayomi.usi.text import Go
+
+EXAMPLE = ROOT / "examples" / "game.csa"
+ONE_MOVE = "8k/9/9/9/9/9/7p1/9/r7K b - 1"
+"""Black's only legal move is 1i1h."""
+MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
+DECLARED = "+P+P+P+P+P+P+P+P+P/K+R+B6/9/9/9/9/9/9/8k b RB 1"
+
+
+class Heard(Listener):
+    """Remembers the progress that it was told."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int, int | None]] = []
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        self.calls.append((stage, done, total))
+
+
+def test_a_search_returns_lines_within_the_nodes() -> None:
+    with Engine("<hash>") as engine:
+        result = engine.search(Position(), nodes=100, multipv=4)
+    assert result.progress.nodes == 100
+    assert len(result.lines) == 4
+    first = result.lines[0]
+    assert result.best == first.move == first.pv[0]
+    assert result.ponder == first.pv[1]
+    assert first.visits >= result.lines[1].visits
+    assert 0 < first.prior < 1
+    assert 0 < first.winrate < 1
+    assert first.mate is None
+
+
+def test_only_the_given_moves_are_searched() -> None:
+    moves = [Move.from_usi("9g9f"), Move.from_usi("1g1f")]
+    with Engine("<hash>") as engine:
+        result = engine.search(Position(), nodes=50, moves=moves, multipv=5)
+        assert {line.move for line in result.lines} == set(moves)
+        with pytest.raises(ValueError, match="9g9e"):
+            engine.search(Position(), nodes=50, moves=[Move.from_usi("9g9e")])
+
+
+def test_a_forced_move_is_searched_as_deeply_as_others() -> None:
+    with Engine("<hash>") as engine:
+        assert engine.search(Position.from_sfen(ONE_MOVE), nodes=100, time_ms=20_000).progress.nodes == 100
+
+
+def test_time_ends_a_search() -> None:
+    with Engine("<hash>") as engine:
+        start = time.monotonic()
+        assert engine.search(Position(), time_ms=100).lines
+        assert 0.09 < time.monotonic() - start < 10
+
+
+def test_there_is_a_line_however_short_the_time() -> None:
+    with Engine(Slow(0.1)) as engine:
+        assert engine.search(Position(), time_ms=1).lines
+
+
+def test_a_mated_side_has_no_move() -> None:
+    with Engine("<hash>") as engine:
+        result = engine.search(Position.from_sfen(MATED), nodes=10)
+    assert (result.best, result.ponder, result.lines) == (None, None, ())
+
+
+@pytest.mark.parametrize("wrong", [{}, {"nodes": 0}, {"time_ms": 0}, {"nodes": 10, "multipv": 0}])
+def test_limits_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
+    with Engine("<hash>") as engine, pytest.raises(ValueError, match=r"nodes|time_ms|multipv"):
+        engine.search(Position(), **wrong)
+
+
+def test_a_failing_network_is_an_error() -> None:
+    with Engine(Failing()) as engine:
+        with pytest.raises(EvaluatorError, match="caught fire"):
+            engine.search(Position(), nodes=10)
+        with pytest.raises(EvaluatorError, match="caught fire"):
+            engine.choose(Position(), Go(nodes=10))
+
+
+def test_several_engines_share_a_network() -> None:
+    with Network("<hash>") as network:
+        engines = [Engine(network, memory_mb=16) for _ in range(3)]
+        results: list[Any] = [None] * 3
+
+        def search(number: int) -> None:
+            results[number] = engines[number].search(Position(), nodes=200)
+
+        threads = [threading.Thread(target=search, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        engines[0].close()
+        again = engines[1].search(Position(), nodes=300)  # closing one engine leaves the network open
+        assert again.progress.nodes == 300
+        assert {result.best for result in results} == {again.best}
+        for engine in engines[1:]:
+            engine.close()
+
+
+def test_a_search_tells_its_listener() -> None:
+    heard = Heard()
+    with Engine(Slow(0.05)) as engine:
+        engine.search(Position(), time_ms=1_300, listener=heard)
+    assert [stage for stage, _, _ in heard.calls] == ["nodes"] * len(heard.calls)
+    assert len(heard.calls) >= 1
+    assert all(total is None for _, _, total in heard.calls)
+
+
+# ---------------------------------------------------------------------------------------------- games
+
+
+def test_chooses_a_legal_move_and_says_why() -> None:
+    with Engine("<hash>") as engine:
+        engine.new_game()
+        answer = engine.choose(Position(), Go(nodes=64))
+    assert answer.bestmove is not None
+    assert Move.from_usi(answer.bestmove.move) in Position().legal_moves
+    info = answer.best_info
+    assert info is not None
+    assert info.pv[0] == answer.bestmove.move
+    assert info.nodes == 64
+
+
+def test_keeps_its_time() -> None:
+    with Engine("<hash>") as engine:
+        start = time.monotonic()
+        engine.choose(Position(), Go(byoyomi_ms=300, btime_ms=0, wtime_ms=0))
+        assert 0.15 <= time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(("sfen", "move"), [(DECLARED, "win"), (MATED, "resign")])
+def test_declares_and_resigns(sfen: str, move: str) -> None:
+    with Engine("<hash>") as engine:
+        answer = engine.choose(Position.from_sfen(sfen), Go(byoyomi_ms=5_000))
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == move
+
+
+def test_resigns_below_the_threshold() -> None:
+    with Engine("<uniform>", settings=Settings(model="<uniform>", resign_threshold=900)) as engine:
+        answer = engine.choose(Position(), Go(nodes=10))
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "resign"
+
+
+def test_stop_ends_a_search_without_limits() -> None:
+    with Engine("<hash>", memory_mb=64) as engine:
+        engine.stop()  # nothing is running: no effect
+        answers: list[Any] = []
+        thread = threading.Thread(target=lambda: answers.append(engine.choose(Position(), Go(infinite=True))))
+        thread.start()
+        time.sleep(0.2)
+        assert thread.is_alive()
+        engine.stop()
+        thread.join(5)
+        assert len(answers) == 1
+
+
+def test_identity_names_what_differs_from_the_defaults() -> None:
+    with Engine("<hash>") as plain, Engine("<hash>", memory_mb=64) as small:
+        assert plain.identity == plain.network.identity
+        assert small.identity == f"{plain.identity} USI_Hash=64"
+
+
+# ---------------------------------------------------------------------------------------------- analyses
+
+
+def test_a_file_becomes_an_analysis() -> None:
+    heard = Heard()
+    analysis = analyse(EXAMPLE, nodes=5, first=3, last=6, network="<hash>", listener=heard)
+    assert [move.ply for move in analysis.moves] == [3, 4, 5, 6]
+    assert analysis.engine == "hash (hash-0)"
+    assert analysis.limits == "5 nodes a position"
+    assert heard.calls == [("positions", done, 5) for done in range(1, 6)]
+
+
+def test_a_record_and_a_position_are_games() -> None:
+    record = read_record(b"position startpos moves 7g7f 3c3d 2g2f")
+    position = Position.from_usi("startpos moves 7g7f 3c3d 2g2f")
+    with Engine("<hash>") as engine:
+        by_record = engine.analyse(record, nodes=5, multipv=3)
+        engine.new_game()
+        by_position = engine.analyse(position, nodes=5, multipv=3)
+    assert by_record.moves == by_position.moves
+    assert [len(each.lines) for each in by_record.positions] == [3, 3, 3, 3]
+
+
+def test_both_limits_hold_by_default() -> None:
+    analysis = analyse(Position(), network="<hash>")
+    assert analysis.limits == "800 nodes or 350 ms a position"
+    assert 0 < analysis.positions[0].nodes <= 800
+
+
+def test_what_is_no_game_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSfenError, match="king"):
+        analyse(Record(initial_sfen="4k4/9/4G4/9/9/9/9/9/9 b G 1"), nodes=1, network="<hash>")
+    with pytest.raises(FileNotFoundError):
+        analyse(tmp_path / "no.kif", nodes=1, network="<hash>")
+
+
+def test_an_analysis_is_a_table_a_figure_and_files(tmp_path: Path) -> None:
+    analysis = analyse(EXAMPLE, nodes=3, last=8, network="<hash>")
+    rows: Sequence[Any] = analysis.rows()
+    assert [row["ply"] for row in rows] == list(range(1, 9))
+    assert rows[0]["move"] == analysis.moves[0].usi
+    assert rows[0]["winrate"] == analysis.moves[0].after.score.winrate
+    assert analysis.to_polars()["cp"].to_list() == [move.after.score.cp for move in analysis.moves]
+    text = str(analysis)
+    assert "☗７六歩" in text
+    assert "3 nodes a position" in text
+    assert repr(analysis) == "<GameAnalysis: 8 of 118 moves>"
+
+    analysis.plot().savefig(tmp_path / "evaluation.png")
+    assert (tmp_path / "evaluation.png").read_bytes()[:4] == b"\x89PNG"
+    assert analysis._repr_html_().startswith("<img ")
+    assert [path.name for path in analysis.save(tmp_path)] == ["analysis.html", "analysis.svg", "analysis.kifu"]
+    assert analysis.to_html() == (tmp_path / "analysis.html").read_text(encoding="utf-8")
+    assert analysis.to_dict()["total_moves"] == 118

@@ -1,0 +1,19 @@
+"""The engine with an evaluator that misbehaves: ``python odd_engine.py {slow SECONDS | failing BATCHES}``."""
+
+import os
+import sys
+
+from odd_evaluators import Failing, Slow
+
+from fukayomi.engine.settings import Settings
+from fukayomi.engine.usi_engine import UsiEngine
+
+
+def load(_: Settings) -> Slow:
+    kind, number = sys.argv[1:]
+    return Slow(float(number), 4) if kind == "slow" else Failing(int(number), 4)
+
+
+if __name__ == "__main__":
+    code = UsiEngine(sys.stdin.buffer, sys.stdout.buffer, load).run()
+    os._exit(code)
