@@ -117,7 +117,7 @@ def test_page_escapes_whatever_the_record_says() -> None:
     assert found.tags.count("script") == 1  # ours
     assert "img" not in found.tags
     assert HOSTILE in found.text
-    assert "49" not in found.text.split("全手順")[0].split("悪手")[0]
+    assert "49" not in found.text.split("指し手一覧")[0].split("悪手")[0]
 
 
 @pytest.mark.parametrize("moves", [0, 1])

@@ -1,1 +1,1 @@
-"""Commands that search."""
+"""Commands of the engine: analyse, bench, perft, usi."""

@@ -1,6 +1,5 @@
-"""``fukayomi bench``: how fast the search is without a network, and what a node costs in memory."""
+"""``fukayomi bench``: speed of the search without a network, and memory per node."""
 
-import json
 import time
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -9,14 +8,15 @@ from typing import Annotated
 import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
+from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
-# A middle game with every kind of piece in hand and two hundred moves; the shogi world calls it matsuri.
 DROPS_SFEN = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+"""A middle game with every kind of piece in hand and two hundred legal moves, known as matsuri (指し手生成祭り)."""
 STANDARD_POSITIONS = {"start": START_SFEN, "many drops": DROPS_SFEN}
-
-# More than any position's tree takes a node, so that the cap does not end the measurement.
 BYTES_RESERVED_PER_NODE = 2048
+"""More than the tree of any position takes, so that the memory limit does not end the measurement."""
 
 
 class EvaluatorName(StrEnum):
@@ -28,51 +28,46 @@ class EvaluatorName(StrEnum):
 
 @dataclass(frozen=True)
 class BenchResult:
-    """Figures of one search.
-
-    Attributes:
-        nodes: Newly evaluated leaves; visits to them again and to ends of the game do not count.
-        nodes_per_cpu_s: By the CPU time of the whole process.
-        nodes_per_s: By the wall clock.
-        bytes_per_node: Of every arena of the tree, whether in use or free.
-    """
+    """Speed and memory of one search."""
 
     nodes: int
+    """Newly evaluated leaves; further visits to them and ends of the game do not count."""
     nodes_per_cpu_s: float
+    """Nodes per second of CPU time of the whole process."""
     nodes_per_s: float
+    """Nodes per second of elapsed time."""
     bytes_per_node: float
+    """Memory of the tree per node, free parts of its chunks included."""
 
 
 def measure(sfen: str, nodes: int, batch_size: int, evaluator: EvaluatorName = EvaluatorName.HASH) -> BenchResult:
     """Search a position until `nodes` leaves are evaluated, one batch at a time in one thread.
 
     Raises:
-        InvalidSfenError: The SFEN is no position.
+        InvalidSfenError: The SFEN is not a position.
     """
-    import numpy as np
+    from fukayomi.engine.evaluators.protocol import Slot
 
     search = Search(SearchParams(), 16 + nodes * BYTES_RESERVED_PER_NODE // 2**20)
     search.set_position(Position.from_sfen(sfen))
     network = HashEvaluator() if evaluator is EvaluatorName.HASH else UniformEvaluator()
-    batch = search.new_batch(batch_size)
-    planes1, planes2 = np.zeros((batch_size, 628), np.uint8), np.zeros((batch_size, 8), np.uint8)
-    labels, counts = np.zeros((batch_size, 593), np.uint16), np.zeros(batch_size, np.uint16)
-    logits, values = np.zeros((batch_size, 593), np.float32), np.zeros(batch_size, np.float32)
+    batch, slot = search.new_batch(batch_size), Slot.zeros(batch_size)
     cpu, wall = time.process_time(), time.perf_counter()
     done = 0
     while done < nodes:
-        n = search.gather(batch, planes1, planes2, labels, counts, min(batch_size, nodes - done))
+        limit = min(batch_size, nodes - done)
+        n = search.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit)
         if n == 0:
-            break  # decided: nothing is left to evaluate
-        network.run(planes1, planes2, labels, counts, n, logits, values)
-        search.apply(batch, logits, values)
+            break  # decided: there is nothing left to evaluate
+        network.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+        search.apply(batch, slot.logits, slot.values)
         done += n
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     return BenchResult(done, done / max(cpu, 1e-9), done / max(wall, 1e-9), search.bytes_used / max(done, 1))
 
 
 def print_table(results: dict[str, BenchResult]) -> None:
-    """A row a position."""
+    """Print a table with one row per position."""
     from rich.console import Console
 
     from fukayomi.cli.common.tables import number_table
@@ -89,23 +84,40 @@ def print_table(results: dict[str, BenchResult]) -> None:
     Console().print(table)
 
 
-def bench(
-    evaluator: Annotated[EvaluatorName, typer.Option(help="What plays the network.")] = EvaluatorName.HASH,
-    sfen: Annotated[str | None, typer.Option(help="The position; by default the two standard ones.")] = None,
-    nodes: Annotated[int, typer.Option(min=1, max=30_000_000, help="How many leaves to evaluate.")] = 400_000,
-    batch: Annotated[int, typer.Option(min=1, max=4096, help="Leaves a batch.")] = 64,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, of the start by default.")] = False,
-) -> None:
-    """Measure the search without a network: nodes a CPU-second, nodes a second, bytes a node."""
-    positions = {"start": START_SFEN} if as_json else STANDARD_POSITIONS
-    if sfen is not None:
-        positions = {"given": sfen}
+@dataclass(frozen=True)
+class BenchOptions:
+    """What is searched."""
+
+    evaluator: Annotated[EvaluatorName, typer.Option(help="Evaluator in place of a network.")] = EvaluatorName.HASH
+    sfen: Annotated[
+        str | None,
+        typer.Option(help="Position to search.", show_default="the start, and a position with many drops"),
+    ] = None
+    nodes: Annotated[int, typer.Option(min=1, max=30_000_000, help="Leaves to evaluate.")] = 400_000
+    batch: Annotated[int, typer.Option(min=1, max=4096, help="Leaves per batch.")] = 64
+    as_json: AsJson = False
+
+
+def bench(options: BenchOptions) -> None:
+    """Measure the search without a network: nodes per second of CPU time, nodes per second, bytes per node.
+
+    With --json only one position is searched: the start, or that of --sfen.
+
+    \b
+    fukayomi bench
+    fukayomi bench --nodes 1000000 --evaluator uniform --json
+    """
+    positions = {"start": START_SFEN} if options.as_json else STANDARD_POSITIONS
+    if options.sfen is not None:
+        positions = {"given": options.sfen}
     try:
-        results = {name: measure(text, nodes, batch, evaluator) for name, text in positions.items()}
+        results = {
+            name: measure(text, options.nodes, options.batch, options.evaluator) for name, text in positions.items()
+        }
     except InvalidSfenError as error:
         raise typer.BadParameter(str(error), param_hint="--sfen") from error
-    if as_json:
+    if options.as_json:
         (result,) = results.values()
-        typer.echo(json.dumps(asdict(result)))
+        typer.echo(json_text(asdict(result)))
     else:
         print_table(results)

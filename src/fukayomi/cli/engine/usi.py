@@ -6,11 +6,21 @@ import sys
 
 
 def main() -> None:
-    """Play through USI until quit: register this program in a shogi GUI."""
+    """Run the USI engine on standard input and output; a shogi GUI starts it.
+
+    Register the program fukayomi-usi in the GUI: it does the same and needs no arguments. In a terminal, type commands:
+
+    \b
+    fukayomi usi
+    isready
+    position startpos moves 7g7f
+    go nodes 800
+    quit
+    """
     from fukayomi.engine.usi_engine import UsiEngine
 
     code = 0
     with contextlib.suppress(KeyboardInterrupt):
         code = UsiEngine(sys.stdin.buffer, sys.stdout.buffer).run()
-    # Other threads may be waiting for input or for a batch. Quit means now, and they hold nothing that needs an end.
+    # End at once: other threads may wait for input or for a batch, and hold nothing that must be closed.
     os._exit(code)

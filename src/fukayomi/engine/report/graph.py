@@ -66,6 +66,7 @@ def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
@@ -81,6 +82,7 @@ def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
             axes.set_facecolor("none")
             axes.yaxis.set_label_coords(-0.05, 0.5)
         lower.set_xlabel("ply")
+        lower.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
