@@ -148,7 +148,19 @@ class SideSummary:
 
 @dataclass(frozen=True, repr=False)
 class GameAnalysis(Tabular):
-    """An analysed game, or a range of its moves. As a table it has one row per move."""
+    """An analysed game, or a range of its moves; `fukayomi.analyse` makes it.
+
+        >>> from fukayomi import analyse, Position
+        >>> analysis = analyse(Position.from_usi("startpos moves 7g7f 3c3d"), nodes=10)
+        >>> [(move.ply, move.usi) for move in analysis.moves]
+        [(1, '7g7f'), (2, '3c3d')]
+        >>> analysis.to_polars().columns[:6]
+        ['ply', 'color', 'move', 'japanese', 'winrate', 'cp']
+
+    It prints as a table with one row per move, and a notebook shows the graph and the table. `moves` has the judged
+    moves, `positions` the searched positions with their candidates, `mistakes()` the bad moves, `side(BLACK)` the
+    figures of a player. `plot()` draws the evaluation graph, `save(folder)` writes the whole report.
+    """
 
     record: Record
     """The game."""

@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Tabular):
-    """Win rates and move probabilities of N positions, from a network alone, without search.
+    """Win rates and move probabilities of N positions, from a network alone; `Network.evaluate` returns it.
 
-    M is the largest number of legal moves among the positions. Row n of the arrays of moves holds the legal moves of
-    position n in the order of `Position.legal_moves`; columns from `counts[n]` on are 0. As a table it has one row per
-    position, with the most probable move.
+        >>> from fukayomi import Network, Position
+        >>> with Network() as network:
+        ...     evaluation = network.evaluate([Position(), Position.from_usi("startpos moves 7g7f")])
+        >>> evaluation.winrates.shape, evaluation.probabilities.shape
+        ((2,), (2, 30))
+        >>> evaluation.policies[0][Position().legal_moves[0]] == float(evaluation.probabilities[0, 0])
+        True
+
+    `winrates` is float32 [N], for the side to move. Row n of `probabilities` (float32 [N, M]), `moves` and `labels`
+    (uint16 [N, M]) has the legal moves of position n in the order of `Position.legal_moves`; columns from `counts[n]`
+    on are 0. M is the largest number of legal moves among the positions. `policies` has the same as dictionaries. As a
+    table it has one row per position, with the most probable move.
     """
 
     winrates: "NDArray[np.float32]"
