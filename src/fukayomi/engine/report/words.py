@@ -14,8 +14,8 @@ def signed(cp: int) -> str:
 
 
 def evaluation(score: Score) -> str:
-    """A score as text: centipawns, or a mate with its length in plies (☗7手詰)."""
+    """A score as text: centipawns, or a mate with its length in plies (☗7手で詰み)."""
     if score.mate is None:
         return signed(score.cp)
     winner = "☗" if score.cp > 0 else "☖"
-    return f"{winner}{abs(score.mate)}手詰" if score.mate else f"{winner}勝ち"
+    return f"{winner}{abs(score.mate)}手で詰み" if score.mate else f"{winner}勝ち"
