@@ -1,4 +1,4 @@
-"""Being part of a Ray cluster that runs already; what is done there is told by the modules that do it."""
+"""Connecting to a running Ray cluster. The modules that send work there say what is done."""
 
 # ray is typed in parts.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -17,29 +17,32 @@ from ray.exceptions import RayError
 
 from fukayomi import __version__
 
-REACH_S = 10.0  # to find out whether anything answers at an address at all
-CONNECT_S = 60.0  # to become part of the cluster; ray itself would try for ever
-REASON = 200  # characters of an explanation by Ray
+REACH_S = 10.0
+"""Time to find out whether anything answers at an address."""
+CONNECT_S = 60.0
+"""Time to connect; Ray itself would try forever."""
+REASON = 200
+"""Characters kept of an explanation by Ray."""
 
 
 class ClusterError(ValueError):
-    """A cluster that cannot be reached, or cannot play. The message names the address, or the node."""
+    """A cluster that cannot be reached or used. The message names the address or the node."""
 
 
 @contextmanager
 def connect(address: str) -> Generator[None]:
-    """Be part of a cluster that runs already.
+    """Connect to a running cluster.
 
     Args:
-        address: ``auto``: the one this machine belongs to; ``HOST:PORT``: the same, by name; ``ray://HOST:PORT``: any,
-            from outside.
+        address: ``auto`` for the cluster that this machine belongs to, ``HOST:PORT`` to name it, or
+            ``ray://HOST:PORT`` for any cluster, from outside.
 
     Raises:
-        ClusterError: It does not answer, or is of another version.
+        ClusterError: The cluster does not answer, or has another version of Ray.
     """
     if address != "auto":
         _check_reachable(address)
-    with redirect_stdout(sys.stderr):  # ray prints the cluster's troubles, and stdout is for results
+    with redirect_stdout(sys.stderr):  # ray prints warnings, and stdout is for results
         _init(address)
         try:
             yield
@@ -50,7 +53,7 @@ def connect(address: str) -> Generator[None]:
 def _check_reachable(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise ClusterError(f"{address!r} is no address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT")
+        raise ClusterError(f"{address!r} is not the address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT")
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH_S).close()
     except OSError as error:
@@ -58,7 +61,7 @@ def _check_reachable(address: str) -> None:
 
 
 def _init(address: str) -> None:
-    """`ray.init`, with an end: it has none of its own where something answers that is not Ray."""
+    """Call `ray.init` with a time limit: it has none of its own if something answers that is not Ray."""
     outcome: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
 
     def init() -> None:
@@ -69,24 +72,24 @@ def _init(address: str) -> None:
             outcome.put(error)
 
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="ray")  # what is wrong comes as an error, too
+        warnings.filterwarnings("ignore", module="ray")  # errors are raised as well
         threading.Thread(target=init, name="ray.init", daemon=True).start()
         try:
             error = outcome.get(timeout=CONNECT_S)
         except queue.Empty:
-            raise ClusterError(f"what answers at {address} is no Ray cluster, or has no time") from None
+            raise ClusterError(f"{address} is not a Ray cluster, or is too busy to answer") from None
     if isinstance(error, ConnectionError | RuntimeError | ValueError | RayError):
-        raise ClusterError(f"cannot be part of the Ray cluster at {address}: {last_line(error)}") from error
+        raise ClusterError(f"cannot connect to the Ray cluster at {address}: {last_line(error)}") from error
     if error is not None:
         raise error
 
 
 def not_installed(error: Exception) -> ClusterError:
-    """What is said when a node cannot import our code."""
+    """The error of a node that cannot import fukayomi."""
     return ClusterError(f"every node of the cluster needs fukayomi {__version__}: {last_line(error)}")
 
 
 def last_line(error: Exception) -> str:
-    """Ray's messages are long; the last line has the point, at its beginning."""
+    """The last line of a message by Ray, which says what happened; cut if long."""
     line = str(error).strip().rpartition("\n")[2].strip()
     return line if len(line) <= REASON else f"{line[:REASON]}..."

@@ -1,14 +1,14 @@
-"""Engines at a table, none of which is left behind."""
+"""Players whose engines never outlive a test."""
 
 from collections.abc import Generator
 
 import pytest
-from arena_players import Seats
+from arena_players import Players
 
 
 @pytest.fixture
-def seat() -> Generator[Seats]:
-    seats = Seats()
-    yield seats
-    seats.close()
-    assert seats.left_behind() == []
+def player_of() -> Generator[Players]:
+    players = Players()
+    yield players
+    players.close()
+    assert players.left_behind() == []

@@ -3,21 +3,18 @@
 import sys
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.game.player import Player
 from fukayomi.arena.game.referee import PlayedGame, play_game
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.usi_player import UsiPlayer
 
 ENGINE = (sys.executable, "-S", "-E", str(Path(__file__).with_name("hostile_engine.py")))
 
 # A few quiet moves, and the fastest mate of an obliging opponent.
 QUIET = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
-
-Seat = Callable[..., Player]
 
 
 def patient(**changes: object) -> Rules:
@@ -27,20 +24,20 @@ def patient(**changes: object) -> Rules:
     )
 
 
-class Seats:
-    """Makes players, and closes them all."""
+class Players:
+    """Creates players, and closes them all."""
 
     def __init__(self) -> None:
         self.mark = uuid.uuid4().hex
-        self._players: list[Player] = []
+        self._players: list[UsiPlayer] = []
 
     def __call__(
         self, name: str, mode: str = "ok", moves: list[str] | str = QUIET, clock: str = "nodes=1", **settings: object
-    ) -> Player:
+    ) -> UsiPlayer:
         """A player that is not started yet."""
         text = moves if isinstance(moves, str) else ",".join(moves)
         command = (*ENGINE, mode, text, self.mark)
-        player = Player(
+        player = UsiPlayer(
             EngineSettings.model_validate({"name": name, "command": command, **settings}), TimeControl.from_text(clock)
         )
         player.stop_grace_s = 0.3
@@ -71,7 +68,7 @@ def _command_line(process: Path) -> str:
         return ""
 
 
-def game(black: Player, white: Player, opening: Opening | None = None, rules: Rules | None = None) -> PlayedGame:
+def game(black: UsiPlayer, white: UsiPlayer, opening: Opening | None = None, rules: Rules | None = None) -> PlayedGame:
     """A game that nobody stops."""
     played = play_game(black, white, opening or Opening(), rules or patient())
     assert played is not None

@@ -77,10 +77,13 @@ class State(Enum):
 class SearchAnswer:
     """What an engine answered to ``go``."""
 
-    bestmove: BestMove | None  # None for ``go mate``
-    checkmate: Checkmate | None
-    infos: tuple[Info, ...]  # the last INFOS_KEPT
-    seconds: float  # from sending ``go`` (or ``ponderhit``) to the answer's arrival
+    bestmove: BestMove | None
+    """None for ``go mate``."""
+    checkmate: Checkmate | None = None
+    infos: tuple[Info, ...] = ()
+    """The last INFOS_KEPT."""
+    seconds: float = 0.0
+    """From sending ``go`` (or ``ponderhit``) to the arrival of the answer."""
 
     @property
     def best_info(self) -> Info | None:

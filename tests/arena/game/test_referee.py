@@ -4,13 +4,13 @@ import threading
 import time
 
 import pytest
-from arena_players import QUIET, Seats, game, patient
+from arena_players import QUIET, Players, game, patient
 
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.game.player import Player
 from fukayomi.arena.game.referee import play_game
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.shogi import START_SFEN, Move, Position
 from fukayomi.shogi.formats import read_records, write_csa, write_kif
 from fukayomi.shogi.record import Result, Termination
@@ -27,9 +27,9 @@ def opening(sfen: str = START_SFEN, *moves: str) -> Opening:
     return Opening(initial_sfen=sfen, moves=tuple(Move.from_usi(move) for move in moves))
 
 
-def test_a_game_has_everything_in_its_record(seat: Seats) -> None:
+def test_a_game_has_everything_in_its_record(player_of: Players) -> None:
     moves = ["7g7f@30", "3c3d@-50", "2g2f@mate5", "8c8d@mate-4", "2f2e", "resign"]
-    played = game(seat("b", moves=moves), seat("w", moves=moves))
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves))
     record = played.record
     assert (played.failure, played.warnings) == (None, ())
     assert (record.black_name, record.white_name) == ("b", "w")
@@ -41,26 +41,26 @@ def test_a_game_has_everything_in_its_record(seat: Seats) -> None:
     assert record.start_time <= record.end_time
 
 
-def test_the_expected_continuation_is_kept_as_far_as_it_is_legal(seat: Seats) -> None:
-    played = game(seat("b", moves=["7g7f@30"]), seat("w", moves=["", "3c3d@5"]), rules=patient(max_plies=2))
+def test_the_expected_continuation_is_kept_as_far_as_it_is_legal(player_of: Players) -> None:
+    played = game(player_of("b", moves=["7g7f@30"]), player_of("w", moves=["", "3c3d@5"]), rules=patient(max_plies=2))
     assert [move.pv for move in played.record.moves] == ["9a9b", ""]  # White's lance: no move of Black's
 
 
-def test_the_opening_is_played_before(seat: Seats) -> None:
-    played = game(seat("b"), seat("w"), opening(START_SFEN, "7g7f", "3c3d"), patient(max_plies=4))
+def test_the_opening_is_played_before(player_of: Players) -> None:
+    played = game(player_of("b"), player_of("w"), opening(START_SFEN, "7g7f", "3c3d"), patient(max_plies=4))
     assert played.record.usi_moves() == QUIET[:4]
     assert [move.time_ms is None for move in played.record.moves] == [True, True, False, False]
 
 
-def test_white_may_begin(seat: Seats) -> None:
+def test_white_may_begin(player_of: Players) -> None:
     sfen = START_SFEN.replace(" b ", " w ")
-    played = game(seat("b", moves=["", "7g7f"]), seat("w", moves=["3c3d", "", "resign"]), opening(sfen))
+    played = game(player_of("b", moves=["", "7g7f"]), player_of("w", moves=["3c3d", "", "resign"]), opening(sfen))
     assert played.record.usi_moves() == ["3c3d", "7g7f"]
     assert (played.record.termination, played.record.result) == (Termination.RESIGN, Result.BLACK_WIN)
 
 
-def test_players_stay_for_the_next_game_and_change_colours(seat: Seats) -> None:
-    one, two = seat("one"), seat("two")
+def test_players_stay_for_the_next_game_and_change_colours(player_of: Players) -> None:
+    one, two = player_of("one"), player_of("two")
     rules = patient(max_plies=3)
     pids = set()
     for black, white in ((one, two), (two, one)):
@@ -71,8 +71,8 @@ def test_players_stay_for_the_next_game_and_change_colours(seat: Seats) -> None:
     assert len(pids) == 2
 
 
-def test_nobody_plays_against_itself(seat: Seats) -> None:
-    alone = seat("alone")
+def test_nobody_plays_against_itself(player_of: Players) -> None:
+    alone = player_of("alone")
     with pytest.raises(ValueError, match="two players"):
         play_game(alone, alone, Opening(), Rules())
 
@@ -80,27 +80,27 @@ def test_nobody_plays_against_itself(seat: Seats) -> None:
 # ---------------------------------------------------------------------------------------------- the rules
 
 
-def test_mate(seat: Seats) -> None:
-    played = game(seat("b", moves=["G*5b"]), seat("w", moves=[]), opening(MATE_IN_ONE), patient(max_plies=1))
+def test_mate(player_of: Players) -> None:
+    played = game(player_of("b", moves=["G*5b"]), player_of("w", moves=[]), opening(MATE_IN_ONE), patient(max_plies=1))
     assert (played.record.termination, played.record.result) == (Termination.MATE, Result.BLACK_WIN)
 
 
 @pytest.mark.parametrize(("plies", "ends"), [(12, True), (11, False)], ids=["fourth", "third"])
-def test_fourfold_repetition(seat: Seats, plies: int, ends: bool) -> None:
+def test_fourfold_repetition(player_of: Players, plies: int, ends: bool) -> None:
     moves = (SHUFFLE * 4)[:plies]
-    played = game(seat("b", moves=moves), seat("w", moves=moves))
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves))
     assert len(played.record) == plies
     expected = (Termination.REPETITION, Result.DRAW) if ends else (Termination.RESIGN, Result.BLACK_WIN)
     assert (played.record.termination, played.record.result) == expected
 
 
 @pytest.mark.parametrize("checker_is_black", [True, False], ids=["black", "white"])
-def test_perpetual_check_loses(seat: Seats, checker_is_black: bool) -> None:
+def test_perpetual_check_loses(player_of: Players, checker_is_black: bool) -> None:
     sfen, moves = CHECKS, PERPETUAL * 5
     if not checker_is_black:
         sfen = "4k4/3r5/9/9/9/9/9/9/4K4 w - 1"
         moves = ["6b5b", "5i6i", "5b6b", "6i5i"] * 5
-    black, white = seat("b", moves=moves), seat("w", moves=moves)
+    black, white = player_of("b", moves=moves), player_of("w", moves=moves)
     played = game(black, white, opening(sfen))
     result = Result.WHITE_WIN if checker_is_black else Result.BLACK_WIN
     assert (played.record.termination, played.record.result) == (Termination.PERPETUAL_CHECK, result)
@@ -111,8 +111,8 @@ def test_perpetual_check_loses(seat: Seats, checker_is_black: bool) -> None:
 
 
 @pytest.mark.parametrize("plies", [5, 6])
-def test_the_number_of_plies_counts_the_opening(seat: Seats, plies: int) -> None:
-    played = game(seat("b"), seat("w"), opening(START_SFEN, *QUIET[:2]), patient(max_plies=plies))
+def test_the_number_of_plies_counts_the_opening(player_of: Players, plies: int) -> None:
+    played = game(player_of("b"), player_of("w"), opening(START_SFEN, *QUIET[:2]), patient(max_plies=plies))
     assert (len(played.record), played.record.termination, played.record.result) == (
         plies,
         Termination.MAX_PLIES,
@@ -131,8 +131,8 @@ def test_the_number_of_plies_counts_the_opening(seat: Seats, plies: int) -> None
     ],
     ids=["27", "24", "none", "points", "home"],
 )
-def test_declarations(seat: Seats, sfen: str, declaration: str, is_true: bool) -> None:
-    played = game(seat("b", moves=["win"]), seat("w"), opening(sfen), patient(declaration=declaration))
+def test_declarations(player_of: Players, sfen: str, declaration: str, is_true: bool) -> None:
+    played = game(player_of("b", moves=["win"]), player_of("w"), opening(sfen), patient(declaration=declaration))
     record = played.record
     if is_true:
         assert (record.termination, record.result) == (Termination.DECLARATION, Result.BLACK_WIN)
@@ -152,9 +152,9 @@ def test_declarations(seat: Seats, sfen: str, declaration: str, is_true: bool) -
     ids=["mate", "repetition", "perpetual", "plies"],
 )
 def test_an_opening_may_end_the_game(
-    seat: Seats, opening_moves: list[str], sfen: str, termination: Termination, result: Result
+    player_of: Players, opening_moves: list[str], sfen: str, termination: Termination, result: Result
 ) -> None:
-    black, white = seat("b"), seat("w")
+    black, white = player_of("b"), player_of("w")
     played = game(black, white, opening(sfen, *opening_moves), patient(max_plies=8 if opening_moves == QUIET else 320))
     assert (played.record.termination, played.record.result) == (termination, result)
     assert (black.pid, white.pid) == (None, None)  # nobody was asked
@@ -162,9 +162,9 @@ def test_an_opening_may_end_the_game(
 
 @pytest.mark.parametrize("color", ["black", "white"])
 @pytest.mark.parametrize("text", ["7g7e", "7f7e", "P*5e", "0000", "(none)", "win", "７六歩", "", "resigns", "7g7f7e"])
-def test_illegal_moves_lose(seat: Seats, text: str, color: str) -> None:
+def test_illegal_moves_lose(player_of: Players, text: str, color: str) -> None:
     moves = [text, ""] if color == "black" else ["2g2f", text]
-    played = game(seat("b", moves=moves), seat("w", moves=moves))
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves))
     record = played.record
     assert record.termination is Termination.ILLEGAL_MOVE
     assert record.result is (Result.WHITE_WIN if color == "black" else Result.BLACK_WIN)
@@ -191,9 +191,9 @@ def test_illegal_moves_lose(seat: Seats, text: str, color: str) -> None:
     ],
 )
 @pytest.mark.parametrize("color", ["black", "white"])
-def test_time_forfeits(seat: Seats, clock: str, margin_ms: int, in_time: bool, color: str) -> None:
+def test_time_forfeits(player_of: Players, clock: str, margin_ms: int, in_time: bool, color: str) -> None:
     """The engine answers after 300 ms."""
-    slow, quick = seat("slow", "slow:300", clock=clock), seat("quick")
+    slow, quick = player_of("slow", "slow:300", clock=clock), player_of("quick")
     slow.stop_grace_s = 20.0
     players = (slow, quick) if color == "black" else (quick, slow)
     played = game(*players, rules=patient(margin_ms=margin_ms, max_plies=2))
@@ -208,11 +208,11 @@ def test_time_forfeits(seat: Seats, clock: str, margin_ms: int, in_time: bool, c
         assert len(record) == (0 if color == "black" else 1)
 
 
-def test_each_side_has_its_own_clock(seat: Seats) -> None:
+def test_each_side_has_its_own_clock(player_of: Players) -> None:
     heard: list[str] = []
-    black = seat("b", "slow:30", clock="main=60s,byoyomi=5s")
-    white = seat("w", "slow:30", clock="30+7")
-    black.listener = white.listener = heard.append
+    black = player_of("b", "slow:30", clock="main=60s,byoyomi=5s")
+    white = player_of("w", "slow:30", clock="30+7")
+    black.log = white.log = heard.append
     game(black, white, rules=patient(max_plies=4))
     told = [line.split() for line in heard if line.startswith("> go")]
     assert told[0] == [">", "go", "btime", "60000", "wtime", "30000", "byoyomi", "5000"]
@@ -222,10 +222,10 @@ def test_each_side_has_its_own_clock(seat: Seats) -> None:
     assert told[3][-2:] == ["winc", "7000"]
 
 
-def test_nodes_go_round_with_the_openings(seat: Seats) -> None:
+def test_nodes_go_round_with_the_openings(player_of: Players) -> None:
     heard: list[str] = []
-    black, white = seat("b", clock="nodes=10/20/30"), seat("w", clock="depth=3")
-    black.listener = white.listener = heard.append
+    black, white = player_of("b", clock="nodes=10/20/30"), player_of("w", clock="depth=3")
+    black.log = white.log = heard.append
     for number, turn in ((0, 0), (1, 0), (1, 1), (2, 1)):
         game(black, white, Opening(number=number, round=turn), patient(max_plies=2))
     told = [line.removeprefix("> go ") for line in heard if line.startswith("> go")]
@@ -239,19 +239,19 @@ def scored(*scores: str) -> list[str]:
     return [f"{move}@{score}" if score else move for move, score in zip(QUIET, scores, strict=False)]
 
 
-def test_a_lost_game_is_resigned_at_the_losers_turn(seat: Seats) -> None:
+def test_a_lost_game_is_resigned_at_the_losers_turn(player_of: Players) -> None:
     moves = scored("900", "-900", "1000", "-1000", "1000")
     rules = patient(resign={"score_cp": 900, "moves": 2})
-    played = game(seat("b", moves=moves), seat("w", moves=moves), rules=rules)
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves), rules=rules)
     # White's second bad score comes at ply 4, Black's second good one at ply 3; White is to move after ply 5
     assert len(played.record) == 5
     assert (played.record.termination, played.record.result) == (Termination.ADJUDICATION, Result.BLACK_WIN)
 
 
-def test_a_level_game_is_drawn(seat: Seats) -> None:
+def test_a_level_game_is_drawn(player_of: Players) -> None:
     moves = scored("500", "0", "10", "-10", "0", "5")
     rules = patient(draw={"score_cp": 10, "moves": 2, "ply": 0})
-    played = game(seat("b", moves=moves), seat("w", moves=moves), rules=rules)
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves), rules=rules)
     assert len(played.record) == 5
     assert (played.record.termination, played.record.result) == (Termination.ADJUDICATION, Result.DRAW)
 
@@ -262,8 +262,8 @@ def test_a_level_game_is_drawn(seat: Seats) -> None:
 @pytest.mark.parametrize(
     ("mode", "survives"), [("waits-for-stop:2", True), ("mute-go:2", False), ("mute-isready", False)]
 )
-def test_a_game_may_be_stopped(seat: Seats, mode: str, survives: bool) -> None:
-    black, white = seat("b", mode), seat("w")
+def test_a_game_may_be_stopped(player_of: Players, mode: str, survives: bool) -> None:
+    black, white = player_of("b", mode), player_of("w")
     stop = threading.Event()
     timer = threading.Timer(0.5, stop.set)
     timer.start()
@@ -273,7 +273,7 @@ def test_a_game_may_be_stopped(seat: Seats, mode: str, survives: bool) -> None:
     assert time.monotonic() - begin < 15
     assert (black.pid is not None) is survives
     if mode != "mute-isready":
-        assert game(white, seat("c"), rules=patient(max_plies=2)).failure is None
+        assert game(white, player_of("c"), rules=patient(max_plies=2)).failure is None
 
 
 # ---------------------------------------------------------------------------------------------- real engines
@@ -282,7 +282,7 @@ def test_a_game_may_be_stopped(seat: Seats, mode: str, survives: bool) -> None:
 def test_a_game_between_real_engines(fairy_stockfish: str) -> None:
     settings = {"command": (fairy_stockfish,), "options": {"UCI_Variant": "shogi", "Threads": "1"}}
     clock = TimeControl.from_text("byoyomi=20ms")
-    players = [Player(EngineSettings.model_validate({"name": name, **settings}), clock) for name in ("one", "two")]
+    players = [UsiPlayer(EngineSettings.model_validate({"name": name, **settings}), clock) for name in ("one", "two")]
     with players[0] as black, players[1] as white:
         played = game(black, white, opening(START_SFEN, *QUIET), patient(max_plies=60))
     record = played.record

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from fukayomi.arena.game.clock import Clock
+from fukayomi.arena.game.clock import GameClock
 from fukayomi.arena.game.time_control import LARGEST, TimeControl, TimeControlError
 from fukayomi.shogi import BLACK, WHITE
 
@@ -49,23 +49,23 @@ def test_reads_every_spelling(text: str, control: TimeControl, canonical: str) -
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "nothing in it"),
-        ("300", "'300' is none of main=, byoyomi="),
-        ("time=5", "'time=5' is none of"),
-        ("byoyomi=", "'' is no time"),
-        ("byoyomi=1h", "'1h' is no time"),
-        ("byoyomi=-1s", "'-1s' is no time"),
-        ("byoyomi=１s", "is no time"),
-        ("byoyomi=0.5ms", "no whole number of milliseconds"),
+        ("", "it is empty"),
+        ("300", "'300' is not one of main=, byoyomi="),
+        ("time=5", "'time=5' is not one of"),
+        ("byoyomi=", "'' is not a time"),
+        ("byoyomi=1h", "'1h' is not a time"),
+        ("byoyomi=-1s", "'-1s' is not a time"),
+        ("byoyomi=１s", "is not a time"),
+        ("byoyomi=0.5ms", "not a whole number of milliseconds"),
         ("byoyomi=0", "no time at all"),
         ("0+0", "no time at all"),
         ("nodes=0", "at least 1"),
-        ("nodes=1/", "no number of nodes"),
-        ("depth=4/5", "no number of depth"),
-        ("depth=" + "9" * 5000, "no number of depth"),
-        ("main=99999999999", "more than engines can count"),
-        ("byoyomi=1s,byoyomi=2s", "byoyomi is there twice"),
-        ("inc=1s,increment=2s", "increment is there twice"),
+        ("nodes=1/", "not a number"),
+        ("depth=4/5", "not a number"),
+        ("depth=" + "9" * 5000, "not a number"),
+        ("main=99999999999", "largest number that engines can take"),
+        ("byoyomi=1s,byoyomi=2s", "byoyomi is given twice"),
+        ("inc=1s,increment=2s", "increment is given twice"),
         ("byoyomi=1s,increment=1s", "not both"),
         ("nodes=5,byoyomi=1s", "exclude each other"),
         ("depth=5,movetime=1s", "exclude each other"),
@@ -92,8 +92,8 @@ def test_in_settings_it_is_its_text() -> None:
 # ---------------------------------------------------------------------------------------------- clocks
 
 
-def clock(text: str, index: int = 0, margin_ms: int = 0) -> Clock:
-    return Clock(TimeControl.from_text(text), index, margin_ms)
+def clock(text: str, index: int = 0, margin_ms: int = 0) -> GameClock:
+    return GameClock(TimeControl.from_text(text), index, margin_ms)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_time_is_used_up(text: str, moves: list[tuple[int, bool, int]]) -> None:
 
 @given(controls, st.lists(st.integers(0, 10_000), max_size=20))
 def test_a_clock_never_gives_more_than_there_is(control: TimeControl, uses: list[int]) -> None:
-    watched = Clock(control)
+    watched = GameClock(control)
     for number, used_ms in enumerate(uses, 1):
         limit_ms = watched.limit_ms()
         assert watched.spend(used_ms) is (limit_ms is None or used_ms <= limit_ms)

@@ -1,4 +1,4 @@
-"""``fukayomi match --ray``: the same match, its games played by tables in processes of a Ray cluster.
+"""``fukayomi match --ray``: the same match, its games played by processes of a Ray cluster.
 
 Every command runs in a process of its own, as ray warns of much and stays in the process that imported it.
 """
@@ -143,7 +143,7 @@ def test_a_match_moves_to_a_cluster_and_back(tmp_path: Path, basics: list[str], 
     before = assert_whole(out, 2)
     code, printed, said = finish(*three, "--games", 10, "--ray", cluster.address, "--json", "--log")
     assert (code, "Traceback" in said) == (0, False), said
-    assert "2 games are there already, 8 are left" in said
+    assert "2 games have been played, 8 are left" in said
     found = json.loads(printed)
     assert (found["games"], found["unplayed"], found["failures"]) == (10, 0, [])
     played = assert_whole(out, 10)
@@ -168,7 +168,7 @@ def test_an_engine_that_dies_loses_under_its_own_name(tmp_path: Path, basics: li
     assert (failure["engine"], failure["kind"]) == ("mortal", "crash")
     assert "I am tired" in failure["detail"]
     assert found["left_out"] == ["mortal"]
-    assert "games were left out because of mortal" in said
+    assert "games were left out because mortal failed" in said
     both = [game for game in read_games([tmp_path / "out"]) if {game.black, game.white} == {"a", "c"}]
     assert len(both) == 6, "those who can play do"
 
@@ -185,7 +185,7 @@ def test_what_a_lost_worker_played_is_played_again(tmp_path: Path, basics: list[
         os.kill(parent(engines_of(process, mark)[0]), signal.SIGKILL)
         printed, said = process.communicate(timeout=START_S)
         assert process.returncode == 0, said
-    assert "was lost and is begun again" in said
+    assert "was lost and is played again" in said
     assert f"on node {socket.gethostname()} (" in said
     assert json.loads(printed)["failures"] == [], "no engine is to blame"
     assert_whole(tmp_path / "out", 12)
@@ -206,7 +206,7 @@ def test_ctrl_c_leaves_no_engine_on_the_nodes(tmp_path: Path, basics: list[str],
     found = json.loads(printed)
     assert found["interrupted"]
     assert found["failures"] == [], "nobody lost a game by it"
-    assert "The same command goes on" in said
+    assert "Run the same command again to resume" in said
     assert "Traceback" not in said
     numbers = {game.name for game in read_games([tmp_path / "out"])}
     assert len(numbers) == found["games"] == 500 - found["unplayed"]
@@ -253,14 +253,14 @@ def test_a_program_that_a_node_lacks_is_named_with_the_node(basics: list[str], c
     code, printed, said = finish(*arguments, "--ray", cluster.address)
     assert (code, printed) == (1, "")
     assert said.startswith(f"error: node {socket.gethostname()} (")
-    assert said.endswith("): engine b: there is no program /no/such/engine\n")
+    assert said.endswith("): engine b: program /no/such/engine not found\n")
 
 
 @needs_ray
 @pytest.mark.parametrize(
     ("address", "complaint"),
     [
-        ("nowhere", "'nowhere' is no address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT"),
+        ("nowhere", "'nowhere' is not the address of a Ray cluster: auto, HOST:PORT or ray://HOST:PORT"),
         ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1: "),
         ("ray://127.0.0.1:1", "no Ray cluster answers at ray://127.0.0.1:1: "),
     ],

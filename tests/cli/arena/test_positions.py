@@ -207,7 +207,7 @@ def test_two_sets_beside_each_other(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("startpos moves 7g7f 7g7f\n", "bad.sfen, line 1: illegal move"),
-        ("\n", "there is no opening in it"),
+        ("\n", "has no openings"),
         (None, "bad.sfen"),
     ],
     ids=["illegal", "empty", "missing"],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fukayomi.arena.match.summary import elo_text, percent
 from fukayomi.arena.statistics.intervals import estimate_strength
+from fukayomi.cli.arena.match_progress import elo_text, percent
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Calibrating: matches at one clock after another, until it is known at which clock an engine scores 50 %.
+"""Calibration: matches at different clocks, to find the clock at which an engine scores 50 %.
 
 A calibration is a folder of ordinary matches, DIR/001, DIR/002, ...: each plays a batch of opening pairs at one clock
-of the engine that is varied. Nothing else is kept. The next clock is a function of the results so far, so that a run
-that was cut off goes on as if nothing had been; and the range, the number of games and the precision may change.
+of the varied engine. Nothing else is stored. The next clock depends on the results so far alone, so a run that was cut
+off can be resumed with the same outcome; and the range, the number of games and the precision may change.
 """
 
 from dataclasses import dataclass, field
@@ -14,58 +14,59 @@ from fukayomi.arena.calibration.clock_range import ClockRange
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
-from fukayomi.arena.match.match import Listener, MatchOutcome, MatchState, StartWorkers, run_match
+from fukayomi.arena.match.match import StartWorkers, run_match
+from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
+from fukayomi.listener import SILENT, Listener
 
 FIRST_PAIRS = 4
-"""Of the first batches."""
+"""Pairs of games in the first batches."""
 GROWTH = 3
-"""A batch has at least a third of the pairs that were played before it."""
+"""A batch has at least 1/GROWTH of the pairs played before it."""
 DIGITS = 3
-"""Clocks are played at amounts of so many digits that count."""
+"""Significant digits of the clocks."""
 LARGEST_PRECISION = 100.0
 
 
 class CalibrationError(ValueError):
-    """Settings that describe no calibration, or a folder that holds none."""
+    """Invalid settings of a calibration, or a folder with something else in it."""
 
 
 @dataclass(frozen=True)
 class CalibrationSettings:
-    """A calibration.
-
-    Attributes:
-        match: Of all matches; `games` are those of the calibration, an even number.
-        vary: The engine whose clock varies.
-        clocks: Between which it varies.
-        precision: Enough is known once the interval is within this factor of its middle; None: all games are played.
+    """The settings of a calibration.
 
     Raises:
-        CalibrationError: There is no such calibration.
+        CalibrationError: The settings contradict each other.
     """
 
     match: MatchSettings
+    """The settings of all matches; `games` is the total of the calibration, an even number."""
     vary: str
+    """Name of the engine whose clock varies."""
     clocks: ClockRange
+    """The range of its clock."""
     precision: float | None = None
+    """Stop when the interval is within this factor of its middle; None: play all games."""
 
     def __post_init__(self) -> None:
         names = [engine.name for engine in self.match.engines]
         if len(names) != 2:
-            raise CalibrationError(f"a calibration is of two engines, not of {', '.join(names)}")
+            raise CalibrationError(f"a calibration compares two engines, not {', '.join(names)}")
         if self.vary not in names:
-            raise CalibrationError(f"the engine to vary is {self.vary!r}; there are {', '.join(names)}")
+            raise CalibrationError(f"no engine is named {self.vary!r}; the engines are {', '.join(names)}")
         if self.match.games % 2:
-            raise CalibrationError(f"games must be even, as each opening is played twice; not {self.match.games}")
+            raise CalibrationError(f"games must be even, since each opening is played twice; not {self.match.games}")
         if self.match.sprt is not None:
-            raise CalibrationError("a calibration has no sequential test (sprt)")
+            raise CalibrationError("a calibration cannot have a sequential test (sprt)")
         if self.precision is not None and not 1 < self.precision <= LARGEST_PRECISION:
-            raise CalibrationError(f"precision is a factor above 1, as 1.2, not {self.precision:g}")
+            raise CalibrationError(f"precision is a factor above 1, such as 1.2, not {self.precision:g}")
 
     @property
     def against(self) -> EngineSettings:
@@ -95,7 +96,7 @@ class Verdict(StrEnum):
 
 
 class Batch(NamedTuple):
-    """A match that belongs to a calibration."""
+    """One match of a calibration."""
 
     number: int
     clock: TimeControl
@@ -104,34 +105,31 @@ class Batch(NamedTuple):
 
 @dataclass
 class Calibration:
-    """Where a calibration stands.
-
-    Attributes:
-        levels: The results of each batch, from the view of the engine that varies.
-        played: Games in all batches, also those that failed.
-        failed: Games that do not count, as an engine failed.
-        repeated: Games that repeat another one of their batch move by move.
-        left_out: Engines that failed in this run and play no more.
-    """
+    """The state of a calibration."""
 
     settings: CalibrationSettings
     folder: Path
     levels: list[Level] = field(default_factory=list[Level])
+    """The results of each batch, from the point of view of the varied engine."""
     played: int = 0
+    """Games in all batches, failed ones included."""
     failed: int = 0
+    """Games that do not count because an engine failed."""
     repeated: int = 0
+    """Games that repeat another game of their batch move by move."""
     left_out: set[str] = field(default_factory=set[str])
+    """Engines that failed in this run and play no more."""
     is_interrupted: bool = False
     is_cut_off: bool = False
-    """This run ended before its time, as somebody stopped it or an engine failed."""
+    """Whether this run was stopped early, by the user or because an engine failed."""
 
     def odds(self) -> Odds:
-        """What all games say."""
+        """The estimate from all games."""
         clocks = self.settings.clocks
         return estimate_odds(self.levels, clocks.least, clocks.most)
 
     def verdict(self, odds: Odds) -> Verdict:
-        """What the odds mean for the range."""
+        """Where the estimate lies in the range."""
         clocks = self.settings.clocks
         if odds.estimate is None:
             if not odds.is_outside:
@@ -143,13 +141,21 @@ class Calibration:
             return Verdict.FOUND
         return Verdict.BELOW if amount < clocks.least else Verdict.ABOVE
 
+    def odds_to_other(self, odds: Odds) -> tuple[float | None, float | None, float | None]:
+        """Estimate, low and high as multiples of the other engine's clock; None if its clock is of another kind."""
+        settings = self.settings
+        other = settings.clocks.amount(settings.against.clock or settings.match.clock)
+        ends = (odds.estimate, odds.low, odds.high)
+        estimate, low, high = (None if other is None or end is None else end / other for end in ends)
+        return estimate, low, high
+
     @property
     def is_complete(self) -> bool:
-        """Whether there is nothing more to play."""
+        """Whether nothing is left to play."""
         return not self.is_cut_off and self.next_batch(self.odds()) is None
 
     def next_batch(self, odds: Odds) -> Batch | None:
-        """What to play next, in a batch that does not exist yet; None if enough is known or was played."""
+        """The next batch; None if the precision is reached or all games are played."""
         settings, number = self.settings, len(self.levels)
         left = (settings.match.games - self.played) // 2
         if left <= 0 or odds.is_outside:
@@ -163,39 +169,43 @@ class Calibration:
         amount = float(f"{next_amount(odds, clocks.least, clocks.most, number):.{DIGITS}g}")
         return Batch(number + 1, clocks.clock(min(max(amount, clocks.least), clocks.most)), 2 * pairs)
 
-    def take_in(self, batch: Batch, outcome: MatchOutcome) -> None:
-        """Count the games of a batch."""
-        (player,) = (player for name, player in outcome.state.standings.players.items() if name == self.settings.vary)
+    def add(self, batch: Batch, result: MatchResult) -> None:
+        """Add the games of a batch."""
+        (player,) = (player for name, player in result.state.standings.players.items() if name == self.settings.vary)
         amount = self.settings.clocks.amount(batch.clock)
         assert amount is not None
         none, half, one, more, two = player.counts.pairs
         self.levels.append(Level(amount, (none, half, one, more, two)))
-        self.played += outcome.state.played
-        self.failed += outcome.state.played - sum(player.counts.games)
-        self.repeated += outcome.diversity.total.games - outcome.diversity.total.distinct_games
-        self.left_out |= outcome.state.left_out
-        self.is_interrupted = outcome.is_interrupted
-        self.is_cut_off = outcome.is_interrupted or outcome.unplayed > 0 or bool(outcome.state.left_out)
+        self.played += result.state.played
+        self.failed += result.state.played - sum(player.counts.games)
+        self.repeated += result.diversity.total.games - result.diversity.total.distinct_games
+        self.left_out |= result.state.left_out
+        self.is_interrupted = result.is_interrupted
+        self.is_cut_off = result.is_interrupted or result.unplayed > 0 or bool(result.state.left_out)
 
 
 def calibrate(
-    settings: CalibrationSettings, folder: Path, listener: Listener, start_workers: StartWorkers = LocalWorkers
+    settings: CalibrationSettings,
+    folder: Path,
+    *,
+    listener: Listener = SILENT,
+    start_workers: StartWorkers = LocalWorkers,
 ) -> Calibration:
-    """Play what is missing of a calibration.
+    """Play the missing games of a calibration.
 
-    KeyboardInterrupt ends the batch in play in order, as it does a match, and the calibration with it.
+    KeyboardInterrupt ends the batch in progress like a match, and the calibration with it.
 
     Args:
-        settings: The same as in earlier runs in this folder, but for the range, the precision, and what may change
-            between two runs of a match.
-        folder: Holds the matches; made if need be.
-        listener: Is told of every game, and by a note of every batch.
-        start_workers: Who plays.
+        settings: As in earlier runs in this folder, except for the range, the precision, and the settings that may
+            change between two runs of a match.
+        folder: Folder of the matches; created if necessary.
+        listener: Gets a note about every batch; a `MatchListener` hears of every game.
+        start_workers: Creates the workers that play.
 
     Raises:
         ValueError: The settings do not fit this machine, the openings or the folder (StoreError, OpeningError,
             CalibrationError).
-        OSError: Something cannot be read or written.
+        OSError: A file cannot be read or written, or another process plays here.
     """
     if (folder / DATABASE).exists():
         raise CalibrationError(f"{folder} holds a match; a calibration needs a folder of its own (--out)")
@@ -208,18 +218,19 @@ def calibrate(
             break
         match = settings.at(batch.clock, games=batch.games, opening_start=openings_used)
         openings_used += batch.games // 2
-        announced = _Announced(listener, _announcement(found, batch, odds))
-        found.take_in(batch, run_match(match, batch_folder(folder, number), announced, start_workers))
+        batch_listener = _BatchListener(listener, found, _announcement(found, batch, odds))
+        result = run_match(match, batch_folder(folder, number), listener=batch_listener, start_workers=start_workers)
+        found.add(batch, result)
     return found
 
 
 def batch_folder(folder: Path, number: int) -> Path:
-    """Where a batch lies, by its number from 1."""
+    """The folder of a batch, by its number from 1."""
     return folder / f"{number:03}"
 
 
 def _stored_batch(settings: CalibrationSettings, folder: Path, number: int) -> Batch | None:
-    """A batch that was begun; it is played to its end whatever has changed since."""
+    """A batch that was begun; it is finished whatever has changed since."""
     path = batch_folder(folder, number)
     stored = read_settings(path)
     if stored is None:
@@ -227,8 +238,8 @@ def _stored_batch(settings: CalibrationSettings, folder: Path, number: int) -> B
     clock = next((engine.clock for engine in stored.engines if engine.name == settings.vary), None)
     if clock is None or settings.clocks.amount(clock) is None:
         raise StoreError(
-            f"{path} is of a calibration in which {settings.vary} has no clock like {settings.clocks.low.text()}: give "
-            "the settings it began with to go on, or another folder (--out) to begin anew"
+            f"{path} belongs to a calibration in which {settings.vary} has another kind of clock than "
+            f"{settings.clocks.low.text()}: give the settings it began with to resume it, or another folder (--out)"
         )
     return Batch(number, clock, stored.games)
 
@@ -242,7 +253,7 @@ def _announcement(found: Calibration, batch: Batch, odds: Odds) -> str:
 
 
 def interval_text(clocks: ClockRange, odds: Odds) -> str:
-    """As ``between nodes=900 and nodes=4100``, or what is known of it."""
+    """The interval, such as ``between nodes=900 and nodes=4100``; one end may be unknown."""
     low, high = (None if end is None else clock_at(clocks, end).text() for end in (odds.low, odds.high))
     if low is None and high is None:
         return "anywhere"
@@ -252,27 +263,30 @@ def interval_text(clocks: ClockRange, odds: Odds) -> str:
 
 
 def clock_at(clocks: ClockRange, amount: float) -> TimeControl:
-    """The clock of an amount that is known by estimation, without digits that mean nothing."""
+    """The clock of an estimated amount, rounded to the significant digits."""
     return clocks.clock(max(1.0, float(f"{amount:.{DIGITS}g}")))
 
 
-class _Announced:
-    """Passes on what happens in a batch, with an announcement at its beginning; nothing of one that was complete."""
+class _BatchListener(MatchListener):
+    """Passes on the events of a batch, and announces it unless it was complete."""
 
-    def __init__(self, listener: Listener, announcement: str) -> None:
+    def __init__(self, listener: Listener, found: Calibration, announcement: str) -> None:
         self._listener = listener
         self._announcement = announcement
+        self._played, self._total = found.played, found.settings.match.games
 
-    def started(self, state: MatchState) -> None:
-        """See `Listener`."""
-        if state.missing:
-            self._listener.note(self._announcement)
-            self._listener.started(state)
-
-    def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
-        """See `Listener`."""
-        self._listener.game_ended(state, game, failure)
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        self._listener.progress(stage, self._played + done, self._total)
 
     def note(self, text: str) -> None:
-        """See `Listener`."""
         self._listener.note(text)
+
+    def started(self, state: MatchState) -> None:
+        if state.missing:
+            self._listener.note(self._announcement)
+            if isinstance(self._listener, MatchListener):
+                self._listener.started(state)
+
+    def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
+        if isinstance(self._listener, MatchListener):
+            self._listener.game_ended(state, game, failure)

@@ -1,4 +1,4 @@
-"""A range of clocks of one kind, from little to much: which clock is so many nodes, or so much time."""
+"""Ranges of clocks of one kind: nodes, or a time."""
 
 from dataclasses import dataclass
 from math import log
@@ -10,18 +10,18 @@ FIELDS = {"main": "main_ms", "byoyomi": "byoyomi_ms", "increment": "increment_ms
 
 
 class ClockRangeError(ValueError):
-    """Two clocks between which there is nothing to choose."""
+    """Two clocks that are not the ends of a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockRange:
-    """All clocks between two. A clock is named by its amount: of nodes, or of milliseconds of the time that varies.
+    """The clocks between two. A clock is identified by its amount: nodes, or milliseconds of the varied time.
 
     With several times (``main=1m,increment=1s`` to ``main=10m,increment=10s``) the first that differs is the amount,
-    and the others go with it.
+    and the others vary with it.
 
     Raises:
-        ClockRangeError: They are not of one kind, or not the smaller one first.
+        ClockRangeError: The clocks differ in kind, or the first is not the smaller one.
     """
 
     low: TimeControl
@@ -31,15 +31,15 @@ class ClockRange:
         low, high = _numbers(self.low), _numbers(self.high)
         both = f"{self.low.text()} and {self.high.text()}"
         if not low or not high:
-            raise ClockRangeError(f"nodes (one number) or times can vary between two clocks, not {both}")
+            raise ClockRangeError(f"the range needs two numbers of nodes or two times, not {both}")
         if low.keys() != high.keys():
-            raise ClockRangeError(f"{both} are clocks of different kinds: there is nothing between them")
+            raise ClockRangeError(f"{both} are clocks of different kinds")
         if low == high or any(high[name] < low[name] for name in low):
             raise ClockRangeError(f"the first clock must be the smaller one, not {both}")
 
     @property
     def kind(self) -> str:
-        """What the amount is of: nodes, movetime, main, byoyomi, increment."""
+        """What the amount measures: nodes, movetime, main, byoyomi or increment."""
         low, high = _numbers(self.low), _numbers(self.high)
         return next(name for name in low if low[name] != high[name])
 
@@ -54,7 +54,7 @@ class ClockRange:
         return _numbers(self.high)[self.kind]
 
     def clock(self, amount: float) -> TimeControl:
-        """The clock of this amount, in whole nodes and milliseconds; also beyond the range."""
+        """The clock of this amount, in whole nodes or milliseconds; the amount may lie beyond the range."""
         low, high = _numbers(self.low), _numbers(self.high)
         share = log(amount / self.least) / log(self.most / self.least)
         numbers = {name: max(1, round(low[name] * (high[name] / low[name]) ** share)) for name in low}
@@ -64,13 +64,13 @@ class ClockRange:
         return TimeControl(**times)
 
     def amount(self, clock: TimeControl) -> int | None:
-        """The amount of a clock; None if it is none of this kind."""
+        """The amount of a clock; None for a clock of another kind."""
         numbers = _numbers(clock)
         return numbers[self.kind] if numbers.keys() == _numbers(self.low).keys() else None
 
 
 def _numbers(clock: TimeControl) -> dict[str, int]:
-    """What may vary, by name; nothing of a clock that is not of this sort."""
+    """The numbers of a clock that may vary, by name; empty for other clocks."""
     if clock.nodes:
         return {"nodes": clock.nodes[0]} if len(clock.nodes) == 1 else {}
     times = {name: getattr(clock, field) or 0 for name, field in FIELDS.items()}

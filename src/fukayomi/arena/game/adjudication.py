@@ -1,6 +1,6 @@
-"""Ending games that the engines' scores have decided already.
+"""Adjudication: ending games that the engines' scores have decided.
 
-A move without a score ends a row: the engine may have come out of its book, or have nothing to say.
+A move without a score (a book move, for example) breaks a series.
 """
 
 from fukayomi.arena.game.rules import Rules
@@ -9,10 +9,10 @@ from fukayomi.shogi.record import Result, winner_is
 
 
 class Adjudicator:
-    """Counts, for each side, how many of its last moves in a row agree that the game is won, lost or level."""
+    """Counts how many moves in a row each side has scored as won, lost or level."""
 
     def __init__(self, rules: Rules) -> None:
-        """Count from 0, for one game."""
+        """Start a game."""
         self._rules = rules
         self._winning = {BLACK: 0, WHITE: 0}
         self._losing = {BLACK: 0, WHITE: 0}
@@ -22,8 +22,8 @@ class Adjudicator:
         """Count a move.
 
         Args:
-            color: who played it.
-            score_cp: how that side sees it, in centipawns for itself; None: it did not say.
+            color: The side that played it.
+            score_cp: Its score from that side's point of view, in centipawns; None: no score.
         """
         resign, draw = self._rules.resign, self._rules.draw
         rows = (
@@ -35,11 +35,11 @@ class Adjudicator:
             row[color] = row[color] + 1 if goes_on else 0
 
     def verdict(self, turn: Color, plies: int) -> Result | None:
-        """The result, if it is time for one.
+        """The result, if the game is decided.
 
         Args:
-            turn: who is to move.
-            plies: how many were played.
+            turn: The side to move.
+            plies: Plies played so far.
         """
         resign, draw = self._rules.resign, self._rules.draw
         if resign is not None and self._losing[turn] >= resign.moves:

@@ -1,7 +1,7 @@
-"""The clocks of a game: what each engine is told, and what it has used up.
+"""The clocks of a game: the time each engine has left, and what it is told of it.
 
-Increments follow USI, where ``btime`` does not hold the increment of the move to come: an engine that is told
-``btime 40000 binc 10000`` may think for 50 seconds, also at its first move.
+Increments follow USI, where ``btime`` excludes the increment of the coming move: an engine that is told
+``btime 40000 binc 10000`` may think for 50 seconds, on its first move too.
 """
 
 from fukayomi.arena.game.time_control import TimeControl
@@ -9,38 +9,38 @@ from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.text import Go
 
 
-class Clock:
+class GameClock:
     """One side's clock in one game."""
 
     def __init__(self, control: TimeControl, nodes_index: int = 0, margin_ms: int = 0) -> None:
         """Set the clock.
 
         Args:
-            control: how much there is.
-            nodes_index: which of the control's numbers of nodes counts in this game, in a cycle.
-            margin_ms: how much later than its time an answer may come.
+            control: The time control.
+            nodes_index: Index of the control's node limit for this game; it wraps around.
+            margin_ms: How late an answer may be.
         """
         self.control = control
         self.main_ms = control.main_ms
-        """What is left of the main time; never below 0."""
+        """Main time left; never below 0."""
         self._nodes = control.nodes[nodes_index % len(control.nodes)] if control.nodes else None
         self._margin_ms = margin_ms
 
     def limit_ms(self) -> int | None:
-        """How long the next move may take, the margin not counted; None: as long as it likes."""
+        """Time for the next move without the margin; None: unlimited."""
         if self.control.has_clock:
             return self.main_ms + self.control.byoyomi_ms + self.control.increment_ms
         return self.control.movetime_ms
 
     def latest_ms(self) -> int | None:
-        """How long the next move may take, the margin included; None: as long as it likes."""
+        """Time for the next move with the margin; None: unlimited."""
         limit_ms = self.limit_ms()
         return None if limit_ms is None else limit_ms + self._margin_ms
 
     def spend(self, used_ms: float) -> bool:
-        """Count a move of this duration; False if it was too long.
+        """Deduct the time of a move; False if it exceeded the limit.
 
-        Within the margin nothing is owed: the next move begins with the main time at 0.
+        Time within the margin is not deducted from later moves: the main time stops at 0.
         """
         latest_ms = self.latest_ms()
         if latest_ms is not None and used_ms > latest_ms:
@@ -50,12 +50,12 @@ class Clock:
             self.main_ms = max(0, self.main_ms + self.control.increment_ms - round(used_ms))
         return True
 
-    def go(self, turn: Color, opponent: "Clock") -> Go:
-        """What the owner, who is to move, is told.
+    def go(self, turn: Color, opponent: "GameClock") -> Go:
+        """The ``go`` command for the owner of this clock, who is to move.
 
-        USI has one ``byoyomi`` for both sides and no way to say that an opponent has none, or counts nodes. So each
-        engine is told of its own kind of clock: with byoyomi its own byoyomi, otherwise both increments (the
-        opponent's is 0 if it has byoyomi). An opponent without a clock is told to have 0 left.
+        USI has one ``byoyomi`` for both sides and cannot say that the opponent has none, or plays by nodes. So each
+        engine is sent its own kind of clock: its own byoyomi, or else both increments (0 for an opponent with
+        byoyomi). An opponent without a clock appears with 0 time left.
         """
         control = self.control
         if not control.has_clock:

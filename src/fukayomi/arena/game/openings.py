@@ -1,7 +1,7 @@
-"""Openings: the positions that games of a match begin from, and the order in which they come.
+"""Openings: the positions that the games of a match start from, and their order.
 
-A file has one opening a line, in any spelling of USI's ``position``: with or without that word, ``startpos moves ...``,
-``sfen SFEN moves ...``, a bare SFEN, or bare moves. ``#`` begins a comment; empty lines do not count.
+A file has one opening per line, as in USI's ``position``, with or without that word: ``startpos moves ...``,
+``sfen SFEN moves ...``, a bare SFEN, or bare moves. ``#`` begins a comment; empty lines are ignored.
 """
 
 import hashlib
@@ -16,21 +16,21 @@ from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
 
 
 class OpeningError(ValueError):
-    """A file of openings that cannot be used. The message names the file and the line."""
+    """A file of openings that cannot be used. The message names file and line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A position, and moves that both engines find played."""
+    """A position and moves from it, after which the engines take over."""
 
     number: int = 0
-    """Its place in the file, from 0."""
+    """Index in the file, from 0."""
     name: str = "startpos"
-    """File and line, as ``balanced.sfen:17``."""
+    """File and line, such as ``balanced.sfen:17``."""
     initial_sfen: str = START_SFEN
     moves: tuple[Move, ...] = ()
     round: int = 0
-    """How often all openings were used up before."""
+    """How often all openings have been used before."""
 
 
 def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
@@ -38,10 +38,10 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
 
     Args:
         path: UTF-8, with any line ends, with or without a byte order mark.
-        plies: at most so many moves of each line are taken; None: all.
+        plies: Cut each opening after this many moves; None: use them whole.
 
     Raises:
-        OpeningError: A line is no opening, a move is not legal, or there is no opening at all.
+        OpeningError: A line is not an opening, a move is illegal, or the file has no opening.
         OSError: The file cannot be read.
     """
     openings: list[Opening] = []
@@ -59,15 +59,15 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
         name = f"{path.name}:{line_number}"
         openings.append(Opening(len(openings), name, position.start_sfen(), moves if plies is None else moves[:plies]))
     if not openings:
-        raise OpeningError(f"{path}: there is no opening in it")
+        raise OpeningError(f"{path} has no openings")
     return openings
 
 
 def arrange(openings: Sequence[Opening], order: OpeningOrder, seed: int = 0) -> Iterator[Opening]:
-    """The openings of a match without end: all of them, then all of them again, with `Opening.round` counting up.
+    """Repeat the openings forever; `Opening.round` counts the repetitions.
 
-    In random order each round is shuffled anew by the seed; the order is the same on every machine and with every
-    version of Python.
+    In random order each round is shuffled differently. The seed alone decides the order, on every machine and with
+    every version of Python.
     """
 
     def rank(opening: Opening) -> bytes:
@@ -79,7 +79,7 @@ def arrange(openings: Sequence[Opening], order: OpeningOrder, seed: int = 0) -> 
 
 
 def _usi(line: str) -> str:
-    """A line in the one spelling that follows ``position``."""
+    """A line in the form that follows ``position``."""
     line = re.sub(r"^position\s+", "", line)
     first = line.split(maxsplit=1)[0]
     if first in ("startpos", "sfen"):

@@ -1,8 +1,8 @@
-"""One game between two engines, by our own rules.
+"""One game between two engines, judged by our own rules.
 
-Who fails loses: an engine that dies, hangs, floods, answers too late or plays what the rules forbid. What happened
-while the opponent was thinking is found when its turn comes: if the opponent ends the game before, that result stands,
-and the failure is reported beside it. An engine that is not there when its game begins loses it.
+An engine that fails loses: one that dies, hangs, floods, answers too late or breaks the rules. A failure during the
+opponent's turn is noticed when the engine is to move: if the opponent ends the game before that, the result stands and
+the failure is reported with it. An engine that does not start loses its game.
 """
 
 import threading
@@ -11,13 +11,12 @@ from datetime import datetime
 
 from fukayomi.arena.game.adjudication import Adjudicator
 from fukayomi.arena.game.choices import Declaration
-from fukayomi.arena.game.clock import Clock
+from fukayomi.arena.game.clock import GameClock
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError
 from fukayomi.arena.game.rules import Rules
 from fukayomi.shogi import (
     BLACK,
-    START_SFEN,
     WHITE,
     Color,
     DeclarationRule,
@@ -30,7 +29,8 @@ from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, res
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.text import RESIGN, WIN, Info, shorten
 
-MATE_CP = 30_000  # what records write for a mate; scores beyond it are cut
+MATE_CP = 30_000
+"""What records write for a mate; scores beyond it are clipped."""
 PV_PLIES = 64
 
 _DECLARATIONS = {
@@ -42,14 +42,14 @@ _DECLARATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class PlayedGame:
-    """A game that came to an end."""
+    """A finished game."""
 
     record: Record
-    """Names, all moves (the opening's have no time), scores, termination, result."""
+    """Names, all moves (those of the opening have no time), scores, termination, result."""
     failure: Failure | None = None
-    """The engine that has to be started again, if any. It is mostly, but need not be, the one that lost."""
+    """The engine that must be restarted, if any: usually, but not always, the one that lost."""
     warnings: tuple[str, ...] = ()
-    """What was odd and did no harm, as ``NAME: what``."""
+    """Oddities without consequences, as ``NAME: text``."""
 
 
 def play_game(
@@ -58,17 +58,17 @@ def play_game(
     """Play a game.
 
     Args:
-        black: the engine that has Black (先手), which need not be to move first in an opening.
-        white: the other one.
-        opening: where the engines take over. If its moves end the game, no engine is asked.
-        rules: when it ends.
-        stop: ends it when set; both engines can play on in another game.
+        black: The engine with the black pieces (先手). It is not always the first to move after an opening.
+        white: The engine with the white pieces (後手).
+        opening: Where the engines take over. If its moves end the game, no engine is asked.
+        rules: When the game ends.
+        stop: Ends the game when set; both engines can play another one.
 
     Returns:
         The game; None if it was stopped.
     """
     if black is white:
-        raise ValueError(f"{black.name} cannot play against itself in one process: make two players of it")
+        raise ValueError(f"{black.name} cannot play against itself: create two players")
     game = _Game({BLACK: black, WHITE: white}, opening, rules)
     if game.is_over:
         return PlayedGame(game.record)
@@ -85,7 +85,7 @@ def play_game(
         game.end(error.failure.kind, winner_is(WHITE if error.player is black else BLACK))
     game.tell_players()
     game.record.end_time = _now()
-    failures += [black.failure(), white.failure()]  # both are asked: who has died is cleared away
+    failures += [black.failure(), white.failure()]  # ask both: a dead engine is closed by it
     failure, *others = [*filter(None, failures), None]
     more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
     return PlayedGame(game.record, failure, (*black.take_warnings(), *white.take_warnings(), *more))
@@ -97,11 +97,12 @@ class _Game:
     def __init__(self, players: dict[Color, Player], opening: Opening, rules: Rules) -> None:
         self._players = players
         self._rules = rules
-        nodes_index = opening.number + opening.round  # so that an opening that comes again finds other numbers of nodes
-        self._clocks = {color: Clock(player.clock, nodes_index, rules.margin_ms) for color, player in players.items()}
+        nodes_index = opening.number + opening.round  # a repeated opening gets another number of nodes
+        self._clocks = {
+            color: GameClock(player.clock, nodes_index, rules.margin_ms) for color, player in players.items()
+        }
         self._adjudicator = Adjudicator(rules)
         self._position = Position.from_sfen(opening.initial_sfen)
-        self._moves: list[str] = []
         self.record = Record(
             initial_sfen=opening.initial_sfen,
             black_name=players[BLACK].name,
@@ -116,11 +117,11 @@ class _Game:
 
     @property
     def is_over(self) -> bool:
-        """Whether the record has its end."""
+        """Whether the game has ended."""
         return self.record.termination is not Termination.NONE
 
     def end(self, termination: Termination, result: Result) -> None:
-        """Write the end into the record."""
+        """End the game."""
         self.record.termination, self.record.result = termination, result
 
     def play_move(self, stop: threading.Event | None) -> None:
@@ -129,8 +130,7 @@ class _Game:
         clock, opponent = self._clocks[turn], self._clocks[turn.opponent]
         latest_ms = clock.latest_ms()
         limit_ms = self._rules.stall_ms if latest_ms is None else latest_ms
-        sfen = None if self.record.initial_sfen == START_SFEN else self.record.initial_sfen
-        answer = self._players[turn].think(sfen, self._moves, clock.go(turn, opponent), limit_ms, stop)
+        answer = self._players[turn].think(self._position, clock.go(turn, opponent), limit_ms, stop)
         if not clock.spend(answer.used_ms) or answer.used_ms > limit_ms:
             self._end_by(Termination.TIME_UP)
         elif answer.move == RESIGN:
@@ -144,7 +144,7 @@ class _Game:
             self._play(move, answer)
 
     def tell_players(self) -> None:
-        """Send ``gameover``."""
+        """Report the result to both."""
         for color, player in self._players.items():
             is_won = self.record.result == winner_is(color)
             player.game_over("draw" if self.record.result is Result.DRAW else "win" if is_won else "lose")
@@ -174,7 +174,7 @@ class _Game:
             self.end(Termination.ADJUDICATION, verdict)
 
     def _continuation(self, move: Move, info: Info | None) -> str:
-        """What the engine expects after the move, as far as it is legal."""
+        """The moves that the engine expects after this one, as far as they are legal."""
         if info is None or info.pv[:1] != (move.usi(),):
             return ""
         position = self._position.copy()
@@ -189,12 +189,11 @@ class _Game:
 
     def _push(self, played: RecordedMove) -> None:
         self._position.push(played.move)
-        self._moves.append(played.move.usi())
         self.record.moves.append(played)
         self._judge_position()
 
     def _judge_position(self) -> None:
-        """End the game where the rules do so, whatever the engines think."""
+        """End the game if the rules end it here."""
         position = self._position
         repetition = position.repetition()
         if position.is_mated():
@@ -212,7 +211,7 @@ class _Game:
 
 
 def _score(info: Info | None) -> tuple[int | None, int | None]:
-    """Centipawns and plies to mate, from the mover's side."""
+    """Centipawns and plies to mate, from the mover's point of view."""
     if info is None or info.score is None:
         return None, None
     if info.score.mate is not None:

@@ -1,14 +1,14 @@
-"""How much time or how many nodes an engine has, and how that is written.
+"""Time controls: the time or nodes an engine has, and their notation.
 
-    byoyomi=1s                  a second a move
-    main=300s,byoyomi=10s       five minutes, then ten seconds a move
-    main=300s,increment=10s     five minutes and ten seconds more a move (Fischer)
+    byoyomi=1s                  one second per move
+    main=300s,byoyomi=10s       five minutes, then ten seconds per move
+    main=300s,increment=10s     five minutes plus ten seconds per move (Fischer)
     300+10                      the same, in seconds, as other match runners write it
     main=60s                    sudden death
-    movetime=100ms              exactly so long a move, by ``go movetime``
-    nodes=50000                 by ``go nodes``, no clock
-    nodes=500000/600000         cycles by opening, so that repeated openings give different games
-    depth=4                     by ``go depth``
+    movetime=100ms              ``go movetime``
+    nodes=50000                 ``go nodes``, no clock
+    nodes=500000/600000         alternates by opening, so that repeated openings give different games
+    depth=4                     ``go depth``
 
 Times have a unit (ms, s, m); a bare number is milliseconds.
 """
@@ -23,7 +23,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 EXAMPLES = "byoyomi=1s, main=300s,byoyomi=10s, main=300s,increment=10s, 300+10, movetime=100ms, nodes=50000 or depth=4"
-LARGEST = 2**31 - 1  # what engines that keep times and nodes in an int can take: almost 25 days
+LARGEST = 2**31 - 1
+"""Largest time (almost 25 days) and number of nodes: engines may keep them in a C int."""
 
 _UNITS = {"ms": 1, "": 1, "s": 1000, "m": 60_000}
 _NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
@@ -37,7 +38,7 @@ _WORDS = ("main", "byoyomi", "increment", "movetime", "nodes", "depth")
 
 
 class TimeControlError(ValueError):
-    """A time control that cannot be read. The message quotes it and says how one is written."""
+    """A time control that cannot be read. The message quotes it and shows examples."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"time control {text!r}: {reason}; write for example {EXAMPLES}")
@@ -45,10 +46,10 @@ class TimeControlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """Clock times in milliseconds, or a limit of nodes, depth or time a move.
+    """A clock in milliseconds, or a limit of nodes, depth or time for each move.
 
     Raises:
-        TimeControlError: The fields contradict each other, or leave no time at all.
+        TimeControlError: The fields contradict each other, or give no time at all.
     """
 
     main_ms: int = 0
@@ -56,7 +57,7 @@ class TimeControl:
     increment_ms: int = 0
     movetime_ms: int | None = None
     nodes: tuple[int, ...] = ()
-    """The opening's number chooses one of them, in turn."""
+    """Node limits, used in turn by the number of the opening."""
     depth: int | None = None
 
     def __post_init__(self) -> None:
@@ -65,20 +66,20 @@ class TimeControl:
 
     @property
     def has_clock(self) -> bool:
-        """Whether there is time to use up, as against a limit of each move alone."""
+        """Whether time runs down, rather than each move having a limit of its own."""
         return self.movetime_ms is None and not self.nodes and self.depth is None
 
     @classmethod
     def from_text(cls, text: str) -> "TimeControl":
-        """Read ``main=300s,increment=10s`` and the like.
+        """Parse a time control such as ``main=300s,increment=10s``.
 
         Raises:
-            TimeControlError: The text is none.
+            TimeControlError: The text is not a time control.
         """
         values: dict[str, Any] = {}
         for name, value in _parse(text):
             if name in values:
-                raise TimeControlError(text, f"{name.removesuffix('_ms')} is there twice")
+                raise TimeControlError(text, f"{name.removesuffix('_ms')} is given twice")
             values[name] = value
         try:
             return cls(**values)
@@ -86,7 +87,7 @@ class TimeControl:
             raise TimeControlError(text, _contradiction_of(values)) from error
 
     def text(self) -> str:
-        """The time control as `from_text` reads it, in its shortest form."""
+        """The shortest text that `from_text` reads as this time control."""
         if self.nodes:
             return "nodes=" + "/".join(map(str, self.nodes))
         if self.depth is not None:
@@ -98,7 +99,7 @@ class TimeControl:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """In settings a time control is its text."""
+        """Settings store a time control as its text."""
 
         def read(value: object) -> TimeControl:
             return value if isinstance(value, TimeControl) else TimeControl.from_text(str(value))
@@ -113,15 +114,15 @@ def _contradiction(control: TimeControl) -> str:
 
 
 def _contradiction_of(values: dict[str, Any]) -> str:
-    """What is wrong with fields of a time control, or nothing."""
+    """Why the fields are not a time control; empty if they are."""
     clock_ms: list[int] = [values.get(name) or 0 for name in ("main_ms", "byoyomi_ms", "increment_ms")]
     nodes: tuple[int, ...] = values.get("nodes") or ()
     limits: list[int] = [values[name] for name in ("movetime_ms", "depth") if values.get(name) is not None]
     kinds = any(clock_ms) + bool(nodes) + len(limits)
     if any(number < 0 for number in clock_ms) or any(number < 1 for number in (*limits, *nodes)):
-        return "a time may not be negative, and movetime, nodes and depth must be at least 1"
+        return "times must not be negative; movetime, nodes and depth must be at least 1"
     if any(number > LARGEST for number in (*clock_ms, *limits, *nodes)):
-        return f"more than {LARGEST} is more than engines can count"
+        return f"{LARGEST} is the largest number that engines can take"
     if kinds > 1:
         return "a clock, movetime, nodes and depth exclude each other"
     if kinds == 0:
@@ -130,33 +131,33 @@ def _contradiction_of(values: dict[str, Any]) -> str:
 
 
 def _parse(text: str) -> Iterator[tuple[str, int | tuple[int, ...]]]:
-    """Name and value of each field that the text gives."""
+    """Name and value of each field in the text."""
     if found := _FISCHER.fullmatch(text.strip()):
         yield "main_ms", _milliseconds(text, found[1], "s")
         yield "increment_ms", _milliseconds(text, found[2], "s")
         return
     if not text.strip():
-        raise TimeControlError(text, "there is nothing in it")
+        raise TimeControlError(text, "it is empty")
     for part in text.split(","):
         name, separator, value = (word.strip() for word in re.sub(":", "=", part, count=1).partition("="))
         if not separator or (name not in _TIME_FIELDS and name not in _WORDS):
-            raise TimeControlError(text, f"{part.strip()!r} is none of {', '.join(f'{word}=' for word in _WORDS)}")
+            raise TimeControlError(text, f"{part.strip()!r} is not one of {', '.join(f'{word}=' for word in _WORDS)}")
         if name in _TIME_FIELDS:
             found = _TIME.fullmatch(value)
             if found is None:
-                raise TimeControlError(text, f"{value!r} is no time (a number, and ms, s or m)")
+                raise TimeControlError(text, f"{value!r} is not a time (a number with ms, s or m)")
             yield _TIME_FIELDS[name], _milliseconds(text, found[1], found[2])
         else:
             numbers = value.split("/") if name == "nodes" else [value]
             if not all(re.fullmatch("[0-9]{1,15}", number) for number in numbers):
-                raise TimeControlError(text, f"{value!r} is no number of {name}")
+                raise TimeControlError(text, f"{value!r} is not a number")
             yield name, tuple(map(int, numbers)) if name == "nodes" else int(value)
 
 
 def _milliseconds(text: str, number: str, unit: str) -> int:
     exact = Decimal(number) * _UNITS[unit]
     if exact != int(exact):
-        raise TimeControlError(text, f"{number}{unit} is no whole number of milliseconds")
+        raise TimeControlError(text, f"{number}{unit} is not a whole number of milliseconds")
     return int(exact)
 
 

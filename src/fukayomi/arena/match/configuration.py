@@ -1,4 +1,4 @@
-"""Settings of a match from a TOML file and from words of a command line."""
+"""Reading the settings of a match from a TOML file and a command line."""
 
 import os
 import shlex
@@ -15,15 +15,15 @@ from fukayomi.arena.match.settings import MatchSettings
 
 
 class ConfigurationError(ValueError):
-    """Settings that describe no match. The message says which, and what they should be."""
+    """Invalid settings of a match. The message names the setting and what it should be."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The settings of a TOML file as plain values; paths in it are relative to its folder.
+    """Read settings from a TOML file as plain values; paths in it are relative to its folder.
 
     Raises:
-        ConfigurationError: It is no TOML.
-        OSError: It cannot be read.
+        ConfigurationError: The file is not valid TOML.
+        OSError: The file cannot be read.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -31,7 +31,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path}: {error}") from error
     engines: Any = found.get("engine", [])
     if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in cast(list[Any], engines)):
-        raise ConfigurationError(f"{path}: engines are written as [[engine]], each with a name and a command")
+        raise ConfigurationError(f"{path}: each engine is a table [[engine]] with a name and a command")
     for engine in cast(list[dict[str, Any]], engines):
         _prepare_engine(engine, path.parent)
     if isinstance(found.get("openings"), str):
@@ -40,30 +40,30 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def split_command(text: str, folder: Path) -> list[str]:
-    """A command line in words. A program that is given by a path in `folder` has its full path.
+    """Split a command line into words. A program given by a path relative to `folder` gets its full path.
 
     Raises:
-        ConfigurationError: A quote is not closed, or there is no word.
+        ConfigurationError: A quote is not closed.
     """
     try:
         words = (
             shlex.split(text) if os.name == "posix" else [word.strip('"') for word in shlex.split(text, posix=False)]
         )
     except ValueError as error:
-        raise ConfigurationError(f"{text!r} is no command: {error}") from error
+        raise ConfigurationError(f"{text!r} is not a command: {error}") from error
     return _with_full_path(words, folder)
 
 
 def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, str]:
-    """Read ``score=2000,moves=4``, in which the first name may be left out: ``2000``.
+    """Parse ``score=2000,moves=4``; the main name may be omitted: ``2000``.
 
     Args:
-        text: What the user wrote.
-        main: The name that may be left out.
-        fields: Names as they are written, and as they are in the settings.
+        text: The user's text.
+        main: The name that may be omitted.
+        fields: The names that the user writes, and the settings they stand for.
 
     Raises:
-        ConfigurationError: There is another name, or one twice.
+        ConfigurationError: A name is unknown or given twice.
     """
     found: dict[str, str] = {}
     for part in text.split(","):
@@ -71,16 +71,16 @@ def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, s
         name, value = (name, value) if separator else (main, name)
         if name not in fields or fields[name] in found:
             example = ",".join(f"{field}=..." for field in fields)
-            raise ConfigurationError(f"{text!r}: {part!r} is unknown or there twice; write {example}")
+            raise ConfigurationError(f"{text!r}: {part!r} is unknown or given twice; write {example}")
         found[fields[name]] = value
     return found
 
 
 def build_settings(found: Mapping[str, Any]) -> MatchSettings:
-    """The settings, checked.
+    """Check plain values and build the settings.
 
     Raises:
-        ConfigurationError: Something is missing, unknown or out of range.
+        ConfigurationError: A setting is missing, unknown or out of range.
     """
     try:
         return MatchSettings.model_validate(found)
@@ -89,16 +89,18 @@ def build_settings(found: Mapping[str, Any]) -> MatchSettings:
 
 
 def check_programs(settings: MatchSettings) -> None:
-    """Find a misspelt program before any game is lost by it.
+    """Check that the programs exist, before a game is lost by a typo.
 
     Raises:
-        ConfigurationError: A program or a folder does not exist.
+        ConfigurationError: A program or a folder does not exist, or an engine is not a program.
     """
     for engine in settings.engines:
+        if not engine.command:
+            raise ConfigurationError(f"engine {engine.name}: the command is missing")
         if engine.directory is not None and not engine.directory.is_dir():
-            raise ConfigurationError(f"engine {engine.name}: there is no folder {engine.directory}")
+            raise ConfigurationError(f"engine {engine.name}: folder {engine.directory} not found")
         if not _is_program(engine):
-            raise ConfigurationError(f"engine {engine.name}: there is no program {engine.command[0]}")
+            raise ConfigurationError(f"engine {engine.name}: program {engine.command[0]} not found")
 
 
 def _is_program(engine: EngineSettings) -> bool:
@@ -109,7 +111,7 @@ def _is_program(engine: EngineSettings) -> bool:
 
 
 def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:
-    """Turn what TOML has into what the settings take."""
+    """Convert the values of TOML to those of the settings."""
     command: Any = engine.get("command")
     if isinstance(command, str):
         engine["command"] = split_command(command, folder)
@@ -122,14 +124,14 @@ def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:
 
 
 def _option_text(value: object) -> object:
-    """USI's options are texts; TOML has numbers and booleans, too."""
+    """The text of a USI option; TOML also has numbers and booleans."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else value
 
 
 def _with_full_path(command: list[Any], folder: Path) -> list[Any]:
-    """``bin/engine`` is looked for from `folder`, wherever the engine will run; a bare name is looked for in PATH."""
+    """Resolve ``bin/engine`` from `folder`, whatever folder the engine runs in; a bare name is searched in PATH."""
     if command and isinstance(command[0], str) and _has_folder(command[0]):
         path = folder.absolute() / command[0]
         if path.exists():
@@ -138,12 +140,12 @@ def _with_full_path(command: list[Any], folder: Path) -> list[Any]:
 
 
 def _has_folder(program: str) -> bool:
-    """Whether it is a path, even ``./engine``, rather than a name."""
+    """Whether this is a path, such as ``./engine``, rather than a name."""
     return os.sep in program or bool(os.altsep and os.altsep in program)
 
 
 def _complaint(error: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """One line about one thing that is wrong."""
+    """One line about one error."""
     place = list(error["loc"])
     words: list[str] = []
     if place[:1] == ["engine"] and len(place) > 1:
@@ -155,6 +157,6 @@ def _complaint(error: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     if error["type"] == "missing":
         return f"{where} is missing"
     if error["type"] == "extra_forbidden":
-        return f"{where}: there is no such setting"
+        return f"{where}: unknown setting"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{where}: {message}" if where else message

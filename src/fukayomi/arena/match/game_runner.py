@@ -1,53 +1,63 @@
-"""A table of a match: two engines that stay seated from one game to the next, and a log of what is said."""
+"""Plays games one after another, and keeps the engines running from one game to the next."""
 
 import threading
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TextIO
 
+from fukayomi.arena.game.move_player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.player import Player
 from fukayomi.arena.game.referee import PlayedGame, play_game
+from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
 
+NO_PLAYERS: Mapping[str, MovePlayer] = MappingProxyType({})
 
-class Table:
-    """Plays games one after another. Use it as a context manager, from one thread: it leaves no engine behind."""
 
-    def __init__(self, settings: MatchSettings, logs: Path | None) -> None:
-        """Open a table with nobody at it.
+class GameRunner:
+    """Plays one game at a time. Use it as a context manager, from one thread: it leaves no engine behind."""
+
+    def __init__(
+        self, settings: MatchSettings, logs: Path | None, players: Mapping[str, MovePlayer] = NO_PLAYERS
+    ) -> None:
+        """Start no engine yet.
 
         Args:
-            settings: Of the match.
-            logs: Folder for a log of each game; None: nothing is kept.
+            settings: The match.
+            logs: Folder for a log of each game; None: no logs.
+            players: The engines that play in this process, by name.
         """
         self._settings = settings
         self._engines = {engine.name: engine for engine in settings.engines}
+        self._own = players
         self._players: dict[str, Player] = {}
         self._log = _Log()
         self._logs = logs
 
-    def __enter__(self) -> "Table":
+    def __enter__(self) -> "GameRunner":
         return self
 
     def __exit__(self, *_: object) -> None:
         for name in list(self._players):
-            self._stand_up(name)
+            self._close(name)
 
     @property
-    def seated(self) -> frozenset[str]:
-        """The engines of the last game."""
+    def running(self) -> frozenset[str]:
+        """The engines of the last game, which still run."""
         return frozenset(self._players)
 
     def play(self, game: ScheduledGame, stop: threading.Event | None) -> PlayedGame | None:
         """Play a game; None if `stop` was set before its end."""
-        for name in self.seated - {game.black, game.white}:
-            self._stand_up(name)
+        for name in self.running - {game.black, game.white}:
+            self._close(name)
         try:
             if self._logs is not None:
                 self._log.open(self._logs / f"{game.number:06}.log")
-            black, white = (self._sit_down(name) for name in (game.black, game.white))
+            black, white = (self._player(name) for name in (game.black, game.white))
             played = play_game(black, white, game.opening, self._settings.rules, stop)
         finally:
             self._log.close()
@@ -55,18 +65,22 @@ class Table:
             played.record.event = self._settings.event
         return played
 
-    def _sit_down(self, name: str) -> Player:
+    def _player(self, name: str) -> Player:
         if name not in self._players:
-            listener = None if self._logs is None else partial(self._log.write, name)
-            self._players[name] = Player(self._engines[name], self._settings.clock, listener)
+            settings, clock = self._engines[name], self._settings.clock
+            log = None if self._logs is None else partial(self._log.write, name)
+            if name in self._own:
+                self._players[name] = InProcessPlayer(self._own[name], settings, clock, log)
+            else:
+                self._players[name] = UsiPlayer(settings, clock, log)
         return self._players[name]
 
-    def _stand_up(self, name: str) -> None:
+    def _close(self, name: str) -> None:
         self._players.pop(name).close()
 
 
 class _Log:
-    """The log of the game in play, if any; engines write to it from threads of their own."""
+    """The log of the current game, if any; engines write to it from threads of their own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,7 +100,7 @@ class _Log:
             self._file = None
 
     def write(self, name: str, line: str) -> None:
-        """``12.345 NAME < bestmove 7g7f``: seconds since the game began, who, and whether it said or heard it."""
+        """``12.345 NAME < bestmove 7g7f``: seconds since the game began, the engine, and received (<) or sent (>)."""
         with self._lock:
             if self._file is not None:
                 self._file.write(f"{time.monotonic() - self._began_s:.3f} {name} {line}\n")

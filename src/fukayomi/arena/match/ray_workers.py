@@ -1,7 +1,7 @@
-"""Playing the games of a match on a Ray cluster that this process is connected to (`fukayomi.cluster`).
+"""Workers on a Ray cluster that this process is connected to (`fukayomi.cluster`).
 
-The match stays with whoever began it: database, files and schedule are those of a match on one machine, which can be
-begun here and gone on with there. A node sees settings and a game, and gives back what was played.
+The match stays where it was started, with its database, files and schedule; it may be started on one machine and
+resumed on a cluster. A node receives settings and games, and returns the games it played.
 """
 
 # ray is typed in parts.
@@ -25,41 +25,45 @@ from ray.exceptions import RayActorError
 from fukayomi import __version__
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.configuration import ConfigurationError, check_programs
-from fukayomi.arena.match.game_runner import Table
+from fukayomi.arena.match.game_runner import GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.workers import Delivery, Finished, GameQueue
+from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
 from fukayomi.cluster import ClusterError, last_line, not_installed
 
-POLL_S = 0.2  # how late a stop may be heard
-PATIENCE_S = 20.0  # without a table before the user is told what the match waits for
-CLOSE_S = 15.0  # for engines that do not stop and do not quit; then their table is killed
-ATTEMPTS = 4  # at the same game, or at a table that does not open
+POLL_S = 0.2
+"""How late a stop may be noticed."""
+PATIENCE_S = 20.0
+"""How long no worker may be ready before the user is told why the match waits."""
+CLOSE_S = 15.0
+"""Time for engines to stop and quit; then their worker is killed."""
+ATTEMPTS = 4
+"""Attempts at the same game, or at opening a worker."""
 
 
 # ---------------------------------------------------------------------------------------------------------- the cluster
 
 
 def fit(settings: MatchSettings) -> MatchSettings:
-    """The settings with as many games at once as the cluster has room for, if they do not say how many.
+    """Play as many games at once as the cluster has CPUs for, unless the settings give a number.
 
     Raises:
-        ClusterError: It has no room for any.
+        ClusterError: No node has enough CPUs for a game.
     """
     if "concurrency" in settings.model_fields_set:
         return settings
     cpus = cpus_of(settings)
-    room = sum(int(node["Resources"].get("CPU", 0)) // cpus for node in ray.nodes() if node["Alive"])
-    if room == 0:
+    games = sum(int(node["Resources"].get("CPU", 0)) // cpus for node in ray.nodes() if node["Alive"])
+    if games == 0:
         raise ClusterError(
-            f"no node of the Ray cluster has {cpus} CPUs, which a game needs; "
-            "if the cluster grows on demand, say how many games to play at once (--concurrency)"
+            f"no node of the Ray cluster has the {cpus} CPUs that a game needs; "
+            "if the cluster grows on demand, give the number of games to play at once (--concurrency)"
         )
-    return settings.model_copy(update={"concurrency": room})
+    return settings.model_copy(update={"concurrency": games})
 
 
 def cpus_of(settings: MatchSettings) -> int:
-    """What a game reserves of its node."""
+    """The CPUs that a game reserves on its node."""
     return settings.cores_per_game or 1
 
 
@@ -68,31 +72,31 @@ def cpus_of(settings: MatchSettings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A table on a node."""
+    """What a new worker reports."""
 
     node: str
-    """The name of the node, and its address."""
-    complaint: str
-    """Why nothing can be played there; empty if all is well."""
+    """Name and address of its node."""
+    error: str
+    """Why it cannot play; empty if it can."""
 
 
-class RayTable:
-    """A table in a process of its own on some node: an actor, which Ray calls from two threads, one for `close`."""
+class RayGameRunner:
+    """A `GameRunner` in a process of its own on some node: an actor. Ray calls it from two threads, one for `close`."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
         self._playing = threading.Lock()
-        self._owned = ExitStack()
-        self._table: Table | None = None
+        self._opened = ExitStack()
+        self._runner: GameRunner | None = None
         self._logs: Path | None = None
 
     def open(self, settings: MatchSettings, folder: str, version: str) -> Opened:
         """Prepare to play.
 
         Args:
-            settings: Of the match.
-            folder: Where the match was begun. If it is here, too, engines run in it, as they do there.
-            version: Of the program that began the match.
+            settings: The match.
+            folder: Working directory of the match. If the node has it, the engines run in it as well.
+            version: Version of the program that runs the match.
         """
         node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
         if version != __version__:
@@ -104,15 +108,15 @@ class RayTable:
         except ConfigurationError as error:
             return Opened(node, str(error))
         if settings.log:
-            self._logs = Path(self._owned.enter_context(tempfile.TemporaryDirectory(prefix="fukayomi-")))
-        self._table = self._owned.enter_context(Table(settings, self._logs))
+            self._logs = Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="fukayomi-")))
+        self._runner = self._opened.enter_context(GameRunner(settings, self._logs))
         return Opened(node, "")
 
     def play(self, game: ScheduledGame) -> tuple[PlayedGame, str] | None:
-        """The game and its log, if logs are kept; None if the table was closed before its end."""
-        assert self._table is not None, "it is open"
+        """Play a game; returns it with its log (empty without logs), or None if the worker was closed before."""
+        assert self._runner is not None, "it is open"
         with self._playing:
-            played = self._table.play(game, self._stop)
+            played = self._runner.play(game, self._stop)
             log = ""
             for path in self._logs.iterdir() if self._logs is not None else ():
                 log = path.read_text(encoding="utf-8")
@@ -120,55 +124,58 @@ class RayTable:
         return None if played is None else (played, log)
 
     def close(self) -> None:
-        """End the game, if there is one, and the engines."""
+        """End the game in progress, if any, and the engines."""
         self._stop.set()
         with self._playing:
-            self._owned.close()
+            self._opened.close()
 
 
 # ----------------------------------------------------------------------------------------------------------- the driver
 
 
 @dataclass(slots=True)
-class _Seat:
-    """A table as the driver knows it."""
+class _RayWorker:
+    """A worker as the driver sees it."""
 
-    table: Any
-    """The actor's handle."""
+    actor: Any
+    """Handle of its `RayGameRunner`."""
     node: str = ""
     """Empty until it has opened."""
     game: ScheduledGame | None = None
-    """The one in play."""
+    """The game in progress."""
     is_closing: bool = False
-    seated: frozenset[str] = frozenset()
+    running: frozenset[str] = frozenset()
+    """The engines it keeps running."""
 
 
 class RayWorkers:
-    """Tables on the nodes of the cluster that this process is connected to.
+    """Workers on the nodes of the cluster.
 
-    A game is a task, but of an actor that keeps its two engines from one game to the next: starting an engine, which
-    loads a network, may take longer than a fast game. When an actor dies, its game is begun again by another.
+    A game is a task of an actor that keeps its two engines from one game to the next: starting an engine, which
+    loads a network, may take longer than a fast game. When an actor dies, another one plays its game again.
     """
 
     def __init__(self, settings: MatchSettings, logs: Path | None, stop: threading.Event) -> None:
         """Start nothing yet.
 
         Args:
-            settings: Of the match.
-            logs: Folder for what is said at the tables; None: nothing is kept.
-            stop: When it is set, the games in play are dropped.
+            settings: The match.
+            logs: Folder for a log of each game; None: no logs.
+            stop: Drops the games in progress when set.
         """
         self._settings = settings
         self._logs = logs
         self._stop = stop
         self._thread: threading.Thread | None = None
-        self._seats: dict[Any, _Seat] = {}  # by what is awaited of them
-        self._losses: Counter[int] = Counter()  # by number of the game; 0: tables that did not open
+        self._pending: dict[Any, _RayWorker] = {}
+        """The workers, by the reference to their next report."""
+        self._losses: Counter[int] = Counter()
+        """How often each game was lost, by number; 0: workers that did not open."""
         self._is_exhausted = False
 
-    def start(self, games: GameQueue, deliver: Callable[[Delivery], None]) -> int:
+    def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
         """See `Workers`."""
-        self._thread = threading.Thread(target=self._work, args=(games, deliver), name="ray tables", daemon=True)
+        self._thread = threading.Thread(target=self._work, args=(games, report), name="ray workers", daemon=True)
         self._thread.start()
         return 1
 
@@ -177,104 +184,104 @@ class RayWorkers:
         if self._thread is not None:
             self._thread.join()
 
-    def _work(self, games: GameQueue, deliver: Callable[[Delivery], None]) -> None:
+    def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         try:
             for _ in range(min(self._settings.concurrency, len(games))):
-                self._open_table()
+                self._open_worker()
             is_told = False
             began_s = time.monotonic()
             while not self._stop.is_set() and not self._is_done():
-                for ref in ray.wait(list(self._seats), timeout=POLL_S)[0]:
-                    self._go_on(ref, self._seats.pop(ref), games, deliver)
+                for ref in ray.wait(list(self._pending), timeout=POLL_S)[0]:
+                    self._receive(ref, self._pending.pop(ref), games, report)
                 if not is_told and time.monotonic() - began_s > PATIENCE_S:
                     is_told = True
-                    if not any(seat.node for seat in self._seats.values()):
-                        deliver(f"the cluster has not yet had {cpus_of(self._settings)} CPUs to spare for a game")
-        except Exception as error:  # whatever it is, the match must hear of it and not wait for ever
-            deliver(error)
+                    if not any(worker.node for worker in self._pending.values()):
+                        report(f"waiting for the cluster: it has no {cpus_of(self._settings)} free CPUs for a game")
+        except Exception as error:  # any error must reach the match, or it would wait forever
+            report(error)
         finally:
             self._close_all()
-            deliver(None)
+            report(None)
 
     def _is_done(self) -> bool:
-        """Whether no game is in play, and none is left for a table that has yet to open."""
-        return self._is_exhausted and not any(seat.game for seat in self._seats.values())
+        """Whether no game is in progress, and none is left for a worker that has yet to open."""
+        return self._is_exhausted and not any(worker.game for worker in self._pending.values())
 
-    def _open_table(self) -> None:
+    def _open_worker(self) -> None:
         # No restarts by Ray: a new actor is as good, and may open on another node. Two threads: play, and close.
         options = {"num_cpus": cpus_of(self._settings), "max_concurrency": 2, "max_restarts": 0}
         try:
-            table: Any = ray.remote(RayTable).options(scheduling_strategy="SPREAD", **options).remote()
-        except ModuleNotFoundError as error:  # ray:// unpacks it at once
+            actor: Any = ray.remote(RayGameRunner).options(scheduling_strategy="SPREAD", **options).remote()
+        except ModuleNotFoundError as error:  # ray:// unpickles it at once
             raise not_installed(error) from error
-        self._seats[table.open.remote(self._settings, str(Path.cwd()), __version__)] = _Seat(table)
+        self._pending[actor.open.remote(self._settings, str(Path.cwd()), __version__)] = _RayWorker(actor)
 
-    def _go_on(self, ref: Any, seat: _Seat, games: GameQueue, deliver: Callable[[Delivery], None]) -> None:
-        """Take what came from a table, and give it its next game."""
-        if seat.is_closing:
-            ray.kill(seat.table)
+    def _receive(self, ref: Any, worker: _RayWorker, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
+        """Take the report of a worker, and give it its next game."""
+        if worker.is_closing:
+            ray.kill(worker.actor)
             return
         try:
             answer: Any = ray.get(ref)
         except RayActorError as error:
-            self._begin_again(seat, error, games, deliver)
+            self._replace(worker, error, games, report)
             return
         if isinstance(answer, Opened):
-            if answer.complaint:
-                raise ClusterError(f"node {answer.node}: {answer.complaint}")
-            seat.node = answer.node
+            if answer.error:
+                raise ClusterError(f"node {answer.node}: {answer.error}")
+            worker.node = answer.node
             self._losses.pop(0, None)
-        elif seat.game is not None and answer is not None:
+        elif worker.game is not None and answer is not None:
             played, log = answer
             if self._logs is not None:
                 self._logs.mkdir(parents=True, exist_ok=True)
-                (self._logs / f"{seat.game.number:06}.log").write_text(log, encoding="utf-8", newline="\n")
+                (self._logs / f"{worker.game.number:06}.log").write_text(log, encoding="utf-8", newline="\n")
             if played.failure is not None and not self._settings.restart:
                 games.exclude(played.failure.engine)
-            deliver(Finished(seat.game, played))
-        self._play_next(seat, games)
+            report(FinishedGame(worker.game, played))
+        self._play_next(worker, games)
 
-    def _play_next(self, seat: _Seat, games: GameQueue) -> None:
-        seat.game = games.take(seat.seated)
-        if seat.game is None:
-            self._is_exhausted = seat.is_closing = True
-            self._seats[seat.table.close.remote()] = seat
+    def _play_next(self, worker: _RayWorker, games: GameQueue) -> None:
+        worker.game = games.take(worker.running)
+        if worker.game is None:
+            self._is_exhausted = worker.is_closing = True
+            self._pending[worker.actor.close.remote()] = worker
             return
-        seat.seated = frozenset((seat.game.black, seat.game.white))
-        self._seats[seat.table.play.remote(seat.game)] = seat
+        worker.running = frozenset((worker.game.black, worker.game.white))
+        self._pending[worker.actor.play.remote(worker.game)] = worker
 
-    def _begin_again(
-        self, seat: _Seat, error: RayActorError, games: GameQueue, deliver: Callable[[Delivery], None]
+    def _replace(
+        self, worker: _RayWorker, error: RayActorError, games: GameQueue, report: Callable[[WorkerReport], None]
     ) -> None:
-        """A table is lost, and perhaps its whole node: open another one, and play the game there or elsewhere.
+        """A worker, and perhaps its node, is lost: open another one, and have the game played again.
 
         Raises:
-            ClusterError: That was tried often enough.
+            ClusterError: This was the last attempt.
         """
-        ray.kill(seat.table)  # it may be out of reach, and alive
+        ray.kill(worker.actor)  # it may be out of reach, but alive
         reason = last_line(error)
         if error.actor_init_failed:
             raise not_installed(error) from error
-        number = 0 if seat.game is None else seat.game.number
-        what = "a table" if seat.game is None else f"game {number} on node {seat.node}"
+        number = 0 if worker.game is None else worker.game.number
+        what = "a worker" if worker.game is None else f"game {number} on node {worker.node}"
         self._losses[number] += 1
         if self._losses[number] >= ATTEMPTS:
             raise ClusterError(f"{what} was lost {ATTEMPTS} times, the last time by this: {reason}") from error
-        if seat.game is not None:
-            deliver(f"{what} was lost and is begun again: {reason}")
-            games.put_back(seat.game)
+        if worker.game is not None:
+            report(f"{what} was lost and is played again: {reason}")
+            games.put_back(worker.game)
             self._is_exhausted = False
-        self._open_table()
+        self._open_worker()
 
     def _close_all(self) -> None:
-        seats, self._seats = list(self._seats.values()), {}
-        _close(seats)
+        workers, self._pending = list(self._pending.values()), {}
+        _close(workers)
 
 
-def _close(seats: list[_Seat]) -> None:
-    """End the tables with their engines, all at the same time."""
-    closing = [seat.table.close.remote() for seat in seats if seat.node]
+def _close(workers: list[_RayWorker]) -> None:
+    """End the workers with their engines, all at the same time."""
+    closing = [worker.actor.close.remote() for worker in workers if worker.node]
     if closing:
         ray.wait(closing, num_returns=len(closing), timeout=CLOSE_S)
-    for seat in seats:
-        ray.kill(seat.table)
+    for worker in workers:
+        ray.kill(worker.actor)

@@ -1,27 +1,28 @@
-"""What a run of a match comes to, as the object that ``fukayomi match --json`` prints."""
+"""The result of a match as the JSON document of ``fukayomi match --json``."""
 
 from dataclasses import asdict
 from typing import Any
 
-from fukayomi.arena.match.match import LOGS, MatchOutcome, MatchState
+from fukayomi.arena.match.result import MatchResult
+from fukayomi.arena.match.state import MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
 from fukayomi.arena.results.match_db import DATABASE
-from fukayomi.arena.results.match_files import GAMES, PGN
+from fukayomi.arena.results.match_files import GAMES, LOGS, PGN
 from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.results.standings import Meeting, PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.shogi import BLACK, WHITE
 
 
-def summarize(outcome: MatchOutcome) -> dict[str, Any]:
-    """The whole match, with the games of earlier runs."""
-    state = outcome.state
+def summarize(result: MatchResult) -> dict[str, Any]:
+    """Summarise the whole match, the games of earlier runs included, as plain values."""
+    state = result.state
     standings = state.standings
     return {
         "games": state.played,
-        "scheduled": state.played + outcome.unplayed,
-        "unplayed": outcome.unplayed,
-        "interrupted": outcome.is_interrupted,
+        "scheduled": state.played + result.unplayed,
+        "unplayed": result.unplayed,
+        "interrupted": result.is_interrupted,
         "players": [_player(player, state) for player in standings.players.values()],
         "pairs": [_meeting(meeting) for meeting in standings.meetings()],
         "first_mover": _score(standings.first_mover),
@@ -29,7 +30,7 @@ def summarize(outcome: MatchOutcome) -> dict[str, Any]:
         "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
         "left_out": sorted(state.left_out),
         "sprt": _sprt(state),
-        "diversity": _diversity(outcome.diversity),
+        "diversity": _diversity(result.diversity),
         "paths": {
             "database": str(state.folder / DATABASE),
             "records": str(state.folder / GAMES),
@@ -104,20 +105,5 @@ def _variety(variety: Variety) -> dict[str, Any]:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """Without -0.0; None stays."""
-    return None if value is None else round(value, digits) + 0.0  # no -0.0
-
-
-def elo_text(strength: Strength) -> str:
-    """As ``+12 ±45``; no error where all results are the same, and infinite where all are wins or losses."""
-    if strength.elo is None:
-        return "-"
-    if strength.score in (0.0, 1.0):
-        return "+∞" if strength.score else "-∞"
-    error = "" if strength.elo_error is None else f" ±{strength.elo_error:.0f}"
-    return f"{round(strength.elo):+}{error}"
-
-
-def percent(share: float | None) -> str:
-    """As ``51.3 %``."""
-    return "-" if share is None else f"{100 * share:.1f} %"
+    """Round a number; None stays None, and there is no -0.0."""
+    return None if value is None else round(value, digits) + 0.0

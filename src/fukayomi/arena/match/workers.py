@@ -1,67 +1,70 @@
-"""Playing the games of a match at several tables at once, each a thread with its own engines and processor cores."""
+"""Workers play the games of a match at the same time; here each is a thread with its own engines and cores."""
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.referee import PlayedGame
-from fukayomi.arena.match.game_runner import Table
+from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
 
-LOOKAHEAD = 2  # games for each table among which it may choose one that its engines can go on with
+LOOKAHEAD = 2
+"""Games per worker among which it may choose one between the engines that it already runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A game that came to its end."""
+class FinishedGame:
+    """A scheduled game and how it went."""
 
     game: ScheduledGame
     played: PlayedGame
 
 
-Delivery = Finished | str | BaseException | None
-"""What comes from a table: a game; a note for the user; what broke the table itself; None once it has closed."""
+WorkerReport = FinishedGame | str | BaseException | None
+"""What a worker reports: a game; a note for the user; the error that ended the worker; None when it has closed."""
 
 
 class Workers(Protocol):
-    """Whoever plays the games of a queue, here or elsewhere. What they are given and what they give can be pickled."""
+    """Plays the games of a queue, here or elsewhere. All arguments and reports can be pickled."""
 
-    def start(self, games: "GameQueue", deliver: Callable[[Delivery], None]) -> int:
-        """Begin to take games; `deliver` is called from any thread. Returns how often it will be called with None."""
+    def start(self, games: "GameQueue", report: Callable[[WorkerReport], None]) -> int:
+        """Begin to take games; `report` is called from any thread. Returns how often it will be called with None."""
         ...
 
     def join(self) -> None:
-        """Wait until nobody plays and no engine runs any more."""
+        """Wait until no game is played and no engine runs."""
         ...
 
 
 class GameQueue:
-    """The games that are to be played, in the order of the schedule as far as possible. For several threads."""
+    """The games still to be played, in the order of the schedule as far as possible. Safe for several threads."""
 
-    def __init__(self, games: Sequence[ScheduledGame], tables: int = 1) -> None:
+    def __init__(self, games: Sequence[ScheduledGame], workers: int = 1) -> None:
         self._games = list(reversed(games))
-        self._lookahead = LOOKAHEAD * tables
+        self._lookahead = LOOKAHEAD * workers
         self._excluded: set[str] = set()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many are left, those of excluded engines among them."""
+        """Games left, those of excluded engines included."""
         with self._lock:
             return len(self._games)
 
     def put_back(self, game: ScheduledGame) -> None:
-        """Have a game played next that was taken and came to nothing."""
+        """Return a game that was taken but not finished; it is the next one."""
         with self._lock:
             self._games.append(game)
 
-    def take(self, seated: frozenset[str] = frozenset()) -> ScheduledGame | None:
-        """The next game; if one of the next few is between the engines that are seated already, that one.
+    def take(self, running: frozenset[str] = frozenset()) -> ScheduledGame | None:
+        """Take the next game, or one of the next few if it is between the engines that are running.
 
-        Returns None if there is none left whose engines may play.
+        Returns:
+            None if no game is left between engines that may play.
         """
         with self._lock:
             chosen = None
@@ -72,7 +75,7 @@ class GameQueue:
                     continue
                 if chosen is None:
                     chosen = index
-                if seated == frozenset((game.black, game.white)):
+                if running == frozenset((game.black, game.white)):
                     chosen = index
                     break
                 seen += 1
@@ -87,36 +90,46 @@ class GameQueue:
 
     @property
     def excluded(self) -> frozenset[str]:
-        """Whose games are left out."""
+        """The engines whose games are left out."""
         with self._lock:
             return frozenset(self._excluded)
 
 
 class LocalWorkers:
-    """Tables on this machine."""
+    """Threads of this process, each with engines of its own."""
 
-    def __init__(self, settings: MatchSettings, logs: Path | None, stop: threading.Event) -> None:
-        """Prepare the tables.
+    def __init__(
+        self,
+        settings: MatchSettings,
+        logs: Path | None,
+        stop: threading.Event,
+        players: Mapping[str, MovePlayer] = NO_PLAYERS,
+    ) -> None:
+        """Prepare the workers.
 
         Args:
-            settings: Of the match.
-            logs: Folder for what is said at the tables; None: nothing is kept.
-            stop: When it is set, the games in play are dropped.
+            settings: The match.
+            logs: Folder for a log of each game; None: no logs.
+            stop: Drops the games in progress when set.
+            players: The engines that play in this process, by name; only for one game at a time.
 
         Raises:
-            ValueError: There are not enough processor cores.
+            ValueError: There are not enough processor cores, or several games share a player.
         """
+        if players and settings.concurrency > 1:
+            raise ValueError(f"{', '.join(players)} can play one game at a time: set concurrency to 1")
         self._settings = settings
         self._logs = logs
         self._stop = stop
+        self._players = players
         self._cores = assign_cores(settings.concurrency, settings.cores_per_game)
         self._threads: list[threading.Thread] = []
 
-    def start(self, games: GameQueue, deliver: Callable[[Delivery], None]) -> int:
+    def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
         """See `Workers`."""
         for number in range(self._settings.concurrency):
             thread = threading.Thread(
-                target=self._work, args=(number, games, deliver), name=f"table {number + 1}", daemon=True
+                target=self._work, args=(number, games, report), name=f"match worker {number + 1}", daemon=True
             )
             self._threads.append(thread)
             thread.start()
@@ -127,22 +140,22 @@ class LocalWorkers:
         for thread in self._threads:
             thread.join()
 
-    def _work(self, number: int, games: GameQueue, deliver: Callable[[Delivery], None]) -> None:
+    def _work(self, number: int, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
         try:
             if self._cores:
                 os.sched_setaffinity(0, self._cores[number])  # of this thread; the engines it starts inherit it
-            with Table(self._settings, self._logs) as table:
-                while not self._stop.is_set() and (game := games.take(table.seated)) is not None:
-                    played = table.play(game, self._stop)
+            with GameRunner(self._settings, self._logs, self._players) as runner:
+                while not self._stop.is_set() and (game := games.take(runner.running)) is not None:
+                    played = runner.play(game, self._stop)
                     if played is None:
                         break
                     if played.failure is not None and not self._settings.restart:
                         games.exclude(played.failure.engine)
-                    deliver(Finished(game, played))
-        except Exception as error:  # whatever it is, the match must hear of it and not wait for ever
-            deliver(error)
+                    report(FinishedGame(game, played))
+        except Exception as error:  # any error must reach the match, or it would wait forever
+            report(error)
         finally:
-            deliver(None)
+            report(None)
 
 
 def can_pin() -> bool:
@@ -150,25 +163,25 @@ def can_pin() -> bool:
     return hasattr(os, "sched_setaffinity")
 
 
-def assign_cores(tables: int, cores_each: int) -> list[set[int]]:
-    """The logical processors of each table: whole cores, with all their hardware threads; empty if none are pinned.
+def assign_cores(workers: int, cores_each: int) -> list[set[int]]:
+    """The logical processors of each worker: whole cores with all their hardware threads; empty without pinning.
 
     Raises:
-        ValueError: There are not so many.
+        ValueError: There are not enough cores.
     """
     if cores_each == 0 or not can_pin():
         return []
     cores = _physical_cores(os.sched_getaffinity(0))
-    if tables * cores_each > len(cores):
+    if workers * cores_each > len(cores):
         raise ValueError(
-            f"{tables} games at once with {cores_each} cores each need {tables * cores_each} cores; "
-            f"there are {len(cores)}"
+            f"{workers} games at once with {cores_each} cores each need {workers * cores_each} cores; "
+            f"this machine has {len(cores)}"
         )
-    return [set().union(*cores[table * cores_each : (table + 1) * cores_each]) for table in range(tables)]
+    return [set().union(*cores[worker * cores_each : (worker + 1) * cores_each]) for worker in range(workers)]
 
 
 def _physical_cores(usable: set[int]) -> list[set[int]]:
-    """The usable logical processors, those together that share a core."""
+    """The usable logical processors, grouped by core."""
     cores: dict[str, set[int]] = {}
     for processor in sorted(usable):
         siblings = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")

@@ -1,6 +1,6 @@
-"""The files of a match that other programs read: CSA and KIF for each game, and one PGN for rating tools.
+"""The files of a match for other programs: CSA and KIF for each game, and one PGN for rating tools.
 
-All of them are made from the database and can be made again; each is put into place whole.
+All are made from the database and can be recreated; each is replaced as a whole.
 """
 
 import time
@@ -16,11 +16,12 @@ from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Ter
 
 GAMES = "games"
 PGN = "games.pgn"
+LOGS = "logs"
 
-KIF_HEAD = "#KIF version=2.0 encoding=UTF-8\n"  # a file without it and with this ending would be Shift_JIS
+KIF_HEAD = "#KIF version=2.0 encoding=UTF-8\n"  # without it, a file with this suffix is Shift_JIS
 
 PGN_SHARE = 0.02
-"""The PGN is written anew as often as this share of the time allows, and at the end."""
+"""The PGN is rewritten often enough to take this share of the time, and at the end."""
 
 _PGN_RESULTS = {Result.BLACK_WIN: "1-0", Result.WHITE_WIN: "0-1", Result.DRAW: "1/2-1/2", Result.UNKNOWN: "*"}
 # The words that PGN has (its standard, section 9.8.1)
@@ -39,10 +40,10 @@ class MatchFiles:
     """The files in a match's folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Make the folder of the records.
+        """Create the folder of the records.
 
         Raises:
-            OSError: It cannot be made.
+            OSError: The folder cannot be created.
         """
         self.folder = folder
         self.pgn = folder / PGN
@@ -55,15 +56,15 @@ class MatchFiles:
         return stem.with_suffix(".csa"), stem.with_suffix(".kif")
 
     def missing(self, numbers: Iterable[int]) -> list[int]:
-        """Those of the games that lack a file."""
-        there = {path.name for path in (self.folder / GAMES).iterdir()}  # one call, not two for each of many games
-        return [number for number in numbers if not all(path.name in there for path in self.paths(number))]
+        """The games that lack a file."""
+        existing = {path.name for path in (self.folder / GAMES).iterdir()}  # one call instead of two per game
+        return [number for number in numbers if not all(path.name in existing for path in self.paths(number))]
 
     def write_record(self, number: int, record: Record) -> None:
-        """Write a game's CSA and KIF.
+        """Write the CSA and the KIF file of a game.
 
         Raises:
-            OSError: They cannot be written.
+            OSError: A file cannot be written.
         """
         csa, kif = self.paths(number)
         in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
@@ -72,14 +73,14 @@ class MatchFiles:
         replace_file(kif, (KIF_HEAD + _kif(in_kif)).encode())
 
     def is_pgn_due(self) -> bool:
-        """Whether enough time has passed to write the PGN once more."""
+        """Whether enough time has passed to rewrite the PGN."""
         return time.monotonic() >= self._pgn_due
 
     def write_pgn(self, games: Iterable[Game], event: str = "") -> None:
         """Write the PGN of all games.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         start = time.monotonic()
         replace_file(self.pgn, "\n".join(pgn_game(game, event) for game in games).encode())
@@ -88,10 +89,9 @@ class MatchFiles:
 
 
 def pgn_game(game: Game, event: str = "") -> str:
-    """A game as PGN has it for rating tools: who, with which side, and the result; the moves are in the records.
+    """A game in PGN for rating tools: players, colours and result, without the moves.
 
-    PGN's White is who moves first, and so is 先手 here: tools that rate players give the advantage of the first move to
-    White.
+    PGN's White is 先手: rating tools give the advantage of the first move to White.
     """
     tags = {
         "Event": event or "?",
@@ -110,7 +110,7 @@ def pgn_game(game: Game, event: str = "") -> str:
 
 
 def _with_lines(record: Record, write: Callable[[str, list[str]], str]) -> Record:
-    """The record with the lines that engines expected, which are USI, as the readers of a format want them."""
+    """The record with the engines' expected lines, which are USI, in the notation of a format."""
     moves: list[RecordedMove] = []
     for position, played in record.replay():
         if played.pv:
@@ -122,7 +122,7 @@ def _with_lines(record: Record, write: Callable[[str, list[str]], str]) -> Recor
 
 
 def _kif(record: Record) -> str:
-    """KIF; of a game that it cannot hold, the moves without the end."""
+    """KIF; if KIF cannot express how the game ended, the moves without the end."""
     try:
         return write_kif(record)
     except RecordError:

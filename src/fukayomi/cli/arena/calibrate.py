@@ -1,13 +1,13 @@
-"""``fukayomi match calibrate``: at which clock does an engine score 50 % against another?"""
+"""``fukayomi match calibrate``: find the clock at which an engine scores 50 % against another."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.cli.arena.match import players, watching
-from fukayomi.cli.arena.match_options import MatchOptions, read_settings
+from fukayomi.cli.arena.match import watching, workers
+from fukayomi.cli.arena.match_options import EngineOptions, GameOptions, RuleOptions, RunOptions, read_settings
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text
 
@@ -15,105 +15,169 @@ if TYPE_CHECKING:
     from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings
     from fukayomi.arena.statistics.odds import Odds
 
-ODDS = "Odds"
+PANEL = "Calibration"
 
-Vary = Annotated[str, typer.Option(metavar="NAME", help="The engine whose clock is varied.", rich_help_panel=ODDS)]
-Least = Annotated[
+Vary = Annotated[str, typer.Option(metavar="NAME", help="The engine whose clock varies.", rich_help_panel=PANEL)]
+Low = Annotated[
     str,
     typer.Option(
         "--from",
         metavar="CLOCK",
         help="Its smallest clock: nodes=1000; movetime=20ms; byoyomi=50ms; main=30s,increment=100ms (both times "
         "vary in the same ratio).",
-        rich_help_panel=ODDS,
+        rich_help_panel=PANEL,
     ),
 ]
-Most = Annotated[
-    str, typer.Option("--to", metavar="CLOCK", help="Its largest clock, of the same kind.", rich_help_panel=ODDS)
+High = Annotated[
+    str, typer.Option("--to", metavar="CLOCK", help="Its largest clock, of the same kind.", rich_help_panel=PANEL)
 ]
-Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibration: a match for each batch.")]
-Precision = Annotated[
-    float | None,
-    typer.Option(
-        help="Stop once the 95 % interval is within this factor of its middle, as 1.2.",
-        show_default="all games are played",
-        rich_help_panel=ODDS,
-    ),
-]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of the calibration: one match per batch.")]
+
+
+@dataclass(frozen=True)
+class PrecisionOptions:
+    """When enough is known."""
+
+    PANEL: ClassVar = PANEL
+
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="Stop when the 95 % interval is within this factor of its middle, for example 1.2.",
+            show_default="play all games",
+        ),
+    ] = None
 
 
 def calibrate(
-    vary: Vary,
-    least: Least,
-    most: Most,
     out: Out,
-    options: MatchOptions,
-    precision: Precision = None,
+    vary: Vary,
+    low: Low,
+    high: High,
+    precision: PrecisionOptions,
+    engines: EngineOptions,
+    games: GameOptions,
+    rules: RuleOptions,
+    run: RunOptions,
 ) -> None:
-    """Find the nodes or the time at which an engine scores 50 %, for odds that make two engines equal.
+    """Find the nodes or the time at which an engine scores 50 %, for matches at odds.
 
     fukayomi match calibrate --engine "new=fukayomi-usi" --clock movetime=1s --engine "baseline=/usr/games/gpsusi"
     --vary baseline --from nodes=1000 --to nodes=1000000 --games 400 --openings balanced.sfen --out odds
 
-    Games are played in batches (DIR/001, DIR/002, ...), each a match of its own at a clock that the games so far
-    propose; every opening is played with both colours, and none twice before all were. The estimate and its 95 %
-    interval are by all games, on the model that each doubling is worth the same Elo. If the clock lies beyond --from
-    or --to, the command says so and fails; then widen the range: the games that were played still count.
+    Games are played in batches (DIR/001, DIR/002, ...), each an ordinary match at a clock chosen from the results so
+    far; every opening is played with both colours, and none is repeated before all have been used. The estimate and
+    its 95 % interval use all games and assume that every doubling of the clock is worth the same Elo. If the clock
+    lies outside --from and --to, the command says so and fails; widen the range and run it again: the games already
+    played count.
 
-    Every game is safe on disk when it ends, and the same command goes on. At the end DIR/calibrated.toml has both
-    engines with the clock that was found: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
+    Every finished game is safe on disk; run the same command again to resume. DIR/calibrated.toml gets both engines
+    with the clock that was found: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
     """
     from fukayomi.arena.calibration.calibration import CalibrationSettings
     from fukayomi.arena.calibration.clock_range import ClockRange
     from fukayomi.arena.game.time_control import TimeControl
 
     with user_errors():
-        clocks = ClockRange(TimeControl.from_text(least), TimeControl.from_text(most))
-        settings = CalibrationSettings(read_settings(options), vary, clocks, precision)
-        found = _run(settings, out, options.ray)
-        _report(found, found.odds(), as_json=options.as_json)
+        clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
+        match = read_settings((engines, games, rules, run))
+        settings = CalibrationSettings(match, vary, clocks, precision.precision)
+        found = _run(settings, out, run.ray)
+        _report(found, found.odds(), as_json=run.as_json)
 
 
 def _run(settings: "CalibrationSettings", out: Path, ray: str | None) -> "Calibration":
     from fukayomi.arena.calibration.calibration import calibrate as run_calibration
 
     try:
-        with players(settings.match, ray) as (fitting, start_workers), watching() as listener:
-            return run_calibration(replace(settings, match=fitting), out, listener, start_workers)
-    except KeyboardInterrupt:  # while there was nothing to be saved, or for the second time
-        fail("stopped; the same command goes on with the calibration", INTERRUPTED)
+        with workers(settings.match, ray) as (fitting, start_workers), watching() as listener:
+            return run_calibration(
+                replace(settings, match=fitting), out, listener=listener, start_workers=start_workers
+            )
+    except KeyboardInterrupt:  # before there was anything to save, or for the second time
+        fail("stopped; run the same command again to resume the calibration", INTERRUPTED)
 
 
 def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
-    """Save and print the result, and end with the right exit code."""
-    from fukayomi.arena.calibration.calibrated import summarize_calibration, write_calibrated
+    """Save and print the result, and exit with the right code."""
     from fukayomi.arena.calibration.calibration import Verdict, interval_text
+    from fukayomi.arena.calibration.match_file import write_match_file
 
     verdict = found.verdict(odds)
-    saved = write_calibrated(found, odds) if found.is_complete and verdict is Verdict.FOUND else None
+    saved = write_match_file(found, odds) if found.is_complete and verdict is Verdict.FOUND else None
     if as_json:
         typer.echo(json_text(summarize_calibration(found, odds)))
     else:
         _print(found, odds, saved)
     if found.is_interrupted:
         typer.echo(
-            f"Stopped: {found.played} games are in {found.folder}. The same command goes on with the rest.", err=True
+            f"Stopped: {found.played} games are in {found.folder}. Run the same command again to resume.", err=True
         )
         raise typer.Exit(INTERRUPTED)
     if found.left_out:
         fail(
-            f"an engine failed: {', '.join(sorted(found.left_out))}. The same command goes on; with --restart an "
-            "engine that fails is started again"
+            f"an engine failed: {', '.join(sorted(found.left_out))}. Run the same command again to resume; --restart "
+            "restarts engines that fail"
         )
     clocks = found.settings.clocks
     if verdict is Verdict.UNKNOWN:
-        fail(f"{found.played} games do not tell where 50 % is: {interval_text(clocks, odds)}. Give more --games")
+        fail(f"{found.played} games are not enough to find 50 %: {interval_text(clocks, odds)}. Raise --games")
     if verdict is not Verdict.FOUND:
         end, option = (clocks.low, "--from") if verdict is Verdict.BELOW else (clocks.high, "--to")
         fail(
             f"50 % lies {verdict} the range ({interval_text(clocks, odds)}); no clock was saved. Give another {option} "
-            f"than {end.text()}: the games that were played count"
+            f"than {end.text()}; the games already played count"
         )
+
+
+def summarize_calibration(found: "Calibration", odds: "Odds") -> dict[str, Any]:
+    """The document of --json; the games of earlier runs are included."""
+    from fukayomi.arena.calibration.calibration import Verdict, batch_folder, clock_at
+    from fukayomi.arena.calibration.match_file import MATCH_FILE
+    from fukayomi.arena.match.summary import rounded
+
+    settings = found.settings
+    verdict = found.verdict(odds)
+    clock = clock_at(settings.clocks, odds.estimate) if odds.estimate is not None else None
+    amount = settings.clocks.amount(clock) if clock is not None else None
+    ratios = found.odds_to_other(odds)
+    return {
+        "engine": settings.vary,
+        "against": settings.against.name,
+        "verdict": str(verdict),
+        "kind": settings.clocks.kind,
+        "clock": clock.text() if clock is not None else None,
+        "estimate": amount,
+        "low": rounded(odds.low, 1),
+        "high": rounded(odds.high, 1),
+        "odds": rounded(ratios[0], 5),
+        "odds_low": rounded(ratios[1], 5),
+        "odds_high": rounded(ratios[2], 5),
+        "score_at_estimate": rounded(odds.score(amount), 4) if amount is not None else None,
+        "slope_elo_per_doubling": rounded(odds.elo, 1),
+        "slope_low": rounded(odds.elo_low, 1),
+        "slope_high": rounded(odds.elo_high, 1),
+        "scatter": rounded(odds.scatter, 3),
+        "games": found.played,
+        "counted": sum(level.games for level in found.levels),
+        "failed": found.failed,
+        "repeated": found.repeated,
+        "complete": found.is_complete,
+        "interrupted": found.is_interrupted,
+        "left_out": sorted(found.left_out),
+        "batches": [
+            {
+                "amount": level.amount,
+                "games": level.games,
+                "score": rounded(level.points / level.games, 4) if level.games else None,
+                "expected": rounded(odds.score(level.amount), 4),
+                "folder": str(batch_folder(found.folder, number)),
+            }
+            for number, level in enumerate(found.levels, 1)
+        ],
+        "path": str(found.folder / MATCH_FILE) if verdict is Verdict.FOUND and found.is_complete else None,
+    }
 
 
 def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
@@ -121,9 +185,8 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from fukayomi.arena.calibration.calibrated import odds_to_other
     from fukayomi.arena.calibration.calibration import clock_at, interval_text
-    from fukayomi.arena.match.summary import percent
+    from fukayomi.cli.arena.match_progress import percent
 
     settings = found.settings
     table = Table("batch", settings.clocks.kind, "games", "score", "expected")
@@ -137,24 +200,24 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
     names = f"{settings.vary} against {settings.against.name}"
     if odds.estimate is not None:
         lines.append(f"{names}: 50 % at {clock_at(settings.clocks, odds.estimate).text()}")
-    lines.append(f"95 %: {interval_text(settings.clocks, odds)}, by {found.played} games")
-    ratio, low, high = odds_to_other(found, odds)
+    lines.append(f"95 %: {interval_text(settings.clocks, odds)}, from {found.played} games")
+    ratio, low, high = found.odds_to_other(odds)
     if ratio is not None:
         ends = f"{low:.3g} to {high:.3g}" if low is not None and high is not None else "open"
-        lines.append(f"that is {ratio:.3g} times what {settings.against.name} has ({ends})")
+        lines.append(f"that is {ratio:.3g} times the clock of {settings.against.name} ({ends})")
     lines.append(f"a doubling is worth {odds.elo:.0f} Elo ({odds.elo_low:.0f} to {odds.elo_high:.0f})")
     clocks = settings.clocks
     if odds.low is None or odds.high is None or odds.low < clocks.least or odds.high > clocks.most:
-        lines.append("warning: the interval goes beyond the range; 50 % may lie there, and more games would tell")
+        lines.append("warning: the interval extends beyond the range; more games narrow it")
     if found.failed:
-        lines.append(f"{found.failed} games do not count, as an engine failed")
+        lines.append(f"{found.failed} games do not count because an engine failed")
     if found.repeated:
         lines.append(
-            f"warning: {found.repeated} games repeat another one move by move, and the interval is too narrow by them: "
+            f"warning: {found.repeated} games repeat another one move by move, so the interval is too narrow: "
             "use more openings, or engines with some randomness"
         )
     if saved is not None:
-        lines.append(f"for later matches: {saved}")
+        lines.append(f"settings for later matches: {saved}")
     console = Console()
     console.print(table)
     for line in lines:

@@ -1,90 +1,118 @@
-"""``fukayomi match``: engines play each other, from a first game to a table that can be trusted."""
+"""``fukayomi match``: play matches between engines."""
 
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from fukayomi.arena.game.choices import Tournament
-from fukayomi.cli.arena.match_options import GAMES, USAGE, MatchOptions, read_settings, refuse_before
+from fukayomi.cli.arena.match_options import (
+    SPRT_FIELDS,
+    USAGE,
+    EngineOptions,
+    GameOptions,
+    RuleOptions,
+    RunOptions,
+    read_settings,
+    refuse_before,
+)
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
-    from fukayomi.arena.match.match import MatchOutcome, StartWorkers
+    from fukayomi.arena.match.match import StartWorkers
+    from fukayomi.arena.match.result import MatchResult
     from fukayomi.arena.match.settings import MatchSettings
-    from fukayomi.cli.arena.match_progress import Lines, LiveTable
+    from fukayomi.arena.match.state import MatchListener
 
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="must be given"),
-]
-WhoMeetsWhom = Annotated[
-    Tournament | None,
-    typer.Option(
-        help="Everybody meets everybody, or the first engine all others.",
-        show_default="round-robin",
-        rich_help_panel=GAMES,
-    ),
-]
-Sprt = Annotated[
-    str | None,
-    typer.Option(
-        metavar="elo0=0,elo1=5",
-        help="Stop as soon as this sequential test of two engines decides; also alpha=, beta=, "
-        "model=normalized|logistic.",
-        rich_help_panel=GAMES,
-    ),
-]
+
+@dataclass(frozen=True)
+class OutOptions:
+    """Where the match is stored."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="required"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class TournamentOptions:
+    """Which engines meet, and when the match stops."""
+
+    PANEL: ClassVar = "Games"
+
+    tournament: Annotated[
+        Tournament | None,
+        typer.Option(
+            help="Every engine meets every other, or the first engine meets all others.",
+            show_default=Tournament.ROUND_ROBIN.value,
+        ),
+    ] = None
+    sprt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="elo0=0,elo1=5",
+            help="Stop when this sequential test of two engines decides; also alpha=, beta=, "
+            "model=normalized|logistic.",
+        ),
+    ] = None
 
 
 def match(
     context: typer.Context,
-    options: MatchOptions,
-    out: Out = None,
-    tournament: WhoMeetsWhom = None,
-    sprt: Sprt = None,
+    out: OutOptions,
+    engines: EngineOptions,
+    games: GameOptions,
+    more: TournamentOptions,
+    rules: RuleOptions,
+    run: RunOptions,
 ) -> None:
-    """Let engines play each other.
+    """Play a match between USI engines.
 
     \b
       fukayomi match --engine new=fukayomi-usi --engine old=/usr/games/gpsusi \\
         --games 200 --clock byoyomi=1s --openings balanced.sfen --out new-old
 
-    Every game is safe on disk when it ends. Ctrl-C, a kill or a power cut costs the games in play; the same command
-    goes on, and with more --games the match grows. The exit code is 0 when all games are there.
+    Every finished game is safe on disk. Ctrl-C, a kill or a power failure costs only the games in progress; run the
+    same command again to resume, or with more --games to extend the match. The exit code is 0 when all games have
+    been played.
 
-    DIR has match.db (the match, for `fukayomi rate`), games/ (CSA and KIF), and games.pgn for other rating tools.
+    DIR gets match.db (the match, for `fukayomi rate`), games/ (CSA and KIF), and games.pgn for other rating tools.
 
     fukayomi match calibrate finds the clock at which an engine scores 50 %.
     """
+    from fukayomi.arena.match.configuration import parse_fields
+
     if context.invoked_subcommand is not None:
         refuse_before(context.invoked_subcommand, context)
         return
     with user_errors():
-        settings = read_settings(options, tournament, sprt)
-        if out is None:  # typer cannot demand it of a command that has sub-commands
-            fail("a folder is needed: --out DIR", USAGE)
-        outcome = _run(settings, out, options.ray)
-    _report(outcome, as_json=options.as_json)
+        sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)
+        settings = read_settings((engines, games, rules, run), tournament=more.tournament, sprt=sprt)
+        if out.out is None:  # typer cannot require it of a command with sub-commands
+            fail("--out DIR is required", USAGE)
+        result = _run(settings, out.out, run.ray)
+    _report(result, as_json=run.as_json)
 
 
-def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchOutcome":
+def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchResult":
     from fukayomi.arena.match.match import run_match
 
     try:
-        with players(settings, ray) as (fitting, start_workers), watching() as listener:
-            return run_match(fitting, out, listener, start_workers)
-    except KeyboardInterrupt:  # while there was nothing to be saved, or for the second time
-        fail("stopped; the same command goes on with the match", INTERRUPTED)
+        with workers(settings, ray) as (fitting, start_workers), watching() as listener:
+            return run_match(fitting, out, listener=listener, start_workers=start_workers)
+    except KeyboardInterrupt:  # before there was anything to save, or for the second time
+        fail("stopped; run the same command again to resume the match", INTERRUPTED)
 
 
 @contextmanager
-def players(settings: "MatchSettings", ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
-    """Who plays, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
+def workers(settings: "MatchSettings", ray: str | None) -> "Generator[tuple[MatchSettings, StartWorkers]]":
+    """The workers, and the settings that they can play: threads of this process, or a Ray cluster at this address."""
     if ray is None:
         from fukayomi.arena.match.workers import LocalWorkers
 
@@ -97,54 +125,55 @@ def players(settings: "MatchSettings", ray: str | None) -> "Generator[tuple[Matc
             yield fit(settings), RayWorkers
 
 
-def watching() -> "LiveTable | Lines":
-    """A table on a terminal, lines elsewhere; on stderr, as stdout is for the result."""
+def watching() -> "AbstractContextManager[MatchListener]":
+    """A live table on a terminal, otherwise a line per game; on stderr, since stdout is for the result."""
     from rich.console import Console
 
     from fukayomi.cli.arena.match_progress import Lines, LiveTable
 
     console = Console(stderr=True)
-    return LiveTable(console) if console.is_terminal else Lines(lambda line: print(line, file=sys.stderr, flush=True))
+    if console.is_terminal:
+        return LiveTable(console)
+    return nullcontext(Lines(lambda line: print(line, file=sys.stderr, flush=True)))
 
 
-def _report(outcome: "MatchOutcome", *, as_json: bool) -> None:
-    """Print the result, and end with the right exit code."""
+def _report(result: "MatchResult", *, as_json: bool) -> None:
+    """Print the result, and exit with the right code."""
     from fukayomi.arena.match.summary import summarize
 
     if as_json:
-        typer.echo(json_text(summarize(outcome)))
+        typer.echo(json_text(summarize(result)))
     else:
-        _print_tables(outcome)
-    state = outcome.state
-    if outcome.is_interrupted:
+        _print_tables(result)
+    state = result.state
+    if result.is_interrupted:
         typer.echo(
-            f"Stopped: {state.played} games are in {state.folder}, {outcome.unplayed} are left. "
-            "The same command goes on with them.",
+            f"Stopped: {state.played} games are in {state.folder}, {result.unplayed} are left. "
+            "Run the same command again to resume.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    if not outcome.is_complete:
-        engines = ", ".join(sorted(state.left_out))
+    engines = ", ".join(sorted(state.left_out))
+    if not result.is_complete:
         fail(
-            f"{outcome.unplayed} games were left out because of {engines}. "
-            "The same command plays them; with --restart an engine that fails is started again"
+            f"{result.unplayed} games were left out because {engines} failed. "
+            "Run the same command again to play them; --restart restarts engines that fail"
         )
-    if state.left_out:
-        fail(f"all games are there, but an engine failed: {', '.join(sorted(state.left_out))}")
+    if engines:
+        fail(f"all games were played, but an engine failed: {engines}")
 
 
-def _print_tables(outcome: "MatchOutcome") -> None:
+def _print_tables(result: "MatchResult") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from fukayomi.arena.match.summary import percent
-    from fukayomi.cli.arena.match_progress import sprt_text, standings_table
+    from fukayomi.cli.arena.match_progress import percent, sprt_text, standings_table
 
-    state, diversity = outcome.state, outcome.diversity
+    state, diversity = result.state, result.diversity
     console = Console()
     console.print(standings_table(state))
     first = state.standings.first_mover
-    console.print(f"first mover {first.text()} ({percent(first.rate)}); in all scores a draw is half a point")
+    console.print(f"first mover {first.text()} ({percent(first.rate)}); a draw scores half a point")
     endings = (f"{ending} {count}" for ending, count in state.standings.terminations.most_common())
     console.print(f"endings: {', '.join(endings) or 'none'}")
     total = diversity.total

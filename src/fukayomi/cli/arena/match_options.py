@@ -1,224 +1,228 @@
-"""The options of every command that plays matches, and the settings that they come to."""
+"""The options of the commands that play matches, and the settings they stand for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.arena.game.choices import Declaration, OpeningOrder, Tournament
+from fukayomi.arena.game import choices
+from fukayomi.arena.game.choices import Declaration, OpeningOrder
 from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.options import AsJson
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.settings import MatchSettings
 
-ENGINES, GAMES, RULES, RUN = "Engines", "Games", "When a game ends", "This run (may change from run to run)"
-
 USAGE = 2
-"""The exit code of a command line that cannot be understood."""
+"""Exit code of a command line that cannot be understood."""
 
 RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
 SPRT_FIELDS = {name: name for name in ("elo0", "elo1", "alpha", "beta", "model")}
 
+# Every option is None if it is not given: then the file of --config, or the library's default, decides.
+
 
 @dataclass(frozen=True)
-class MatchOptions:
-    """What every command is given that plays matches; None: nothing, so that a file of --config may say it."""
+class EngineOptions:
+    """The engines."""
+
+    PANEL: ClassVar = "Engines"
 
     engine: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=COMMAND", help="A USI engine; give it twice or more.", rich_help_panel=ENGINES),
+        list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A USI engine; repeat for every engine.")
     ] = None
     option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of that engine.", rich_help_panel=ENGINES),
+        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
     ] = None
     engine_clock: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=CLOCK", help="A clock of its own for that engine.", rich_help_panel=ENGINES),
+        list[str] | None, typer.Option(metavar="NAME=CLOCK", help="A clock of its own for the engine NAME.")
     ] = None
     engine_dir: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=PATH", help="The folder that engine runs in.", rich_help_panel=ENGINES),
+        list[str] | None, typer.Option(metavar="NAME=PATH", help="Working directory of the engine NAME.")
     ] = None
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="All of this from a file, whose paths are relative to it. What is given here goes before it.",
-            rich_help_panel=ENGINES,
+            help="Read settings from a file, with paths relative to it. Options on the command line take precedence.",
         ),
     ] = None
-    games: Annotated[
-        int | None, typer.Option(help="Games in all; more may be asked for later.", rich_help_panel=GAMES)
-    ] = None
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """The games and what they start from."""
+
+    PANEL: ClassVar = "Games"
+
+    games: Annotated[int | None, typer.Option(help="Games in total; can be raised later.")] = None
     clock: Annotated[
         str | None,
         typer.Option(
             help="byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; nodes=5000, "
-            "nodes=500000/600000 (in turn by opening); depth=4.",
-            rich_help_panel=GAMES,
+            "nodes=500000/600000 (in turn by opening); depth=4."
         ),
     ] = None
     openings: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A position or USI line a line; each is played twice, colours swapped.",
+            help="Openings, one SFEN or USI line per line; each is played twice with colours swapped.",
             show_default="the start position",
-            rich_help_panel=GAMES,
         ),
     ] = None
     opening_start: Annotated[
-        int | None, typer.Option(help="Leave out so many openings.", show_default="0", rich_help_panel=GAMES)
+        int | None, typer.Option(metavar="N", help="Skip the first N openings.", show_default="0")
     ] = None
-    opening_plies: Annotated[int | None, typer.Option(help="Cut the openings at this ply.", rich_help_panel=GAMES)] = (
-        None
-    )
+    opening_plies: Annotated[int | None, typer.Option(metavar="PLY", help="Cut openings at this ply.")] = None
     opening_order: Annotated[
         OpeningOrder | None,
-        typer.Option(
-            help="In the file's order or shuffled by the seed.", show_default="sequential", rich_help_panel=GAMES
-        ),
+        typer.Option(help="Use openings in file order, or shuffled.", show_default=OpeningOrder.SEQUENTIAL.value),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Of the random order.", show_default="0", rich_help_panel=GAMES)] = (
-        None
-    )
-    event: Annotated[str | None, typer.Option(help="The event's name in the records.", rich_help_panel=GAMES)] = None
+    seed: Annotated[int | None, typer.Option(help="Seed for shuffling openings.", show_default="0")] = None
+    event: Annotated[str | None, typer.Option(help="Event name for the records.")] = None
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """When a game ends."""
+
+    PANEL: ClassVar = "When a game ends"
+
     max_plies: Annotated[
         int | None,
-        typer.Option(
-            help="A draw after so many plies, the opening's counted.", show_default="320", rich_help_panel=RULES
-        ),
+        typer.Option(help="Draw after this many plies, the opening included.", show_default=str(choices.MAX_PLIES)),
     ] = None
     declaration: Annotated[
         Declaration | None,
-        typer.Option(help="By which points a declaration (入玉宣言) wins.", show_default="27", rich_help_panel=RULES),
+        typer.Option(help="Points that a declaration win (入玉宣言) takes.", show_default=Declaration.POINTS_27.value),
     ] = None
     resign: Annotated[
         str | None,
         typer.Option(
             metavar="score=CP",
-            help="Lost for who sees CP centipawns against itself for moves=3 moves in a row, and the winner agrees "
-            "(both=false: nobody asks it).",
+            help=f"Adjudicate a loss when an engine scores -CP or worse for moves={choices.RESIGN_MOVES} moves in a "
+            "row and its opponent agrees (both=false: whatever the opponent says).",
             show_default="never",
-            rich_help_panel=RULES,
         ),
     ] = None
     draw: Annotated[
         str | None,
         typer.Option(
             metavar="score=CP",
-            help="Drawn where both see at most CP for moves=8 moves each, from ply=160 on.",
+            help=f"Adjudicate a draw when both engines score within CP of 0 for moves={choices.DRAW_MOVES} moves each, "
+            f"from ply={choices.DRAW_PLY} on.",
             show_default="never",
-            rich_help_panel=RULES,
         ),
     ] = None
     margin: Annotated[
         int | None,
-        typer.Option(help="Milliseconds an answer may be late.", show_default="100", rich_help_panel=RULES),
+        typer.Option(metavar="MS", help="How late an answer may be.", show_default=str(choices.MARGIN_MS)),
     ] = None
     start_timeout: Annotated[
-        int | None, typer.Option(help="Milliseconds for usiok.", show_default="10000", rich_help_panel=RULES)
+        int | None,
+        typer.Option(metavar="MS", help="Time limit for usiok.", show_default=str(choices.START_TIMEOUT_MS)),
     ] = None
     ready_timeout: Annotated[
-        int | None, typer.Option(help="Milliseconds for readyok.", show_default="120000", rich_help_panel=RULES)
+        int | None,
+        typer.Option(metavar="MS", help="Time limit for readyok.", show_default=str(choices.READY_TIMEOUT_MS)),
     ] = None
-    concurrency: Annotated[int | None, typer.Option(help="Games at once.", show_default="1", rich_help_panel=RUN)] = (
-        None
-    )
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What may change from run to run."""
+
+    PANEL: ClassVar = "This run (may change from run to run)"
+
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Games at once.", show_default="1")] = None
     cores_per_game: Annotated[
         int | None,
-        typer.Option(
-            help="Pin each game in play to so many processor cores.",
-            show_default="none are pinned",
-            rich_help_panel=RUN,
-        ),
+        typer.Option(metavar="N", help="Pin each game to N processor cores of its own.", show_default="no pinning"),
     ] = None
     restart: Annotated[
         bool | None,
         typer.Option(
             "--restart/--no-restart",
-            help="Start an engine again that died or hung; otherwise its other games are left out.",
+            help="Restart an engine that died or hung; otherwise its remaining games are left out.",
             show_default="no-restart",
-            rich_help_panel=RUN,
         ),
     ] = None
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Play on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
-            "outside. Games at once: as many as it has room for, with --cores-per-game CPUs (or 1) each.",
+            help="Play on a Ray cluster: auto (the one this machine belongs to), HOST:PORT, or ray://HOST:PORT from "
+            "outside. Plays as many games at once as the cluster has CPUs for, --cores-per-game (or 1) each.",
             show_default="this machine",
-            rich_help_panel=RUN,
         ),
     ] = None
     log: Annotated[
         bool | None,
-        typer.Option(
-            "--log/--no-log", help="Keep all that is said, in DIR/logs.", show_default="no-log", rich_help_panel=RUN
-        ),
+        typer.Option("--log/--no-log", help="Keep all USI lines in DIR/logs.", show_default="no-log"),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object at the end.", rich_help_panel=RUN)] = (
-        False
-    )
+    as_json: AsJson = False
+
+
+MatchOptions = tuple[EngineOptions, GameOptions, RuleOptions, RunOptions]
 
 
 def refuse_before(command: str, context: typer.Context) -> None:
-    """Options before a sub-command would be passed over in silence."""
+    """Fail if there are options before a sub-command, which would be ignored."""
     for name in context.params:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            fail(f"options of {command} stand after it: fukayomi match {command} ...", USAGE)
+            fail(f"put the options of {command} after it: fukayomi match {command} ...", USAGE)
 
 
-def read_settings(
-    options: MatchOptions, tournament: Tournament | None = None, sprt: str | None = None
-) -> "MatchSettings":
-    """The settings of a match, which are those of --config but for what else was given.
+def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
+    """The settings of a match: those of --config, replaced by those on the command line.
+
+    Args:
+        options: All options of the command.
+        more: Further settings, by name; None: not given.
 
     Raises:
-        ConfigurationError: Something is missing, unknown or out of range.
+        ConfigurationError: A setting is missing, unknown or out of range.
         OSError: The file of --config cannot be read.
     """
     from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_toml
 
-    def given(*names: str) -> dict[str, Any]:
-        return {name: value for name in names if (value := getattr(options, name)) is not None}
-
-    found = read_toml(options.config) if options.config is not None else {}
-    found |= given(
-        "games", "clock", "opening_plies", "opening_start", "opening_order", "seed", "event", "concurrency",
-        "cores_per_game", "restart", "log",
-    )  # fmt: skip
-    if tournament is not None:
-        found["tournament"] = tournament
-    if options.openings is not None:
-        found["openings"] = options.openings.absolute()
-    found["engine"] = _engines(found.get("engine", []), options)
-    rules = given("max_plies", "declaration")
-    rules |= {f"{name}_ms": value for name, value in given("margin", "start_timeout", "ready_timeout").items()}
-    if options.resign is not None:
-        rules["resign"] = parse_fields(options.resign, "score", RESIGN_FIELDS)
-    if options.draw is not None:
-        rules["draw"] = parse_fields(options.draw, "score", DRAW_FIELDS)
-    if rules:
-        found["rules"] = {**found.get("rules", {}), **rules}
-    if sprt is not None:
-        found["sprt"] = parse_fields(sprt, "elo1", SPRT_FIELDS)
+    engines, games, rules, run = options
+    found = read_toml(engines.config) if engines.config is not None else {}
+    found |= _given(games) | _given(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
+    if games.openings is not None:
+        found["openings"] = games.openings.absolute()
+    found["engine"] = _engines(found.get("engine", []), engines)
+    given = _given(rules, "resign", "draw", "margin", "start_timeout", "ready_timeout")
+    for name in ("margin", "start_timeout", "ready_timeout"):
+        if (value := getattr(rules, name)) is not None:
+            given[f"{name}_ms"] = value
+    if rules.resign is not None:
+        given["resign"] = parse_fields(rules.resign, "score", RESIGN_FIELDS)
+    if rules.draw is not None:
+        given["draw"] = parse_fields(rules.draw, "score", DRAW_FIELDS)
+    if given:
+        found["rules"] = {**found.get("rules", {}), **given}
     settings = build_settings(found)
-    if options.ray is None:
-        check_programs(settings)  # a cluster's nodes do so themselves
+    if run.ray is None:
+        check_programs(settings)  # the nodes of a cluster check their own
     return settings
 
 
-def _engines(found: list[dict[str, Any]], given: MatchOptions) -> list[dict[str, Any]]:
-    """The engines of the file with what the command line says of them, and its own.
+def _given(options: Any, *without: str) -> dict[str, Any]:
+    """The options of a dataclass that were given."""
+    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in without}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str, Any]]:
+    """The engines of the file, with the changes and additions of the command line.
 
     Raises:
-        ConfigurationError: It speaks of an engine that is not there, or is not of the right form.
+        ConfigurationError: An option names an unknown engine, or has the wrong form.
     """
     from fukayomi.arena.match.configuration import ConfigurationError, split_command
 
@@ -229,7 +233,7 @@ def _engines(found: list[dict[str, Any]], given: MatchOptions) -> list[dict[str,
 
     def engine_of(where: str, name: str) -> dict[str, Any]:
         if name not in by_name:
-            raise ConfigurationError(f"{where} speaks of {name!r}; there are {', '.join(by_name) or 'no engines'}")
+            raise ConfigurationError(f"{where}: no engine {name!r}; there are {', '.join(by_name) or 'no engines'}")
         return by_name[name]
 
     for text in given.option or []:
@@ -244,7 +248,7 @@ def _engines(found: list[dict[str, Any]], given: MatchOptions) -> list[dict[str,
         name, folder = _split("--engine-dir", text, "=", "NAME=PATH")
         engine_of("--engine-dir", name)["directory"] = Path(folder).absolute()
     if len(by_name) < 2:
-        raise ConfigurationError("two engines or more are needed: --engine NAME=COMMAND, or [[engine]] in the --config")
+        raise ConfigurationError("a match needs two engines or more: --engine NAME=COMMAND, or [[engine]] in --config")
     return list(by_name.values())
 
 
@@ -253,5 +257,5 @@ def _split(option: str, text: str, separator: str, form: str) -> tuple[str, str]
 
     first, found, second = text.partition(separator)
     if not found or not first.strip():
-        raise ConfigurationError(f"{option} {text!r} is not of the form {form}")
+        raise ConfigurationError(f"{option} {text!r} does not have the form {form}")
     return first.strip(), second.strip()

@@ -1,4 +1,4 @@
-"""What the user sees of a match: a live table on a terminal, a line a game elsewhere."""
+"""Showing a match: a live table on a terminal, otherwise a line per game."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,24 +9,24 @@ from rich.table import Table
 from rich.text import Text
 
 from fukayomi.arena.game.player import Failure
-from fukayomi.arena.match.match import MatchState
-from fukayomi.arena.match.summary import elo_text, percent
+from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.standings import PlayerStanding
-from fukayomi.arena.text import printable
+from fukayomi.arena.statistics.intervals import Strength
+from fukayomi.cli.common.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
 
 RESULTS = {Result.BLACK_WIN: "1-0", Result.WHITE_WIN: "0-1", Result.DRAW: "1/2"}
 
 
-class LiveTable:
-    """Keeps a table at the foot of a terminal. Use it as a context manager."""
+class LiveTable(MatchListener):
+    """Shows a table that grows with every game. Use it as a context manager."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._state: MatchState | None = None
-        # Last, as it asks for what to show at once.
+        # Created last: it renders at once.
         self._live = Live(console=console, get_renderable=self._render, refresh_per_second=2, transient=True)
 
     def __enter__(self) -> "LiveTable":
@@ -37,16 +37,13 @@ class LiveTable:
         self._live.stop()
 
     def started(self, state: MatchState) -> None:
-        """See `Listener`."""
         self._state = state
 
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
-        """See `Listener`."""
         if failure is not None:
             self._console.print(Text(failure_line(state, game, failure), style="red"))
 
     def note(self, text: str) -> None:
-        """See `Listener`."""
         self._console.print(Text(text, style="yellow"))
 
     def _render(self) -> RenderableType:
@@ -55,25 +52,17 @@ class LiveTable:
         return Group(standings_table(self._state), Text(pace_line(self._state)))
 
 
-class Lines:
-    """Says a line a game."""
+class Lines(MatchListener):
+    """Writes a line per game."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
 
-    def __enter__(self) -> "Lines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
     def started(self, state: MatchState) -> None:
-        """See `Listener`."""
         if state.played:
-            self._say(f"{state.played} games are there already, {state.missing} are left")
+            self._say(f"{state.played} games have been played, {state.missing} are left")
 
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
-        """See `Listener`."""
         if failure is not None:
             self._say(failure_line(state, game, failure))
         plies = len(game.moves or ())
@@ -88,12 +77,11 @@ class Lines:
         )
 
     def note(self, text: str) -> None:
-        """See `Listener`."""
         self._say(text)
 
 
 def standings_table(state: MatchState) -> Table:
-    """A row an engine: the score, as Elo, by colour, and failures."""
+    """A row per engine: score, Elo, score by colour, failures."""
     table = Table("engine", "W-L-D", "score", "Elo", "as Black", "as White", "failed")
     table.columns[0].overflow = "fold"
     table.columns[0].min_width = 8
@@ -117,7 +105,7 @@ def _cells(player: PlayerStanding) -> list[RenderableType]:
 
 
 def pace_line(state: MatchState) -> str:
-    """How far the match is, how fast it goes, and what the test says."""
+    """Progress, pace, and the state of the sequential test."""
     words = [f"{state.played} of {state.played + state.missing} games"]
     pace, left_s = state.games_an_hour(), state.seconds_left()
     if pace is not None and left_s is not None:
@@ -130,7 +118,7 @@ def pace_line(state: MatchState) -> str:
 
 
 def sprt_text(state: MatchState) -> str | None:
-    """As ``LLR 1.20 (-2.94 to 2.94)``; None where no test was asked for."""
+    """Such as ``LLR 1.20 (-2.94 to 2.94)``; None without a test."""
     result = state.sprt()
     if result is None:
         return None
@@ -139,7 +127,22 @@ def sprt_text(state: MatchState) -> str | None:
 
 
 def failure_line(state: MatchState, game: Game, failure: Failure) -> str:
-    """What an engine did, and what follows from it."""
+    """A failure and its consequence."""
     detail = printable(" / ".join(failure.detail.splitlines()))
-    ending = "the rest of its games is left out" if failure.engine in state.left_out else "it is started again"
+    ending = "its remaining games are left out" if failure.engine in state.left_out else "restarting it"
     return f"game {game.name}: {failure.engine} failed ({failure.kind}: {detail}); {ending}"
+
+
+def elo_text(strength: Strength) -> str:
+    """Such as ``+12 ±45``; without an error if all results are equal, infinite if all are wins or all losses."""
+    if strength.elo is None:
+        return "-"
+    if strength.score in (0.0, 1.0):
+        return "+∞" if strength.score else "-∞"
+    error = "" if strength.elo_error is None else f" ±{strength.elo_error:.0f}"
+    return f"{round(strength.elo):+}{error}"
+
+
+def percent(share: float | None) -> str:
+    """Such as ``51.3 %``."""
+    return "-" if share is None else f"{100 * share:.1f} %"

@@ -5,20 +5,20 @@ import sys
 import time
 
 import pytest
-from arena_players import ENGINE, QUIET, Seats, game, patient
+from arena_players import ENGINE, QUIET, Players, game, patient
 
 from fukayomi.arena.game.openings import Opening
-from fukayomi.arena.game.player import Player
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.shogi.record import Result, Termination
 from fukayomi.usi.client import EngineTimeoutError, UsiClient
 
 CRASH, STALL, PROTOCOL = Termination.CRASH, Termination.STALL, Termination.PROTOCOL
 
 
-def play(bad: Player, good: Player, color: str, **rules: object) -> PlayedGame:
+def play(bad: UsiPlayer, good: UsiPlayer, color: str, **rules: object) -> PlayedGame:
     players = (bad, good) if color == "black" else (good, bad)
     return game(*players, rules=patient(**rules))
 
@@ -53,15 +53,15 @@ def check_lost(played: PlayedGame, color: str, kind: Termination) -> None:
         ("flood-after", PROTOCOL, "flooded"),
     ],
 )
-def test_who_fails_loses(seat: Seats, mode: str, kind: Termination, detail: str, color: str) -> None:
-    bad, good = seat("bad", mode), seat("good")
+def test_who_fails_loses(player_of: Players, mode: str, kind: Termination, detail: str, color: str) -> None:
+    bad, good = player_of("bad", mode), player_of("good")
     played = play(bad, good, color)
     check_lost(played, color, kind)
     assert played.failure is not None
     assert detail in played.failure.detail
     assert bad.pid is None  # it was ended
     # the opponent plays on, and so does a new process of the same engine
-    assert play(seat("next"), good, color, max_plies=2).failure is None
+    assert play(player_of("next"), good, color, max_plies=2).failure is None
 
 
 @pytest.mark.parametrize("color", ["black", "white"])
@@ -74,24 +74,24 @@ def test_who_fails_loses(seat: Seats, mode: str, kind: Termination, detail: str,
         ("mute-go:2", {"stall_ms": 2000}),
     ],
 )
-def test_who_does_not_answer_loses(seat: Seats, mode: str, rules: dict[str, int], color: str) -> None:
-    good = seat("good")
+def test_who_does_not_answer_loses(player_of: Players, mode: str, rules: dict[str, int], color: str) -> None:
+    good = player_of("good")
     good.prepare(patient())  # so that the short wait is the bad engine's alone
     begin = time.monotonic()
-    bad = seat("bad", mode)
+    bad = player_of("bad", mode)
     played = play(bad, good, color, **rules)
     check_lost(played, color, STALL)
     assert time.monotonic() - begin < 15
     assert bad.pid is None
 
 
-def test_a_hanging_engine_with_a_clock_is_one_that_hangs(seat: Seats) -> None:
-    played = play(seat("bad", "mute-go", clock="byoyomi=50ms"), seat("good"), "black", margin_ms=100)
+def test_a_hanging_engine_with_a_clock_is_one_that_hangs(player_of: Players) -> None:
+    played = play(player_of("bad", "mute-go", clock="byoyomi=50ms"), player_of("good"), "black", margin_ms=100)
     check_lost(played, "black", STALL)
 
 
-def test_an_answer_to_stop_is_late_but_the_engine_is_well(seat: Seats) -> None:
-    bad, good = seat("bad", "waits-for-stop", clock="byoyomi=50ms"), seat("good")
+def test_an_answer_to_stop_is_late_but_the_engine_is_well(player_of: Players) -> None:
+    bad, good = player_of("bad", "waits-for-stop", clock="byoyomi=50ms"), player_of("good")
     bad.stop_grace_s = 20.0
     played = play(bad, good, "white", margin_ms=100)
     assert (played.record.termination, played.record.result) == (Termination.TIME_UP, Result.BLACK_WIN)
@@ -99,26 +99,26 @@ def test_an_answer_to_stop_is_late_but_the_engine_is_well(seat: Seats) -> None:
     assert bad.pid is not None
 
 
-def test_a_program_that_is_not_there(seat: Seats) -> None:
+def test_a_program_that_is_not_there(player_of: Players) -> None:
     settings = EngineSettings(name="bad", command=("/nowhere/engine",))
-    played = play(Player(settings, TimeControl(depth=1)), seat("good"), "white")
+    played = play(UsiPlayer(settings, TimeControl(depth=1)), player_of("good"), "white")
     check_lost(played, "white", CRASH)
     assert played.failure is not None
     assert "cannot start /nowhere/engine" in played.failure.detail
 
 
-def test_the_first_to_fail_is_blamed_when_both_do(seat: Seats) -> None:
-    played = game(seat("bad", "crash-go"), seat("other", "crash-after"))
+def test_the_first_to_fail_is_blamed_when_both_do(player_of: Players) -> None:
+    played = game(player_of("bad", "crash-go"), player_of("other", "crash-after"))
     check_lost(played, "black", CRASH)
 
 
-def test_players_of_the_same_name_are_not_confused(seat: Seats) -> None:
-    played = game(seat("bad"), seat("bad", "crash-go"))
+def test_players_of_the_same_name_are_not_confused(player_of: Players) -> None:
+    played = game(player_of("bad"), player_of("bad", "crash-go"))
     check_lost(played, "white", CRASH)
 
 
-def test_a_death_after_the_game_does_not_change_it(seat: Seats) -> None:
-    bad, good = seat("bad", "crash-gameover"), seat("good")
+def test_a_death_after_the_game_does_not_change_it(player_of: Players) -> None:
+    bad, good = player_of("bad", "crash-gameover"), player_of("good")
     played = play(bad, good, "black", max_plies=2)
     assert (played.record.termination, played.record.result) == (Termination.MAX_PLIES, Result.DRAW)
     if played.failure is None:  # it was not dead yet
@@ -127,9 +127,9 @@ def test_a_death_after_the_game_does_not_change_it(seat: Seats) -> None:
     assert play(bad, good, "white", max_plies=2).record.termination is Termination.MAX_PLIES  # started again
 
 
-def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(seat: Seats) -> None:
+def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(player_of: Players) -> None:
     moves = ["7g7f", "resign"]
-    bad, good = seat("bad", "crash-after", moves=moves), seat("good", "slow:300", moves=moves)
+    bad, good = player_of("bad", "crash-after", moves=moves), player_of("good", "slow:300", moves=moves)
     played = play(bad, good, "black")
     assert (played.record.termination, played.record.result) == (Termination.RESIGN, Result.BLACK_WIN)
     assert played.failure is not None
@@ -142,8 +142,8 @@ def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(seat: Seats) -
 
 @pytest.mark.parametrize("mode", ["twice", "twice-later:50"])
 @pytest.mark.parametrize("color", ["black", "white"])
-def test_a_second_answer_is_never_the_next_ones(seat: Seats, mode: str, color: str) -> None:
-    bad, good = seat("bad", mode), seat("good", "slow:300")
+def test_a_second_answer_is_never_the_next_ones(player_of: Players, mode: str, color: str) -> None:
+    bad, good = player_of("bad", mode), player_of("good", "slow:300")
     played = play(bad, good, color, max_plies=len(QUIET))
     assert played.record.usi_moves() == QUIET
     assert played.failure is None
@@ -151,39 +151,39 @@ def test_a_second_answer_is_never_the_next_ones(seat: Seats, mode: str, color: s
     assert not [warning for warning in played.warnings if "good" in warning]
 
 
-def test_a_second_answer_does_not_reach_the_next_game(seat: Seats) -> None:
-    bad, good = seat("bad", "twice"), seat("good")
+def test_a_second_answer_does_not_reach_the_next_game(player_of: Players) -> None:
+    bad, good = player_of("bad", "twice"), player_of("good")
     for color in ("white", "black"):
         played = play(bad, good, color, max_plies=2)
         assert played.record.usi_moves() == QUIET[:2]
 
 
 @pytest.mark.parametrize("mode", ["rubbish", "chatter-after", "errors"])
-def test_noise_does_no_harm(seat: Seats, mode: str) -> None:
-    played = play(seat("noisy", mode), seat("good"), "white", max_plies=6)
+def test_noise_does_no_harm(player_of: Players, mode: str) -> None:
+    played = play(player_of("noisy", mode), player_of("good"), "white", max_plies=6)
     assert played.record.usi_moves() == QUIET[:6]
     assert (played.failure, played.warnings) == (None, ())
 
 
-def test_last_words_without_a_line_end_count(seat: Seats) -> None:
-    played = play(seat("bad", "no-newline"), seat("good"), "black")
+def test_last_words_without_a_line_end_count(player_of: Players) -> None:
+    played = play(player_of("bad", "no-newline"), player_of("good"), "black")
     assert played.record.usi_moves() == QUIET[:2]
     check_lost(played, "black", CRASH)
 
 
-def test_an_engine_that_does_not_listen(seat: Seats) -> None:
+def test_an_engine_that_does_not_listen(player_of: Players) -> None:
     """What it says before it is asked does not count; so it plays blindly, and breaks a rule soon."""
-    deaf = seat("deaf", "deaf")
+    deaf = player_of("deaf", "deaf")
     deaf.quit_grace_s = 0.1
-    played = play(deaf, seat("good", "slow:100"), "black")
+    played = play(deaf, player_of("good", "slow:100"), "black")
     assert played.record.usi_moves()[:2] == QUIET[:2]
     assert (played.record.termination, played.record.result) == (Termination.ILLEGAL_MOVE, Result.WHITE_WIN)
     assert "deaf: answered more than once" in played.warnings[0]
 
 
-def test_a_full_pipe_does_not_hold_anybody_up(seat: Seats, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_pipe_does_not_hold_anybody_up(player_of: Players, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fukayomi.usi.process.DEAF_AFTER_S", 0.3)
-    client = UsiClient((*ENGINE, "deaf", "", seat.mark))
+    client = UsiClient((*ENGINE, "deaf", "", player_of.mark))
     with pytest.raises(EngineTimeoutError, match="does not read"):
         client.send("x" * 1_000_000)
     client.close(0)
@@ -192,11 +192,11 @@ def test_a_full_pipe_does_not_hold_anybody_up(seat: Seats, monkeypatch: pytest.M
 # ---------------------------------------------------------------------------------------------- options
 
 
-def test_options_are_sent_and_checked(seat: Seats) -> None:
+def test_options_are_sent_and_checked(player_of: Players) -> None:
     options = {"USI_Hash": "16", "Depth": "12", "Clear": "", "Secret": "1"}
     heard: list[str] = []
-    odd = seat("odd", options=options)
-    odd.listener = heard.append
+    odd = player_of("odd", options=options)
+    odd.log = heard.append
     odd.prepare(patient())
     assert heard[0] == "> usi"
     assert [line for line in heard if "setoption" in line] == [
@@ -214,11 +214,11 @@ def test_options_are_sent_and_checked(seat: Seats) -> None:
     assert odd.take_warnings() == ()
 
 
-def test_the_conversation_of_a_game(seat: Seats) -> None:
+def test_the_conversation_of_a_game(player_of: Players) -> None:
     heard: list[str] = []
-    black = seat("b")
-    black.listener = heard.append
-    game(black, seat("w"), Opening(moves=()), patient(max_plies=3))
+    black = player_of("b")
+    black.log = heard.append
+    game(black, player_of("w"), Opening(moves=()), patient(max_plies=3))
     assert [line for line in heard if line.split()[1] not in ("id", "option")] == [
         "> usi", "< usiok", "> isready", "< readyok", "> usinewgame",
         "> position startpos", "> go nodes 1", "< bestmove 7g7f",
@@ -227,13 +227,13 @@ def test_the_conversation_of_a_game(seat: Seats) -> None:
     ]  # fmt: skip
 
 
-def test_a_listener_that_fails_is_not_the_engines_fault(seat: Seats) -> None:
+def test_a_listener_that_fails_is_not_the_engines_fault(player_of: Players) -> None:
     def full(line: str) -> None:
         if line.startswith("<"):
             raise OSError("no space left")
 
-    player = seat("b")
-    player.listener = full
+    player = player_of("b")
+    player.log = full
     with pytest.raises(OSError, match="no space left"):
         player.prepare(patient())
 
@@ -242,14 +242,14 @@ def test_a_listener_that_fails_is_not_the_engines_fault(seat: Seats) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ignore-quit", "child"])
-def test_nothing_is_left_of_an_engine_that_ignores_quit(seat: Seats, mode: str) -> None:
-    player = seat("bad", mode)
+def test_nothing_is_left_of_an_engine_that_ignores_quit(player_of: Players, mode: str) -> None:
+    player = player_of("bad", mode)
     player.quit_grace_s = 0.2
     player.prepare(patient())
     begin = time.monotonic()
     player.close()
     assert time.monotonic() - begin < 5
-    assert seat.left_behind() == []
+    assert player_of.left_behind() == []
     player.close()  # twice is fine
 
 
@@ -259,19 +259,19 @@ def test_nothing_is_left_of_an_engine_that_ignores_quit(seat: Seats, mode: str) 
     ['exec 3<&0; "$@" <&3 & wait', 'exec 3<&0; "$@" <&3 & exit 0', 'trap "" TERM; "$@"; sleep 1000'],
     ids=["waits", "leaves", "sleeps"],
 )
-def test_nothing_is_left_of_a_script_that_starts_the_engine(seat: Seats, script: str) -> None:
-    command = ("sh", "-c", script, "sh", *ENGINE, "ok", ",".join(QUIET), seat.mark)
-    player, good = Player(EngineSettings(name="script", command=command), TimeControl(depth=1)), seat("good")
+def test_nothing_is_left_of_a_script_that_starts_the_engine(player_of: Players, script: str) -> None:
+    command = ("sh", "-c", script, "sh", *ENGINE, "ok", ",".join(QUIET), player_of.mark)
+    player, good = UsiPlayer(EngineSettings(name="script", command=command), TimeControl(depth=1)), player_of("good")
     player.quit_grace_s = 0.2
     played = game(player, good, rules=patient(max_plies=4))
     assert (played.failure, played.record.usi_moves()) == (None, QUIET[:4])
     good.close()
     player.close()
-    assert seat.left_behind() == []
+    assert player_of.left_behind() == []
 
 
-def test_a_closed_player_can_be_prepared_again(seat: Seats) -> None:
-    player = seat("b")
+def test_a_closed_player_can_be_prepared_again(player_of: Players) -> None:
+    player = player_of("b")
     pids: set[int | None] = set()
     for _ in range(2):
         player.prepare(patient())
@@ -281,11 +281,11 @@ def test_a_closed_player_can_be_prepared_again(seat: Seats) -> None:
     assert len(pids) == 2
 
 
-def test_the_folder_of_an_engine(seat: Seats, tmp_path: object) -> None:
+def test_the_folder_of_an_engine(player_of: Players, tmp_path: object) -> None:
     code = "import os, sys; sys.stderr.write(os.getcwd())"
     settings = EngineSettings.model_validate(
         {"name": "bad", "command": (sys.executable, "-c", code), "directory": tmp_path}
     )
-    played = play(Player(settings, TimeControl(depth=1)), seat("good"), "black")
+    played = play(UsiPlayer(settings, TimeControl(depth=1)), player_of("good"), "black")
     assert played.failure is not None
     assert str(tmp_path) in played.failure.detail

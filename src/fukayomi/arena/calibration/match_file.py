@@ -1,0 +1,40 @@
+"""Saving the clock that a calibration found, as the settings of later matches."""
+
+from pathlib import Path
+
+import tomli_w
+
+from fukayomi.arena.calibration.calibration import Calibration, clock_at, interval_text
+from fukayomi.arena.match.store import FREE_SETTINGS
+from fukayomi.arena.statistics.odds import Odds
+from fukayomi.files.atomic import replace_file
+
+MATCH_FILE = "calibrated.toml"
+"""Settings of a match in which the engine has the clock that was found."""
+
+
+def write_match_file(found: Calibration, odds: Odds) -> Path:
+    """Write the settings of a match at the clock that was found, for ``fukayomi match --config``.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    settings = found.settings
+    assert odds.estimate is not None
+    clock = clock_at(settings.clocks, odds.estimate)
+    match = settings.at(clock).model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={*FREE_SETTINGS, "opening_start"}
+    )
+    score = odds.score(settings.clocks.amount(clock) or 1) or 0.0
+    comments = [
+        f"{settings.vary} scores 50 % against {settings.against.name} at {clock.text()}, in {found.played} games.",
+        f"95 %: {interval_text(settings.clocks, odds)}.",
+        f"A doubling is worth {odds.elo:.0f} Elo ({odds.elo_low:.0f} to {odds.elo_high:.0f}).",
+        f"Expected score of {settings.vary} at this clock: {100 * score:.1f} %.",
+        "",
+        "fukayomi match --config calibrated.toml --games N --out DIR",
+    ]
+    text = "".join(f"# {comment}".rstrip() + "\n" for comment in comments)
+    path = found.folder / MATCH_FILE
+    replace_file(path, f"{text}\n{tomli_w.dumps(match)}".encode())
+    return path

@@ -1,0 +1,86 @@
+"""The result of a match: a table with one row per engine, and all games."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fukayomi.arena.match.state import MatchState
+from fukayomi.arena.results.diversity import Diversity
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.match_db import read_games, read_records
+from fukayomi.arena.results.standings import Standings
+from fukayomi.arena.statistics.sprt import SprtStatus
+from fukayomi.shogi import BLACK, WHITE
+from fukayomi.shogi.record import Record
+from fukayomi.tabular import Tabular
+
+
+@dataclass(eq=False, repr=False)
+class MatchResult(Tabular):
+    """What a match came to, the games of earlier runs included. Prints as a table with one row per engine."""
+
+    state: MatchState
+    """Standings, failures and settings."""
+    unplayed: int
+    """Scheduled games that are not in the database."""
+    diversity: Diversity
+    """How much the games repeat each other."""
+    is_interrupted: bool
+    """Whether Ctrl-C ended the run."""
+
+    @property
+    def standings(self) -> Standings:
+        """Wins, losses and draws by engine, colour and pair of engines."""
+        return self.state.standings
+
+    @property
+    def sprt(self) -> SprtStatus | None:
+        """The state of the sequential test; None without a test."""
+        return self.state.sprt()
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the match."""
+        return self.state.folder
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all games were played that the match needs."""
+        return self.unplayed == 0 or self.state.is_decided
+
+    @cached_property
+    def games(self) -> list[Game]:
+        """All games in the order of their numbers, with their moves."""
+        return list(read_games(self.folder))
+
+    def records(self) -> Iterator[Record]:
+        """The complete records in the order of their numbers: moves, times, scores and lines."""
+        return read_records(self.folder)
+
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """One row per engine. `elo` is the difference to its opponents, `elo_error` half its 95 % interval."""
+        found: list[dict[str, Any]] = []
+        for player in self.standings.players.values():
+            total, strength = player.total, player.counts.strength()
+            found.append(
+                {
+                    "engine": player.name,
+                    "games": total.games,
+                    "wins": total.wins,
+                    "losses": total.losses,
+                    "draws": total.draws,
+                    "score": total.rate,
+                    "elo": strength.elo,
+                    "elo_error": strength.elo_error,
+                    "black_score": player.by_color[BLACK].rate,
+                    "white_score": player.by_color[WHITE].rate,
+                    "failures": sum(failure.engine == player.name for _, failure in self.state.failures),
+                }
+            )
+        return found
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.standings.players)
+        return f"<MatchResult: {self.state.played} games of {names}>"

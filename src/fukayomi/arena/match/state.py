@@ -1,0 +1,84 @@
+"""The state of a match while it is played, and the listener that follows it."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Failure
+from fukayomi.arena.match.schedule import ScheduledGame, schedule
+from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.store import MatchStore
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.standings import Standings
+from fukayomi.arena.statistics.sprt import SprtDecision, SprtStatus
+from fukayomi.listener import Listener
+
+
+@dataclass
+class MatchState:
+    """The state of a match; it changes with every game."""
+
+    settings: MatchSettings
+    folder: Path
+    standings: Standings = field(default_factory=lambda: Standings([]))
+    """All games in the database."""
+    missing: int = 0
+    """Scheduled games that are not in the database."""
+    failures: list[tuple[int, Failure]] = field(default_factory=list[tuple[int, Failure]])
+    """Failures of all runs, with the numbers of their games."""
+    new: int = 0
+    """Games played in this run."""
+    left_out: set[str] = field(default_factory=set[str])
+    """Engines that failed in this run and play no more."""
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def played(self) -> int:
+        """Games in the database."""
+        return self.standings.games
+
+    def sprt(self) -> SprtStatus | None:
+        """The state of the sequential test, which counts complete pairs of games; None without a test."""
+        if self.settings.sprt is None:
+            return None
+        first = self.standings.players[self.settings.engines[0].name]
+        return self.settings.sprt.evaluate(first.counts.pairs)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the sequential test has ended the match."""
+        result = self.sprt()
+        return result is not None and result.decision is not SprtDecision.CONTINUE
+
+    def read(self, store: MatchStore, openings: list[Opening]) -> list[ScheduledGame]:
+        """Read everything from the database, and return the games that are missing there.
+
+        Raises:
+            StoreError: The games are not those of this match.
+        """
+        missing = store.check_schedule(schedule(self.settings, openings))
+        self.standings = Standings([engine.name for engine in self.settings.engines], store.results())
+        self.failures = store.failures()
+        self.missing = len(missing)
+        return missing
+
+    def games_an_hour(self) -> float | None:
+        """Games per hour in this run; None before its first game."""
+        return self.new / (time.monotonic() - self.began_s) * 3600 if self.new else None
+
+    def seconds_left(self) -> float | None:
+        """Remaining time at the pace of this run; None before its first game."""
+        pace = self.games_an_hour()
+        return self.missing / pace * 3600 if pace else None
+
+
+class MatchListener(Listener):
+    """Follows a match. Every method does nothing: override those you need. They are called from the thread that runs
+    the match."""
+
+    def started(self, state: MatchState) -> None:
+        """Called once, before the first game."""
+
+    def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
+        """Called after every game, when it is safe on disk."""

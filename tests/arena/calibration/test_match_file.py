@@ -1,0 +1,44 @@
+"""The settings that a calibration saves for later matches."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings
+from fukayomi.arena.calibration.clock_range import ClockRange
+from fukayomi.arena.calibration.match_file import MATCH_FILE, write_match_file
+from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.match.configuration import build_settings, read_toml
+from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.statistics.odds import Level
+
+RANGE = ClockRange(TimeControl.from_text("nodes=100"), TimeControl.from_text("nodes=10000"))
+LEVELS = [Level(500, (8, 2, 3, 2, 1)), Level(2000, (1, 2, 3, 2, 8))]
+
+
+@pytest.mark.parametrize("text", ["a b", 'a"b', "a\\b", "先手 #1", "=[x]", "' '", "a\u0085b\u2028c"])
+def test_odd_names_and_options_read_back_equal(tmp_path: Path, text: str) -> None:
+    match = MatchSettings.model_validate(
+        {
+            "engine": [
+                {"name": text, "command": ["engine", text, ""], "options": {text: text, "a.b": "\n\t\x7f"}},
+                {"name": "other", "command": ["other"], "directory": tmp_path / "some folder"},
+            ],
+            "games": 40,
+            "clock": "byoyomi=1s",
+            "openings": tmp_path / "openings.sfen",
+            "rules": {"max_plies": 100, "resign": {"score_cp": 2000, "both_sides": False}},
+        }
+    )
+    settings = CalibrationSettings(match, "other", RANGE)
+    found = Calibration(settings, tmp_path, levels=LEVELS, played=40)
+    odds = found.odds()
+    path = write_match_file(found, odds)
+    assert path == tmp_path / MATCH_FILE
+    assert path.read_text(encoding="utf-8").startswith("# other scores 50 % against")
+    saved = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert saved["engine"][1]["clock"].startswith("nodes=")
+    again = build_settings(read_toml(path) | {"games": 40})
+    clock = TimeControl.from_text(saved["engine"][1]["clock"])
+    assert again == settings.at(clock)
