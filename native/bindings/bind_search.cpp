@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -119,15 +120,22 @@ void bind_params(nb::module_& m) {
 
 void bind_line(nb::module_& m) {
     nb::class_<SearchLine>(m, "SearchLine", "A move of the root with its line, as the side to move sees it.")
-        .def_ro("move", &SearchLine::move, "The move.")
+        .def("__init__", [](SearchLine* line, std::vector<Move> pv, std::uint32_t visits, float prior, float winrate,
+                            std::optional<int> mate) {
+            if (pv.empty()) throw nb::value_error("a line has at least one move");
+            new (line) SearchLine{std::move(pv), visits, prior, winrate, mate};
+        }, "pv"_a, "visits"_a, "prior"_a, "winrate"_a, "mate"_a = nb::none(),
+             "A line; searches make them.\n\nRaises:\n    ValueError: pv is empty.")
+        .def_prop_ro("move", &SearchLine::move, "The move: the first of pv.")
         .def_ro("pv", &SearchLine::pv, "The principal variation, beginning with the move.")
         .def_ro("visits", &SearchLine::visits, "Number of visits.")
         .def_ro("prior", &SearchLine::prior, "The network's probability of the move.")
         .def_ro("winrate", &SearchLine::winrate, "Win probability of the side to move, 0 to 1; a draw counts as its draw value.")
         .def_ro("mate", &SearchLine::mate, "Plies to a proven mate, negative if the side to move is mated; None without a proof.")
-        .def_ro("depth", &SearchLine::depth, "Length of pv.")
+        .def_prop_ro("depth", &SearchLine::depth, "Length of pv.")
+        .def("__eq__", [](const SearchLine& a, const SearchLine& b) { return a == b; }, "other"_a, nb::is_operator())
         .def("__repr__", [](const SearchLine& line) {
-            return "<SearchLine " + usi(line.move) + " visits " + std::to_string(line.visits) + " winrate " + std::to_string(line.winrate) + ">";
+            return "<SearchLine " + usi(line.move()) + " visits " + std::to_string(line.visits) + " winrate " + std::to_string(line.winrate) + ">";
         });
 }
 

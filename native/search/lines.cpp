@@ -100,19 +100,17 @@ SearchLine Search::tried_line(std::size_t slot) const {
     const Child& entry = tree_.children(tree_.root()).begin()[slot];
     const Node& child = tree_[entry.node];
     SearchLine line;
-    line.move = Move(child.move);
     line.visits = child.visits;
     line.prior = entry.prior;
     line.winrate = winrate_of(entry, child);
     line.mate = mate_plies(child);
     Index i = entry.node;
-    line.pv.push_back(line.move);
+    line.pv.push_back(Move(child.move));
     for (std::size_t next = best_slot(i); next < tree_[i].child_count; next = best_slot(i)) {
         i = tree_.children(i).begin()[next].node;
         line.pv.push_back(Move(tree_[i].move));
     }
     if (tree_[i].state == NodeState::TERMINAL && tree_[i].proof == Proof::WIN && tree_[i].distance == 1) complete_pv(line);
-    line.depth = static_cast<int>(line.pv.size());
     return line;
 }
 
@@ -130,7 +128,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
     std::vector<SearchLine> result;
     if (root.state != NodeState::EXPANDED) {
         for (const Move m : root_->moves)
-            if (result.size() < multipv) result.push_back({m, {m}, 0, 0.0F, 0.5F, std::nullopt, 1});
+            if (result.size() < multipv) result.push_back({{m}, 0, 0.0F, 0.5F, std::nullopt});
         return result;
     }
     std::vector<std::size_t> tried;
@@ -154,7 +152,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
     const float mean = static_cast<float>(1.0 - root.value_sum / root.visits);
     for (const Edge e : untried) {
         const Move m = edge_move(e);
-        if (result.size() < multipv) result.push_back({m, {m}, 0, edge_prior(e), mean, std::nullopt, 1});
+        if (result.size() < multipv) result.push_back({{m}, 0, edge_prior(e), mean, std::nullopt});
     }
     return result;
 }

@@ -32,13 +32,15 @@ namespace fukayomi {
 
 // A move of the root and what the search knows of it.
 struct SearchLine {
-    Move move;
-    std::vector<Move> pv;  // from this move on
+    std::vector<Move> pv;  // begins with the move
     std::uint32_t visits = 0;
     float prior = 0.0F;
     float winrate = 0.0F;     // of the side to move at the root
-    std::optional<int> mate;  // plies until mate if it is proven: positive if the side to move at the root wins
-    int depth = 0;            // length of pv
+    std::optional<int> mate;  // plies to a proven mate: positive if the side to move at the root wins
+
+    Move move() const { return pv.front(); }
+    std::size_t depth() const { return pv.size(); }
+    bool operator==(const SearchLine&) const = default;
 };
 
 class Search {

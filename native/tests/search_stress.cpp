@@ -136,7 +136,7 @@ int play(Search& search, Game game, CurrentGame& current, std::mt19937& random) 
         }
         const auto lines = search.lines(1);
         if (lines.empty()) return kept;
-        game.push(lines[0].move);
+        game.push(lines[0].move());
         if (random() % 8 == 0) game.pop();
     }
     return kept;

@@ -1121,9 +1121,17 @@ class SearchParams:
 class SearchLine:
     """A move of the root with its line, as the side to move sees it."""
 
+    def __init__(self, pv: Sequence[Move], visits: int, prior: float, winrate: float, mate: int | None = None) -> None:
+        """
+        A line; searches make them.
+
+        Raises:
+            ValueError: pv is empty.
+        """
+
     @property
     def move(self) -> Move:
-        """The move."""
+        """The move: the first of pv."""
 
     @property
     def pv(self) -> list[Move]:
@@ -1152,6 +1160,8 @@ class SearchLine:
     @property
     def depth(self) -> int:
         """Length of pv."""
+
+    def __eq__(self, other: SearchLine) -> bool: ...
 
     def __repr__(self) -> str: ...
 

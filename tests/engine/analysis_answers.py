@@ -1,6 +1,7 @@
 """Searches that answer what a test has written down."""
 
-from fukayomi.engine.search import Line, Progress, Reason, SearchResult
+from fukayomi._native import SearchLine
+from fukayomi.engine.search import Progress, Reason, SearchResult
 from fukayomi.shogi import Move, Position
 
 
@@ -11,9 +12,9 @@ def answer(*lines: tuple[float, str] | tuple[float, str, int], nodes: int = 100)
     return SearchResult(found[0].move, None, progress, Reason.LIMIT)
 
 
-def _line(winrate: float, moves: str, mate: int | None = None) -> Line:
-    pv = tuple(Move.from_usi(usi) for usi in moves.split())
-    return Line(move=pv[0], pv=pv, visits=100, prior=0.5, winrate=winrate, mate=mate, depth=len(pv))
+def _line(winrate: float, moves: str, mate: int | None = None) -> SearchLine:
+    pv = [Move.from_usi(usi) for usi in moves.split()]
+    return SearchLine(pv=pv, visits=100, prior=0.5, winrate=winrate, mate=mate)
 
 
 class Script:

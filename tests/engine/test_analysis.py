@@ -198,7 +198,7 @@ def test_all_candidates_are_kept() -> None:
     search = Script(answer((0.6, "7g7f 3c3d"), (0.55, "2g2f 8c8d")), answer((0.4, "3c3d")))
     lines = analyse_record(record_of("2g2f"), search).positions[0].lines
     assert [line.usi for line in lines] == [("7g7f", "3c3d"), ("2g2f", "8c8d")]
-    assert lines[1].score.winrate == 0.55
+    assert lines[1].score.winrate == pytest.approx(0.55)
 
 
 def test_the_records_own_scores_are_kept() -> None:

@@ -48,7 +48,7 @@ def expected(path: Path, slot: Slot, i: int) -> tuple[np.ndarray, float]:
 def test_answers_as_the_network_does(tmp_path: Path, batch: int | str) -> None:
     path = write_network(tmp_path / "toy.onnx", batch=batch)
     evaluator = OnnxEvaluator(path, provider="cpu", threads=1, batch_size=8)
-    assert evaluator.batch_sizes == ((4,) if batch == 4 else (8,))
+    assert evaluator.batch_size == (4 if batch == 4 else 8)
     slot = evaluator.allocate(4)
     fill(slot, SFENS)
     evaluator.run(slot, len(SFENS))
@@ -60,7 +60,7 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str) -> None:
 
 def test_chooses_by_measuring_and_says_what(network: Path) -> None:
     evaluator = OnnxEvaluator(network)
-    assert set(evaluator.batch_sizes) == {4, 8, 16, 32}
+    assert evaluator.batch_size in {4, 8, 16, 32}
     assert evaluator.slots >= 1
     assert "toy.onnx on CPU" in evaluator.describe()
 

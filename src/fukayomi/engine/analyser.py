@@ -13,9 +13,10 @@ from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 if TYPE_CHECKING:
-    from fukayomi.engine import search
+    from fukayomi._native import SearchLine
+    from fukayomi.engine.search import SearchResult
 
-    Search = Callable[[Position], search.SearchResult]
+    Search = Callable[[Position], SearchResult]
     """Searches a position that has legal moves; the result has at least one line."""
 
 CP_LOSS_CAP = 3_000
@@ -131,7 +132,7 @@ def _analyse(
     return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, result.progress.nodes)
 
 
-def _line(line: "search.Line", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:
+def _line(line: "SearchLine", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:
     """A line of the search from Black's side, with Japanese names; the move before it matters for 同."""
     usi = tuple(move.usi() for move in line.pv)
     names = japanese_moves(previous[0], [previous[1], *usi])[1:] if previous else japanese_moves(sfen, usi)

@@ -1,4 +1,4 @@
-"""What ends a search, and the handle by which others end it."""
+"""The limits of a search, and the handle that ends it."""
 
 import threading
 import time
@@ -9,20 +9,26 @@ from fukayomi.engine.clock import Budget
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends a search. Without any, only `Control.stop` does, or a tree with nothing left to search."""
+    """What ends a search. Without limits only `Control.stop` does, or a tree with nothing left to search."""
 
     budget: Budget | None = None
-    nodes: int | None = None  # newly evaluated positions
-    depth: int | None = None  # moves in the principal variation
-    until_stopped: bool = False  # nothing but a stop (or other limits) ends it: infinite and ponder
+    """Time by the clock of a game; the search ends early if the choice is clear."""
+    nodes: int | None = None
+    """Positions to evaluate."""
+    depth: int | None = None
+    """Length of the principal variation in plies."""
+    time_ms: int | None = None
+    """Milliseconds since the start, whatever the position."""
+    until_stopped: bool = False
+    """Only a stop ends the search, or other limits: `go infinite` and `go ponder`."""
 
 
 class Control:
-    """The handle on a running search: stops it, or gives it other limits. Any thread may use it.
+    """The handle of a running search: stops it, or changes its limits. Any thread may use it.
 
     Args:
-        limits: what ends the search.
-        started_s: when ``go`` was received (`time.monotonic`); the budget counts from there. None: now.
+        limits: What ends the search.
+        started_s: Start of the time limits (`time.monotonic`), such as the arrival of ``go``. None: now.
     """
 
     def __init__(self, limits: Limits, started_s: float | None = None) -> None:
@@ -33,12 +39,12 @@ class Control:
 
     @property
     def limits(self) -> Limits:
-        """The limits that hold now."""
+        """The current limits."""
         return self._limits
 
     @property
     def started_s(self) -> float:
-        """When the clock began to count."""
+        """Start of the time limits (`time.monotonic`)."""
         return self._started_s
 
     @property
@@ -53,25 +59,25 @@ class Control:
             self._condition.notify_all()
 
     def change(self, limits: Limits, started_s: float) -> None:
-        """Go on under other limits, as ``ponderhit`` demands."""
+        """Continue with other limits, as ``ponderhit`` demands."""
         with self._condition:
             self._limits = limits
             self._started_s = started_s
             self._condition.notify_all()
 
     def wake(self) -> None:
-        """Make the watch look again."""
+        """Make `wait` return."""
         with self._condition:
             self._condition.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Sleep until something happens, at most so long."""
+        """Sleep until the control is stopped, changed or woken, at most this many seconds."""
         with self._condition:
             if not self._stopped:
                 self._condition.wait(max(0.0, seconds))
 
     def hold(self) -> None:
-        """Wait while nothing but a stop, or other limits, may end the search."""
+        """Wait while only a stop, or other limits, may end the search."""
         with self._condition:
             while self._limits.until_stopped and not self._stopped:
                 self._condition.wait()

@@ -1,6 +1,5 @@
 """A search with its tree: the engine for scripts, notebooks and matches in this process."""
 
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -63,7 +62,7 @@ class Engine:
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
         self._control: Control | None = None
         self._searcher = Searcher(
-            [self.network.evaluator],
+            self.network.pool,
             self.settings.search_params(),
             memory_mb=self.settings.hash_mb,
             node_limit=self.settings.node_limit,
@@ -102,11 +101,7 @@ class Engine:
         for name, value in (("nodes", nodes), ("time_ms", time_ms), ("multipv", multipv)):
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
-        control = self._control = Control(Limits(nodes=nodes))
-        # Not a budget of the clock: that one ends early if there is only one legal move.
-        timer = threading.Timer((time_ms or 0) / 1000, control.stop)
-        if time_ms is not None:
-            timer.start()
+        control = self._control = Control(Limits(nodes=nodes, time_ms=time_ms))
 
         def search(control: Control) -> SearchResult:
             return self._searcher.search(
@@ -117,10 +112,7 @@ class Engine:
                 report=lambda progress: listener.progress("nodes", progress.nodes, nodes),
             )
 
-        try:
-            result = search(control)
-        finally:
-            timer.cancel()
+        result = search(control)
         if result.best is not None and not result.lines and result.error is None:  # no evaluation came in time
             result = search(Control(Limits(nodes=1)))
         return _checked(result)

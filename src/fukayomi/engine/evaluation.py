@@ -97,7 +97,7 @@ def evaluate(evaluator: "Evaluator", positions: Sequence[Position]) -> Evaluatio
         labels=np.zeros((total, width), np.uint16),
         probabilities=np.zeros((total, width), np.float32),
     )
-    size = evaluator.batch_sizes[0]
+    size = evaluator.batch_size
     starts = range(0, total, size)
     slots: queue.SimpleQueue[Slot] = queue.SimpleQueue()
     for _ in starts[: evaluator.slots]:

@@ -1,6 +1,7 @@
 """Networks: finding the file, loading it, evaluating positions with it."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from fukayomi.usi.options import Options
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluation import Evaluation
+    from fukayomi.engine.evaluator_pool import EvaluatorPool
     from fukayomi.engine.evaluators.protocol import Evaluator
 
 NETWORKS = Path(__file__).parent / "networks"
@@ -51,7 +53,7 @@ class Network:
     problems: tuple[str, ...]
     """Lines of that file that cannot be used, and why."""
     evaluator: "Evaluator"
-    """What a search calls with batches of positions."""
+    """Evaluates batches of positions."""
 
     def __init__(
         self,
@@ -75,6 +77,13 @@ class Network:
         self.name = _name(self.settings.model)
         self.evaluator = load_evaluator(self.settings)
 
+    @cached_property
+    def pool(self) -> "EvaluatorPool":
+        """The threads that evaluate the batches of all searches with this network."""
+        from fukayomi.engine.evaluator_pool import EvaluatorPool
+
+        return EvaluatorPool([self.evaluator])
+
     @property
     def identity(self) -> str:
         """Hash of the network with precision and device; it changes when the evaluations may."""
@@ -94,8 +103,8 @@ class Network:
         return evaluate(self.evaluator, [positions] if isinstance(positions, Position) else list(positions))
 
     def close(self) -> None:
-        """Free the network. Close the engines that use it first."""
-        self.evaluator.close()
+        """End the searches with this network and free it."""
+        self.pool.close()
 
     def __enter__(self) -> "Network":
         return self

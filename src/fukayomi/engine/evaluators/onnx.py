@@ -5,8 +5,9 @@
     output_policy  float32 [N, 2187], logits
     output_value   float32 [N, 1], the win probability of the side to move
 
-Threads and batch size are measured when the file is loaded, for half a second or so: they differ between machines and
-networks by more than any rule would catch, and small batches make a better search than large ones of the same speed.
+Threads and batch size are measured for about half a second when the file is loaded. The best values differ so much
+between computers and networks that no rule would find them, and of batches with the same speed the small ones make the
+better search.
 """
 
 import hashlib
@@ -40,8 +41,10 @@ OUTPUTS = ("output_policy", "output_value")
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider", "tensorrt": "TensorrtExecutionProvider"}
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
-MEASURE_S = 0.08  # for each thing that is compared
-GOOD_ENOUGH = 0.9  # of the best speed: then the smaller batch, or the fewer threads a batch, is taken
+MEASURE_S = 0.08
+"""Duration of each measurement."""
+GOOD_ENOUGH = 0.9
+"""Share of the best speed at which a smaller batch, or fewer threads per batch, is preferred."""
 
 
 class _Node(Protocol):
@@ -53,7 +56,7 @@ class _Node(Protocol):
 
 
 class _Session(Protocol):
-    """What we use of ort.InferenceSession."""
+    """The part of ort.InferenceSession that is used here."""
 
     def get_inputs(self) -> list[_Node]: ...
     def get_outputs(self) -> list[_Node]: ...
@@ -65,22 +68,24 @@ class _Session(Protocol):
 class OnnxSlot(Slot):
     """A slot with room for the planes as floats."""
 
-    features1: NDArray[np.float32]  # [C, 62, 9, 9]
-    features2: NDArray[np.float32]  # [C, 57, 9, 9]
+    features1: NDArray[np.float32]
+    """[C, 62, 9, 9]"""
+    features2: NDArray[np.float32]
+    """[C, 57, 9, 9]"""
 
 
 class OnnxEvaluator:
     """A network in ONNX Runtime.
 
     Args:
-        path: the ONNX file.
+        path: The ONNX file.
         provider: "auto" (CUDA where it is installed, else CPU), "cpu", "cuda" or "tensorrt".
         threads: CPU threads for one batch; 0 measures.
-        batch_size: 0 measures.
-        slots: batches in flight; 0 measures.
+        batch_size: Positions per batch; 0 measures.
+        slots: Batches in flight; 0 measures.
 
     Raises:
-        EvaluatorError: the file is no network that plays shogi, or the provider is not there.
+        EvaluatorError: The file is not a network for shogi, or the provider is not available.
     """
 
     def __init__(
@@ -99,7 +104,7 @@ class OnnxEvaluator:
         self._check_answers()
         if on_cpu and not threads and not slots and cpus > 1:
             self._choose_threads(cpus, batch_size or 8)
-        self.batch_sizes = self._choose_batches(batch_size, CPU_BATCHES if on_cpu else GPU_BATCHES)
+        self.batch_size = self._choose_batch_size(batch_size, CPU_BATCHES if on_cpu else GPU_BATCHES)
         precision = "fp16" if self._provider == PROVIDERS["tensorrt"] else "fp32"
         self.identity = f"{digest}-{precision}-{self._provider.removesuffix('ExecutionProvider').lower()}"
 
@@ -129,13 +134,13 @@ class OnnxEvaluator:
         slot.values[:n] = values
 
     def close(self) -> None:
-        """Nothing to do: the session goes with the object."""
+        """Nothing to do: the session is freed with the object."""
 
     def describe(self) -> str:
-        """What was chosen, for an ``info string``."""
+        """The chosen configuration, for an ``info string``."""
         return (
             f"{self.path.name} on {self._provider.removesuffix('ExecutionProvider')}: "
-            f"{self.threads} threads, batch {self.batch_sizes[0]}, {self.slots} in flight"
+            f"{self.threads} threads, batch {self.batch_size}, {self.slots} in flight"
         )
 
     # ------------------------------------------------------------------------------------------ sessions
@@ -144,24 +149,24 @@ class OnnxEvaluator:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # what goes wrong comes as an exception, which says it better
+        options.log_severity_level = 4  # errors come as exceptions, which say more
         providers: list[Any] = [(self._provider, _provider_options(self._provider))]
         if self._provider != PROVIDERS["cpu"]:
             providers.append(PROVIDERS["cpu"])
         try:
             session = cast(_Session, ort.InferenceSession(str(self.path), options, providers=providers))
-        except Exception as error:  # ONNX Runtime has a family of errors without a common base
+        except Exception as error:  # ONNX Runtime's errors have no common base
             raise EvaluatorError(f"{self.path}: ONNX Runtime cannot load it: {error}") from error
         used = session.get_providers()[0]
         if used != self._provider:
             if strict:
-                raise EvaluatorError(f"{self._provider} does not start here; are its libraries installed?")
+                raise EvaluatorError(f"{self._provider} cannot be started; are its libraries installed?")
             self._provider = used
         self._fixed_batch = _check_interface(self.path, session)
         return session
 
     def _forward(self, session: _Session, slot: OnnxSlot, n: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Policy [n, 2187] and values [n] of what lies in the features."""
+        """Policy [n, 2187] and values [n] of the features in the slot."""
         padded = self._fixed_batch or (n if self._provider == PROVIDERS["cpu"] else _bucket(n, slot.capacity))
         feed = {"input1": slot.features1[:padded], "input2": slot.features2[:padded]}
         try:
@@ -171,7 +176,7 @@ class OnnxEvaluator:
         return policy.reshape(padded, -1)[:n], values.reshape(-1)[:n]
 
     def _check_answers(self) -> None:
-        """Run the network once: some of what cannot be read from the file is seen from its answers."""
+        """Run the network once: its output shows what the file does not declare."""
         slot = self.allocate(1)
         slot.planes1[0], slot.planes2[0] = encode_position(Position())
         unpack_planes(slot.planes1, slot.planes2, slot.features1, slot.features2)
@@ -195,10 +200,10 @@ class OnnxEvaluator:
     # ------------------------------------------------------------------------------------------ measuring
 
     def _choose_threads(self, cpus: int, batch: int) -> None:
-        """Two batches at once on half of the CPUs each, or one on all of them where that is clearly faster.
+        """Choose two batches at once on half of the CPUs each, or one on all CPUs where that is clearly faster.
 
-        Two need not wait for one another, and one is gathered while the other is evaluated. Where other programs want
-        the CPUs too, threads that share a batch wait for the slowest of them, several times as long as they work.
+        Two batches need not wait for each other, and one is gathered while the other is evaluated. Where other programs
+        use the CPUs too, threads that share a batch wait for the slowest of them, several times as long as they work.
         """
         half = self._open(cpus // 2, strict=False)
         batch = self._fixed_batch or batch
@@ -207,19 +212,17 @@ class OnnxEvaluator:
         if apart > GOOD_ENOUGH * together:
             self._session, self.threads, self.slots = half, cpus // 2, 2
 
-    def _choose_batches(self, batch_size: int, candidates: Sequence[int]) -> tuple[int, ...]:
-        """Batch sizes, best first: the smallest that is about as fast as any."""
-        if self._fixed_batch:
-            return (self._fixed_batch,)
-        if batch_size:
-            return (batch_size,)
+    def _choose_batch_size(self, batch_size: int, candidates: Sequence[int]) -> int:
+        """The batch size: the file's, the given one, or the smallest that is about as fast as any."""
+        if self._fixed_batch or batch_size:
+            return self._fixed_batch or batch_size
         sessions = [self._session] * self.slots
         speeds = {size: self._speed(sessions, size) for size in candidates}
         enough = GOOD_ENOUGH * max(speeds.values())
-        return tuple(sorted(candidates, key=lambda size: (speeds[size] < enough, size)))
+        return min(size for size in candidates if speeds[size] >= enough)
 
     def _speed(self, sessions: Sequence[_Session], batch: int) -> float:
-        """Positions a second when each session is run by a thread of its own."""
+        """Positions per second when each session is run by a thread of its own."""
         slots = [self.allocate(batch) for _ in sessions]
         for session, slot in zip(sessions[:1], slots, strict=False):
             self._forward(session, slot, batch)  # the first run plans its memory
@@ -274,10 +277,13 @@ def _provider_options(provider: str) -> dict[str, str]:
 
 
 def _check_interface(path: Path, session: _Session) -> int:
-    """Refuse what is no network for shogi.
+    """Check inputs and outputs.
 
     Returns:
-        The batch size that the file demands, or 0 if it takes any.
+        The fixed batch size of the file, or 0 if it takes any.
+
+    Raises:
+        EvaluatorError: The file is not a network for shogi.
     """
     inputs = {node.name: node for node in session.get_inputs()}
     outputs = [node.name for node in session.get_outputs()]
@@ -301,7 +307,7 @@ def _check_interface(path: Path, session: _Session) -> int:
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of the network: of the file, and of the weights if they lie beside it. 16 digits are plenty."""
+    """The first 16 digits of the SHA-256 of the file, and of the weights if they are in a file beside it."""
     sha = hashlib.sha256()
     try:
         sha.update(path.read_bytes())
@@ -314,12 +320,12 @@ def _digest(path: Path) -> str:
 
 
 def _usable_cpus() -> int:
-    """CPUs that this process may use, which in a container are fewer than the machine has."""
+    """CPUs that this process may use, which in a container may be fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _bucket(n: int, capacity: int) -> int:
-    """The next power of two: a GPU plans anew for every batch size it has not seen."""
+    """The next power of two: a GPU plans again for each new batch size."""
     return min(capacity, 1 << (n - 1).bit_length())

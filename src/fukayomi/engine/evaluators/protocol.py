@@ -1,6 +1,6 @@
-"""The one door between the search and networks, crossed once a batch, never once a node.
+"""The interface between the search and networks, called once per batch, never once per node.
 
-The native core fills a slot, a Python thread runs it, the native core takes it back.
+The native core fills a slot, a Python thread runs the evaluator on it, and the native core reads the results.
 """
 
 from dataclasses import dataclass
@@ -16,19 +16,25 @@ from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
 class Slot:
     """The memory of one batch. C is the capacity; the first n rows are used.
 
-    Arrays are of the evaluator's choosing (pinned for a GPU), contiguous, and stay where they are.
+    The evaluator chooses the memory (pinned for a GPU). The arrays are contiguous and are never replaced.
     """
 
-    planes1: NDArray[np.uint8]  # [C, 628] in: the packed planes of pieces
-    planes2: NDArray[np.uint8]  # [C, 8] in: the packed planes of hands and check
-    labels: NDArray[np.uint16]  # [C, 593] in: the policy labels of the legal moves
-    counts: NDArray[np.uint16]  # [C] in: how many legal moves
-    logits: NDArray[np.float32]  # [C, 593] out: the policy's logits of those moves
-    values: NDArray[np.float32]  # [C] out: the win probability of the side to move
+    planes1: NDArray[np.uint8]
+    """[C, 628], input: bit-packed planes of the pieces."""
+    planes2: NDArray[np.uint8]
+    """[C, 8], input: bit-packed planes of hands and check."""
+    labels: NDArray[np.uint16]
+    """[C, 593], input: policy labels of the legal moves."""
+    counts: NDArray[np.uint16]
+    """[C], input: number of legal moves."""
+    logits: NDArray[np.float32]
+    """[C, 593], output: the policy's logits of the legal moves."""
+    values: NDArray[np.float32]
+    """[C], output: win probability of the side to move."""
 
     @property
     def capacity(self) -> int:
-        """C, the most positions that fit."""
+        """C, the maximum number of positions."""
         return len(self.values)
 
     @classmethod
@@ -45,21 +51,21 @@ class Slot:
 
 
 class Evaluator(Protocol):
-    """A network, or something that stands for one."""
+    """A network, or a stand-in for one."""
 
     @property
     def identity(self) -> str:
-        """Hash of the network, and the precision: part of every cache key."""
+        """Hash of the network and precision: part of every cache key."""
         ...
 
     @property
-    def batch_sizes(self) -> tuple[int, ...]:
-        """What the backend likes, best first."""
+    def batch_size(self) -> int:
+        """The best number of positions per batch."""
         ...
 
     @property
     def slots(self) -> int:
-        """How many batches it likes in flight at once."""
+        """The best number of batches in flight at once."""
         ...
 
     def allocate(self, capacity: int) -> Slot:
@@ -72,10 +78,10 @@ class Evaluator(Protocol):
         Each slot is run by one thread at a time; several slots may run at once.
 
         Raises:
-            EvaluatorError: the backend failed, or answered nonsense.
+            EvaluatorError: The backend failed, or its output is unusable.
         """
         ...
 
     def close(self) -> None:
-        """Free what it holds. No slot is used afterwards."""
+        """Free all resources. No slot is used afterwards."""
         ...

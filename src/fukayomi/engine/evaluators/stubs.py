@@ -1,4 +1,4 @@
-"""Evaluators without a network, for tests and benchmarks: the native core answers at once."""
+"""Evaluators without a network, for tests and benchmarks. They run in the native core."""
 
 from fukayomi._native import HashEvaluator, UniformEvaluator
 from fukayomi.engine.evaluators.protocol import Slot
@@ -8,9 +8,9 @@ class StubEvaluator:
     """A native evaluator behind the protocol.
 
     Args:
-        native: what answers.
-        identity: what it is called.
-        batch_size: positions a batch.
+        native: The native evaluator.
+        identity: Its name.
+        batch_size: Positions per batch.
     """
 
     slots = 1
@@ -18,7 +18,7 @@ class StubEvaluator:
     def __init__(self, native: HashEvaluator | UniformEvaluator, identity: str, batch_size: int) -> None:
         self._native = native
         self.identity = identity
-        self.batch_sizes = (batch_size,)
+        self.batch_size = batch_size
 
     def allocate(self, capacity: int) -> Slot:
         """Memory for a batch of up to ``capacity`` positions."""
@@ -33,10 +33,10 @@ class StubEvaluator:
 
 
 def hash_evaluator(batch_size: int = 16, seed: int = 0) -> StubEvaluator:
-    """Policy and value from a hash of the position: arbitrary, but as sharp as a network's, and always the same."""
+    """Policy and value from a hash of the position: arbitrary, as sharp as a network's, and reproducible."""
     return StubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
 
 
 def uniform_evaluator(batch_size: int = 16) -> StubEvaluator:
-    """Every move alike and every position even."""
+    """The same logit for every move and the value 0.5 for every position."""
     return StubEvaluator(UniformEvaluator(), "uniform", batch_size)

@@ -1,0 +1,236 @@
+"""Evaluators that several searches share: in turn, at the same time, and when something fails."""
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluator_pool import EvaluatorPool
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
+from fukayomi.engine.search import Reason, Searcher, SearchResult
+from fukayomi.shogi import Position
+
+AFTER_76 = Position.from_usi("startpos moves 7g7f")
+
+
+class Recorder:
+    """The hash evaluator. It records how it is used, can be held up, and fails on demand."""
+
+    identity = "recorder"
+    batch_size = 8
+
+    def __init__(self, slots: int = 1) -> None:
+        self.slots = slots
+        self._inner = hash_evaluator(8)
+        self.permission = threading.Event()
+        self.permission.set()
+        self.error: Exception | None = None
+        self.running = 0
+        self.is_closed = False
+        self.clashes = 0
+        self._slots_in_use: set[int] = set()
+
+    def allocate(self, capacity: int) -> Slot:
+        return self._inner.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        assert not self.is_closed
+        self.clashes += id(slot) in self._slots_in_use
+        self._slots_in_use.add(id(slot))
+        self.running += 1
+        try:
+            self.permission.wait(10)
+            if self.error is not None:
+                raise self.error
+            self._inner.run(slot, n)
+        finally:
+            self.running -= 1
+            self._slots_in_use.discard(id(slot))
+
+    def close(self) -> None:
+        assert not self._slots_in_use
+        self.is_closed = True
+
+
+@pytest.fixture
+def evaluator() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def pool(evaluator: Recorder) -> Generator[EvaluatorPool]:
+    with EvaluatorPool([evaluator]) as pool:
+        yield pool
+    assert evaluator.is_closed
+    assert evaluator.clashes == 0
+
+
+def run(searcher: Searcher, nodes: int, position: Position | None = None) -> SearchResult:
+    return searcher.search(position or Position(), Control(Limits(nodes=nodes)), multipv=600)
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 5.0
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def at_once(searchers: Sequence[Searcher], nodes: int) -> list[SearchResult]:
+    with ThreadPoolExecutor(len(searchers)) as threads:
+        return list(threads.map(lambda searcher: run(searcher, nodes), searchers))
+
+
+def alone(nodes: int) -> object:
+    """What a searcher with an evaluator of its own finds."""
+    with Searcher([hash_evaluator(8)], memory_mb=64) as searcher:
+        return run(searcher, nodes).lines
+
+
+def test_two_searches_in_turn(pool: EvaluatorPool) -> None:
+    first, second = Searcher(pool, memory_mb=64), Searcher(pool, memory_mb=64)
+    assert run(first, 1000).lines == alone(1000)
+    assert run(second, 1000).lines == alone(1000)
+    assert run(first, 500, AFTER_76).progress.nodes == 500
+    assert run(second, 500, AFTER_76).progress.nodes == 500
+
+
+def test_two_searches_at_once_find_what_each_finds_alone(pool: EvaluatorPool) -> None:
+    # One slot is one gatherer: each tree grows as if it had the evaluator to itself.
+    for nodes in (1, 9, 3000):
+        results = at_once([Searcher(pool, memory_mb=64), Searcher(pool, memory_mb=64)], nodes)
+        assert [result.progress.nodes for result in results] == [nodes, nodes]
+        assert results[0].lines == results[1].lines == alone(nodes)
+
+
+def test_many_searches_share_several_slots() -> None:
+    evaluators = [Recorder(slots=2), Recorder()]
+    with EvaluatorPool(evaluators) as pool:
+        for result in at_once([Searcher(pool, memory_mb=16) for _ in range(6)], 700):
+            assert result.progress.nodes == 700
+            assert result.reason is Reason.LIMIT
+    assert all(evaluator.is_closed and evaluator.clashes == 0 for evaluator in evaluators)
+
+
+def test_searches_take_turns(pool: EvaluatorPool) -> None:
+    control = Control(Limits(until_stopped=True))
+    with ThreadPoolExecutor(1) as threads:
+        endless = threads.submit(Searcher(pool, memory_mb=256).search, Position(), control)
+        with Searcher(pool, memory_mb=64) as short:
+            for _ in range(5):
+                assert run(short, 200).reason is Reason.LIMIT
+        assert not endless.done()
+        control.stop()
+        assert endless.result().reason is Reason.STOPPED
+
+
+def test_closing_one_searcher_leaves_the_other_alone(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    first, second = Searcher(pool, memory_mb=64), Searcher(pool, memory_mb=64)
+    run(first, 100)
+    control = Control(Limits(until_stopped=True))
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(second.search, Position(), control)
+        until(lambda: evaluator.running)
+        first.close()
+        first.close()
+        time.sleep(0.05)
+        control.stop()
+        assert running.result().progress.nodes > 0
+    assert not evaluator.is_closed
+    assert run(second, 300).progress.nodes == 300
+
+
+def test_a_searcher_closes_evaluators_of_its_own(evaluator: Recorder) -> None:
+    with Searcher([evaluator], memory_mb=64) as searcher:
+        run(searcher, 50)
+    assert evaluator.is_closed
+    with pytest.raises(RuntimeError, match="pool is closed"):
+        run(searcher, 50)
+
+
+def test_closing_the_pool_ends_searches(evaluator: Recorder) -> None:
+    pool = EvaluatorPool([evaluator])
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(Searcher(pool, memory_mb=64).search, Position(), Control(Limits()))
+        until(lambda: evaluator.running)
+        pool.close()
+        assert running.result().reason is Reason.ERROR
+        assert "closed" in str(running.result().error)
+    assert evaluator.is_closed
+
+
+def test_a_batch_in_flight_of_an_ended_search_delays_only_its_slot(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    first, second = Searcher(pool, memory_mb=64), Searcher(pool, memory_mb=64)
+    run(first, 300)
+    evaluator.permission.clear()
+    begin = time.monotonic()
+    late = first.search(Position(), Control(Limits(time_ms=100)))
+    assert (late.reason, evaluator.running) == (Reason.TIME, 1)
+    assert 0.09 < time.monotonic() - begin < 0.3
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(run, second, 300)
+        time.sleep(0.05)
+        assert not waiting.done()
+        evaluator.permission.set()
+        assert waiting.result().lines == alone(300)
+    assert run(first, 100, AFTER_76).progress.nodes == 100
+
+
+def test_a_failure_ends_only_the_search_that_it_belongs_to(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    first, second = Searcher(pool, memory_mb=64), Searcher(pool, memory_mb=64)
+    evaluator.error = EvaluatorError("out of memory")
+    failed = run(first, 300)
+    assert (failed.reason, failed.error) == (Reason.ERROR, evaluator.error)
+    evaluator.error = None
+    assert run(second, 300).lines == alone(300)
+    assert run(first, 300).lines == alone(300)
+
+
+def test_one_of_two_evaluators_may_fail() -> None:
+    broken, sound = Recorder(), Recorder()
+    broken.error = EvaluatorError("broken")
+    with EvaluatorPool([broken, sound]) as pool:
+        result = Searcher(pool, memory_mb=64).search(Position(), Control(Limits(nodes=10**6)))
+    assert result.reason is Reason.ERROR
+    assert str(result.error) == "broken"
+
+
+def test_stops_at_any_moment(pool: EvaluatorPool) -> None:
+    searchers = [Searcher(pool, memory_mb=16), Searcher(pool, memory_mb=16)]
+    positions = [Position(), AFTER_76]
+    for delay_ms in range(12):
+        controls = [Control(Limits(until_stopped=True)) for _ in searchers]
+        with ThreadPoolExecutor(2) as threads:
+            running = [
+                threads.submit(searcher.search, position, control)
+                for searcher, position, control in zip(searchers, positions, controls, strict=True)
+            ]
+            time.sleep(delay_ms / 1000)
+            for control in controls:
+                control.stop()
+            for future, position in zip(running, positions, strict=True):
+                assert future.result(5).best in position.legal_moves
+        positions.reverse()
+
+
+def test_no_thread_remains_without_a_search(pool: EvaluatorPool) -> None:
+    def threads() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "fukayomi-evaluator"]
+
+    run(Searcher(pool, memory_mb=16), 100)
+    until(lambda: not threads())
+
+
+def test_a_full_tree_ends_only_its_own_search() -> None:
+    with EvaluatorPool([uniform_evaluator(32)]) as pool:
+        small, large = Searcher(pool, memory_mb=2), Searcher(pool, memory_mb=64)
+        with ThreadPoolExecutor(2) as threads:
+            full = threads.submit(run, small, 10**7)
+            done = threads.submit(run, large, 20_000)
+            assert full.result().reason is Reason.FULL
+            assert done.result().progress.nodes == 20_000
