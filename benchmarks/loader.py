@@ -1,15 +1,14 @@
-"""Batches of training positions from hcpe3, shuffled, in positions a CPU-second, beside cshogi's decode.
+"""Batches of training positions from hcpe3, shuffled, in positions per CPU second, beside cshogi's decoding.
 
     python benchmarks/loader.py [--json] [FILE.hcpe3]
 
-Ours is what `fukayomi train` reads: batches of 1024 in the random order of an epoch (bit-packed planes, the policy as
-labels and weights, value, result), made ahead by the loader's one thread. cshogi's is the cheapest way that its
-documentation offers to the same in Python: games one after the other, a Board that plays the moves,
-`make_input_features` (floats, one pair of arrays again and again) and `make_move_label` for every candidate; it does
-not shuffle, which favours it. The two take turns, and the best round of each counts; before that, planes, policies,
-values and results of both are compared.
+Ours is what `fukayomi train` reads: batches of 1024 in random order (bit-packed planes, the policy as labels and
+weights, value, result), prepared by the loader's one thread. cshogi's is the cheapest way to the same that its
+documentation offers in Python: games one after another, a Board that plays the moves, `make_input_features` (floats,
+into one pair of arrays) and `make_move_label` for every candidate; it does not shuffle, which favours it. The two take
+turns, and the best round of each counts. First, planes, policies, values and results of both are compared.
 
-Without a file: games of random moves with as many candidates as a search of some 800 visits leaves.
+Without a file, the games are random moves with as many candidates as a search of about 800 visits has.
 """
 
 import argparse
@@ -28,10 +27,10 @@ import numpy as np
 from cshogi.dlshogi import make_input_features, make_move_label
 
 from fukayomi import _native
-from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi._native import EVAL_SCALE
 from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games
+from fukayomi.learning import Dataset
 from fukayomi.learning.batches import training_batches
-from fukayomi.learning.positions import PositionFiles
 from fukayomi.shogi import Position
 
 BATCH = 1024
@@ -100,14 +99,14 @@ def cshogi_positions(data: bytes, features1: np.ndarray, features2: np.ndarray) 
             board.push_move16(move)
 
 
-def compare(path: Path, files: PositionFiles) -> None:
-    """SystemExit if what the two read differs."""
+def compare(path: Path, data: Dataset) -> None:
+    """Exit with a message if the two readers differ."""
     features1, features2 = np.zeros((62, 9, 9), np.float32), np.zeros((57, 9, 9), np.float32)
     theirs = cshogi_positions(path.read_bytes(), features1, features2)
     ours1, ours2 = np.empty((1, 62, 9, 9), np.float32), np.empty((1, 57, 9, 9), np.float32)
     skipped = 0
-    for number in range(min(COMPARED, len(files))):
-        mine = files.decode(np.array([number]))
+    for number in range(min(COMPARED, len(data))):
+        mine = data.arrays([number])
         _native.unpack_planes(mine.planes1, mine.planes2, ours1, ours2)
         policy = dict(zip(mine.places.tolist(), mine.weights.tolist(), strict=True))
         for value, result, soft in theirs:
@@ -116,8 +115,8 @@ def compare(path: Path, files: PositionFiles) -> None:
             same = same and policy.keys() == used.keys() and abs(mine.values[0] - value) < 1e-6
             if same and mine.results[0] == result and all(abs(policy[k] - used[k]) < 1e-6 for k in used):
                 break
-            skipped += 1  # a move into a repetition, which we leave out
-            if skipped > files.repetitions:
+            skipped += 1  # moves into a repetition are left out in ours
+            if skipped > data.repetitions:
                 sys.exit(f"position {number} differs from cshogi's")
         else:
             sys.exit(f"cshogi has no position {number}")
@@ -130,21 +129,21 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 
 
 def measure(path: Path, rounds: int) -> dict[str, float]:
-    data = path.read_bytes()
-    files: list[PositionFiles] = []
-    opened = cpu_seconds(lambda: files.append(PositionFiles([path])))
-    positions = files[0]
+    content = path.read_bytes()
+    opened_data: list[Dataset] = []
+    opened = cpu_seconds(lambda: opened_data.append(Dataset(path)))
+    (positions,) = opened_data
     compare(path, positions)
     features1, features2 = np.zeros((62, 9, 9), np.float32), np.zeros((57, 9, 9), np.float32)
     batches = min(BATCHES, 4 * (len(positions) // BATCH))
     some = min(CSHOGI_POSITIONS, len(positions))
 
     def ours() -> None:
-        for batch in training_batches(positions, BATCH, seed=0, start_step=0, steps=batches):
+        for batch in training_batches(positions, BATCH, seed=0, start=0, stop=batches):
             assert len(batch) == BATCH
 
     def theirs() -> None:
-        reader = cshogi_positions(data, features1, features2)
+        reader = cshogi_positions(content, features1, features2)
         for _ in range(some):
             next(reader)
 
@@ -157,7 +156,7 @@ def measure(path: Path, rounds: int) -> dict[str, float]:
     ours_rate, theirs_rate = batches * BATCH / ours_s, some / theirs_s
     return {
         "positions": len(positions),
-        "candidates_a_position": round(len(positions.decode(np.arange(len(positions))).places) / len(positions), 1),
+        "candidates_a_position": round(len(positions.arrays(np.arange(len(positions))).places) / len(positions), 1),
         "ours_positions_per_s": round(ours_rate),
         "cshogi_positions_per_s": round(theirs_rate),
         "ratio": round(ours_rate / theirs_rate, 1),
@@ -171,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, help="an hcpe3 file (default: random games)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each of the two runs (default 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each (default 5)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = args.file

@@ -4,9 +4,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "arrays.hpp"
@@ -246,6 +248,15 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
     return policy_arrays(policy);
 }
 
+std::tuple<nb::bytes, std::uint16_t, std::int16_t> find_in_games(const GameIndex& index, std::int64_t number) {
+    try {
+        const GameIndex::Found found = index.find(number);
+        return {nb::bytes(found.position.data(), found.position.size()), found.move.raw(), found.eval};
+    } catch (const std::out_of_range& e) {
+        throw nb::index_error(e.what());
+    }
+}
+
 void bind_game_index(nb::module_& m) {
     nb::class_<GameIndex>(m, "GameIndex",
                           "The training positions of hcpe3 files by number, to be read in any order.\n\n"
@@ -274,6 +285,11 @@ void bind_game_index(nb::module_& m) {
         }, nb::rv_policy::move,
            "Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the\n"
            "side to move: uint64 [65536, 3].")
+        .def("find", &find_in_games, "number"_a,
+             "The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side\n"
+             "to move.\n\n"
+             "Raises:\n    IndexError: There is no such number.\n"
+             "    InvalidPackedError: A file was changed since it was indexed.")
         .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
              "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,
              "eval_scales"_a.noconvert(),

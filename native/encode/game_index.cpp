@@ -191,6 +191,39 @@ std::size_t GameIndex::bytes() const {
     return keyframes_.capacity() * sizeof(Keyframe) + firsts_.capacity() * sizeof(std::uint64_t);
 }
 
+void GameIndex::require_number(std::int64_t number) const {
+    if (number < 0 || static_cast<std::uint64_t>(number) >= size_)
+        throw std::out_of_range("number " + std::to_string(number) + " of " + std::to_string(size_) + " positions");
+}
+
+std::size_t GameIndex::keyframe_of(std::size_t number) const {
+    return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), number) - firsts_.begin() - 1);
+}
+
+void GameIndex::refuse_changed(const Keyframe& key) const {
+    throw ParseError(ParseError::Kind::PACKED,
+                     files_[key.file].name + ": the file was changed while it was in use, after offset " +
+                         std::to_string(key.offset));
+}
+
+GameIndex::Found GameIndex::find(std::int64_t number) const {
+    const std::shared_lock lock(mutex_);
+    require_number(number);
+    const std::size_t k = keyframe_of(static_cast<std::size_t>(number));
+    const Keyframe& key = keyframes_[k];
+    try {
+        MoveCursor at(files_[key.file].data, key.offset);
+        Position pos = decode_hcp(key.position);
+        for (std::size_t i = nth_bit(key.taken, static_cast<std::size_t>(number) - firsts_[k]); i > 0; --i, at.next()) {
+            if (!pos.is_legal(at.move())) throw Changed();
+            pos.do_move(at.move());
+        }
+        return {encode_hcp(pos), at.move(), at.eval()};
+    } catch (const Changed&) {
+        refuse_changed(key);
+    }
+}
+
 SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
                              const Targets& out) const {
     const std::shared_lock lock(mutex_);
@@ -198,9 +231,7 @@ SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double 
     policy.places.reserve(n);
     policy.weights.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
-        if (numbers[i] < 0 || static_cast<std::uint64_t>(numbers[i]) >= size_)
-            throw std::out_of_range("number " + std::to_string(numbers[i]) + " of " + std::to_string(size_) +
-                                    " positions");
+        require_number(numbers[i]);
         decode_one(i, static_cast<std::size_t>(numbers[i]), temperature, eval_scales, out, policy);
     }
     return policy;
@@ -208,8 +239,7 @@ SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double 
 
 void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
                            const Targets& out, SoftPolicy& policy) const {
-    const auto found = std::upper_bound(firsts_.begin(), firsts_.end(), number) - firsts_.begin() - 1;
-    const auto k = static_cast<std::size_t>(found);
+    const std::size_t k = keyframe_of(number);
     const Keyframe& key = keyframes_[k];
     const File& file = files_[key.file];
     const Packed1 planes1(out.planes1 + row * PACKED1_BYTES, PACKED1_BYTES);
@@ -232,9 +262,7 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
         out.results[row] = result_for(turn, key.result & RESULT_BITS);
         out.values[row] = static_cast<float>(win_probability(at.eval(), eval_scales[key.file]));
     } catch (const Changed&) {
-        throw ParseError(ParseError::Kind::PACKED,
-                         file.name + ": the file was changed while it was in use, after offset " +
-                             std::to_string(key.offset));
+        refuse_changed(key);
     }
 }
 

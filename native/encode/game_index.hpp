@@ -41,6 +41,14 @@ public:
     std::size_t bytes() const;                                // of memory
     const EvalCounts& eval_counts() const { return eval_counts_; }  // of the last file
 
+    // The position of a number with the move played and its evaluation in centipawns. Throws as decode does.
+    struct Found {
+        Hcp position;
+        Move move;
+        std::int16_t eval;
+    };
+    Found find(std::int64_t number) const;
+
     // Positions of these numbers, into rows of `out`; out.labels are those of the candidates with the most visits (if
     // several: the move played, else the first of them). Weights are visits^(1/temperature); temperature 0 takes the
     // label alone. `eval_scales` has the scale of each file. Throws std::out_of_range for a number, ParseError(PACKED) if
@@ -64,6 +72,9 @@ private:
     void add_game(const GameColumns& games, std::size_t g);
     bool leads_to_repetition(Position& pos, Move move);
     void count_evaluation(Color turn, std::uint8_t result, std::int16_t eval);
+    void require_number(std::int64_t number) const;
+    std::size_t keyframe_of(std::size_t number) const;
+    [[noreturn]] void refuse_changed(const Keyframe& key) const;
     void decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
                     const Targets& out, SoftPolicy& policy) const;
 

@@ -897,6 +897,16 @@ class GameIndex:
         side to move: uint64 [65536, 3].
         """
 
+    def find(self, number: int) -> tuple[bytes, int, int]:
+        """
+        The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side
+        to move.
+
+        Raises:
+            IndexError: There is no such number.
+            InvalidPackedError: A file was changed since it was indexed.
+        """
+
     def decode(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float, eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
         """
         Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *

@@ -1,13 +1,15 @@
-"""hcpe records of random games, made with nothing but the public classes of the game; a console that interrupts."""
+"""hcpe records of random games, batches as tensors, and a listener that presses Ctrl-C."""
 
 import signal
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from rich.console import Console
 
 from fukayomi import _native
+from fukayomi.learning import Dataset, Metrics, TrainingListener
+from fukayomi.learning.tensors import TensorBatch
 from fukayomi.shogi import Position
 
 RECORD = np.dtype([("hcp", "u1", 32), ("eval", "<i2"), ("move", "<u2"), ("result", "u1"), ("pad", "u1")])
@@ -33,8 +35,13 @@ def random_records(count: int, seed: int) -> NDArray[np.void]:
     return records
 
 
-class InterruptingConsole(Console):
-    """Presses Ctrl-C at the first line of metrics."""
+def tensors(data: Dataset, indices: Sequence[int] | NDArray[np.int64]) -> TensorBatch:
+    """Positions as tensors on the CPU."""
+    return TensorBatch.of(data.arrays(indices), torch.device("cpu"))
 
-    def print(self, *objects: Any, **options: Any) -> None:
+
+class Interrupter(TrainingListener):
+    """Presses Ctrl-C at the first evaluation."""
+
+    def evaluated(self, step: int, metrics: Metrics) -> None:
         signal.raise_signal(signal.SIGINT)

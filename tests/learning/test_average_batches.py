@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from learning_samples import random_records
+from learning_samples import random_records, tensors
 from test_game_batches import dense, random_game, weights_after, write
 
 from fukayomi.data.dedup.job import Job, run_job
@@ -17,8 +17,8 @@ from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes,
 from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
-from fukayomi.learning.batches import decode_batch, evaluation_batches
-from fukayomi.learning.positions import PositionFiles, TargetSettings, TrainingDataError
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.learning import Dataset
 
 
 def average(folder: Path, *inputs: Path) -> Path:
@@ -40,17 +40,16 @@ def keys(path: Path) -> list[bytes]:
 @pytest.mark.parametrize("temperature", [0.0, 0.5, 1.0, 2.0])
 def test_positions_seen_once_are_those_of_the_games(tmp_path: Path, games: Path, temperature: float) -> None:
     averaged = average(tmp_path, games)
-    targets = TargetSettings(temperature)
-    source = PositionFiles([games])
-    expected = decode_batch(source, np.arange(len(source)), targets)
+    source = Dataset(games, temperature=temperature)
+    expected = tensors(source, np.arange(len(source)))
     number_of: dict[bytes, list[int]] = defaultdict(list)
     hcps = [hcp.tobytes() for part in read_hcpe3(games) for hcp in part.hcps]
     for number, hcp in enumerate(hcps):
         number_of[hcp].append(number)
-    files = PositionFiles([averaged])
+    files = Dataset(averaged, temperature=temperature)
     once = [index for index, key in enumerate(keys(averaged)) if len(number_of[key]) == 1]
     assert len(once) > 200
-    found = decode_batch(files, np.array(once), targets)
+    found = tensors(files, np.array(once))
     rows = torch.tensor([number_of[keys(averaged)[index]][0] for index in once])
     assert torch.equal(found.planes1, expected.planes1[rows])
     assert torch.equal(found.planes2, expected.planes2[rows])
@@ -67,21 +66,21 @@ def test_what_was_seen_often_has_the_means(tmp_path: Path) -> None:
     rows["eval"] = [0, 32_000, -300, 400]
     rows["gameResult"] = [0, 1, 1, 2]  # Black moves: 0.5, 1, 1, 0
     rows.tofile(tmp_path / "rows.hcpe")
-    batch = decode_batch(PositionFiles([average(tmp_path, tmp_path / "rows.hcpe")]), np.array([0]))
+    batch = tensors(Dataset(average(tmp_path, tmp_path / "rows.hcpe")), np.array([0]))
     assert batch.results.tolist() == [0.625]
     chances = 1 / (1 + np.exp(-rows["eval"].astype(float) / EVAL_SCALE))
     assert batch.values.tolist() == pytest.approx([chances.mean()], abs=1e-7)
     assert batch.soft is None
-    assert batch.labels.tolist() == decode_batch(PositionFiles([tmp_path / "rows.hcpe"]), np.array([0])).labels.tolist()
+    assert batch.labels.tolist() == tensors(Dataset(tmp_path / "rows.hcpe"), np.array([0])).labels.tolist()
 
 
 def test_all_formats_train_together_and_resume(tmp_path: Path, games: Path) -> None:
     random_records(90, seed=4).tofile(tmp_path / "rows.hcpe")
     random_records(60, seed=5).tofile(tmp_path / "more.hcpe")
     files = [average(tmp_path, tmp_path / "more.hcpe", games), games, tmp_path / "rows.hcpe"]
-    positions = PositionFiles(files)
-    assert sum(len(part) for part in evaluation_batches(positions, 64)) == len(positions)
-    assert len(positions) == 90 + len(PositionFiles([games])) + len(read_averages(files[0]))
+    positions = Dataset(*files)
+    assert sum(len(part) for part in positions.batches(64)) == len(positions)
+    assert len(positions) == 90 + len(Dataset(games)) + len(read_averages(files[0]))
     whole = weights_after(tmp_path / "whole", files)
     assert weights_after(tmp_path / "parts", files, interrupt=True) == whole
 
@@ -110,22 +109,22 @@ def test_damage_behind_a_right_checksum_is_named(
     whole = read_averages(average(tmp_path, games))
     positions, moves = np.array(whole.positions), np.array(whole.moves)
     positions[field][7] = value
-    files = PositionFiles([rewrite(tmp_path / "bad.avg", positions, moves)])
-    with pytest.raises(TrainingDataError, match=rf"bad\.avg, position 7: .*{reason}"):
-        decode_batch(files, np.arange(20))
-    assert len(decode_batch(files, np.arange(8, 20))) == 12
+    files = Dataset(rewrite(tmp_path / "bad.avg", positions, moves))
+    with pytest.raises(DataFileError, match=rf"bad\.avg, position 7: .*{reason}"):
+        tensors(files, np.arange(20))
+    assert len(tensors(files, np.arange(8, 20))) == 12
 
 
 def test_moves_that_are_none_are_named(tmp_path: Path, games: Path) -> None:
     whole = read_averages(average(tmp_path, games))
     positions, moves = np.array(whole.positions), np.array(whole.moves)
     moves["move"][positions["first_move"][3]] = 81  # from a square to itself
-    with pytest.raises(TrainingDataError, match=r"bad\.avg, position 3: the move 81 is no move"):
-        decode_batch(PositionFiles([rewrite(tmp_path / "bad.avg", positions, moves)]), np.arange(5))
+    with pytest.raises(DataFileError, match=r"bad\.avg, position 3: the move 81 is no move"):
+        tensors(Dataset(rewrite(tmp_path / "bad.avg", positions, moves)), np.arange(5))
     moves["visits"], moves["played"] = 0, 0
     moves["move"] = np.array(whole.moves)["move"]
-    with pytest.raises(TrainingDataError, match="none of its moves was played or visited"):
-        decode_batch(PositionFiles([rewrite(tmp_path / "bad.avg", positions, moves)]), np.arange(5))
+    with pytest.raises(DataFileError, match="none of its moves was played or visited"):
+        tensors(Dataset(rewrite(tmp_path / "bad.avg", positions, moves)), np.arange(5))
 
 
 def test_files_that_are_damaged_or_empty_are_refused(tmp_path: Path, games: Path) -> None:
@@ -133,7 +132,7 @@ def test_files_that_are_damaged_or_empty_are_refused(tmp_path: Path, games: Path
     data = bytearray(path.read_bytes())
     data[HEADER.itemsize + 40] ^= 1
     path.write_bytes(data)
-    with pytest.raises(TrainingDataError, match="its checksum is"):
-        PositionFiles([path])
-    with pytest.raises(TrainingDataError, match="there is no position"):
-        PositionFiles([rewrite(path, np.empty(0, POSITION), np.empty(0, MOVE))])
+    with pytest.raises(DataFileError, match="its checksum is"):
+        Dataset(path)
+    with pytest.raises(DataFileError, match="no positions"):
+        Dataset(rewrite(path, np.empty(0, POSITION), np.empty(0, MOVE)))

@@ -7,25 +7,23 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
-from learning_samples import InterruptingConsole, random_records
-from rich.console import Console
+from learning_samples import Interrupter, random_records, tensors
 
 from fukayomi import _native
 from fukayomi.data.convert.streams import Rows, as_games, as_rows
 from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Writer, join_games
-from fukayomi.learning.batches import Batch, decode_batch, evaluation_batches, training_batches
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
+from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.evaluation import evaluate_network
 from fukayomi.learning.loss import compute_losses
-from fukayomi.learning.positions import PositionFiles, TargetSettings, TrainingDataError
-from fukayomi.learning.training import TrainingRun, TrainingSettings, train
+from fukayomi.learning.tensors import TensorBatch
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.shogi import Position
 
-CPU = torch.device("cpu")
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
 
@@ -77,13 +75,13 @@ def soft_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def weights_after(out: Path, files: list[Path], interrupt: bool = False) -> bytes:
     """The weights after nine steps; with an interruption after the fourth."""
-    positions = PositionFiles(files)
-    settings = TrainingSettings(9, batch=32, warmup=2)
+    settings = TrainingSettings(9, batch=32, warmup=2, amp="off")
     if interrupt:
-        run = TrainingRun(positions, positions, out, CPU, eval_interval=4)
-        assert train(TINY, settings, run, False, InterruptingConsole()).step == 4
-    run = TrainingRun(PositionFiles(files), None, out, CPU)
-    model = load_checkpoint(train(TINY, settings, run, interrupt, Console(quiet=True)).checkpoint).model
+        data = Dataset(*files)
+        result = train(TINY, data, out, test=data, settings=settings, eval_interval=4, listener=Interrupter())
+        assert result.step == 4
+    result = train(TINY, Dataset(*files), out, settings=settings, resume=interrupt)
+    model = load_checkpoint(result.checkpoint).model
     return b"".join(tensor.numpy().tobytes() for tensor in model.values())
 
 
@@ -92,32 +90,25 @@ def test_hcpe3_and_hcpe_of_the_same_games_give_the_same_weights(tmp_path: Path) 
     rows = as_rows(games).records
     rows.tofile(tmp_path / "a.hcpe")
     write(tmp_path / "a.hcpe3", games)
-    assert len(PositionFiles([tmp_path / "a.hcpe3"])) == len(rows)
+    assert len(Dataset(tmp_path / "a.hcpe3")) == len(rows)
     from_rows = weights_after(tmp_path / "rows", [tmp_path / "a.hcpe"])
     assert weights_after(tmp_path / "games", [tmp_path / "a.hcpe3"]) == from_rows
 
 
 def assert_same(found: Batch, expected: Batch) -> None:
-    assert torch.equal(found.planes1, expected.planes1)
-    assert torch.equal(found.planes2, expected.planes2)
-    assert torch.equal(found.labels, expected.labels)
-    assert torch.equal(found.values, expected.values)
-    assert torch.equal(found.results, expected.results)
-    assert (found.soft is None) == (expected.soft is None)
-    if found.soft is not None and expected.soft is not None:
-        assert torch.equal(found.soft.places, expected.soft.places)
-        assert torch.equal(found.soft.weights, expected.soft.weights)
+    for name, array in vars(expected).items():
+        np.testing.assert_array_equal(getattr(found, name), array, err_msg=name)
 
 
 def test_soft_batches_can_start_at_any_step(soft_file: Path) -> None:
-    files = PositionFiles([soft_file])
+    files = Dataset(soft_file)
     per_epoch = len(files) // 40
     steps = 2 * per_epoch + 1
-    whole = list(training_batches(files, 40, seed=3, start_step=0, steps=steps))
-    assert all(batch.soft is not None for batch in whole)
-    again = PositionFiles([soft_file])
+    whole = list(training_batches(files, 40, seed=3, start=0, stop=steps))
+    assert not any(batch.is_one_hot for batch in whole)
+    again = Dataset(soft_file)
     for start in (1, per_epoch, steps - 1):
-        late = list(training_batches(again, 40, seed=3, start_step=start, steps=steps))
+        late = list(training_batches(again, 40, seed=3, start=start, stop=steps))
         for found, expected in zip(late, whole[start:], strict=True):
             assert_same(found, expected)
 
@@ -131,22 +122,22 @@ def test_a_resumed_run_on_both_formats_ends_with_its_own_weights(tmp_path: Path,
 
 def test_both_formats_in_one_batch(tmp_path: Path, soft_file: Path) -> None:
     random_records(50, seed=6).tofile(tmp_path / "rows.hcpe")
-    rows, games = PositionFiles([tmp_path / "rows.hcpe"]), PositionFiles([soft_file])
-    both = PositionFiles([soft_file, tmp_path / "rows.hcpe"])
+    rows, games = Dataset(tmp_path / "rows.hcpe"), Dataset(soft_file)
+    both = Dataset(soft_file, tmp_path / "rows.hcpe")
     assert len(both) == len(rows) + len(games)
-    batch = decode_batch(both, np.array([60, 3, 55, 7]))  # hcpe first, in a batch too
-    first, second = decode_batch(rows, np.array([3, 7])), decode_batch(games, np.array([10, 5]))
-    assert batch.soft is not None
-    assert second.soft is not None
-    assert torch.equal(batch.planes1, torch.cat([first.planes1, second.planes1]))
-    assert torch.equal(batch.labels, torch.cat([first.labels, second.labels]))
-    assert batch.soft.places.tolist()[:2] == [int(first.labels[0]), 2187 + int(first.labels[1])]
-    assert batch.soft.weights.tolist()[:2] == [1, 1]
-    assert torch.equal(batch.soft.places[2:], second.soft.places + 2 * 2187)
-    assert sum(len(part) for part in evaluation_batches(both, 64)) == len(both)
+    batch = both.arrays([60, 3, 55, 7])  # hcpe is numbered first
+    first, second = rows.arrays([3, 7]), games.arrays([10, 5])
+    order = [2, 0, 3, 1]  # their rows in the batch
+    assert not batch.is_one_hot
+    for name in ("planes1", "planes2", "labels", "results", "values"):
+        separate = np.concatenate([getattr(first, name), getattr(second, name)])
+        np.testing.assert_array_equal(getattr(batch, name), separate[order])
+    np.testing.assert_array_equal(batch.policy(), np.concatenate([first.policy(), second.policy()])[order])
+    assert (np.diff(batch.places // 2187) >= 0).all()
+    assert sum(len(part) for part in both.batches(64)) == len(both)
 
 
-def dense(batch: Batch) -> torch.Tensor:
+def dense(batch: TensorBatch) -> torch.Tensor:
     assert batch.soft is not None
     target = torch.zeros(len(batch) * 2187)
     target[batch.soft.places.long()] = batch.soft.weights
@@ -154,7 +145,7 @@ def dense(batch: Batch) -> torch.Tensor:
 
 
 def test_the_soft_loss_is_that_of_dense_targets(soft_file: Path) -> None:
-    batch = decode_batch(PositionFiles([soft_file]), np.arange(64))
+    batch = tensors(Dataset(soft_file), np.arange(64))
     policy = torch.randn(64, 2187, requires_grad=True)
     losses = compute_losses(policy, torch.zeros(64, 1), batch.labels, batch.results, batch.values, 0.3, batch.soft)
     losses.policy.backward()
@@ -169,22 +160,21 @@ def test_the_soft_loss_is_that_of_dense_targets(soft_file: Path) -> None:
 
 
 def test_temperature_zero_learns_labels(soft_file: Path) -> None:
-    files = PositionFiles([soft_file])
-    greedy = decode_batch(files, np.arange(50), TargetSettings(temperature=0))
-    proportional = decode_batch(files, np.arange(50))
+    greedy = tensors(Dataset(soft_file, temperature=0), np.arange(50))
+    proportional = tensors(Dataset(soft_file), np.arange(50))
     assert greedy.soft is None
     assert torch.equal(greedy.labels, proportional.labels)
     assert torch.equal(dense(proportional).argmax(dim=1), greedy.labels)
-    flat = decode_batch(files, np.arange(50), TargetSettings(temperature=1e9))
+    flat = tensors(Dataset(soft_file, temperature=1e9), np.arange(50))
     assert (dense(flat).amax(dim=1) <= dense(proportional).amax(dim=1) + 1e-6).all()
 
 
 def test_evaluation_knows_soft_targets(soft_file: Path) -> None:
     torch.manual_seed(0)
     network = PolicyValueNetwork(TINY)
-    files = PositionFiles([soft_file])
-    soft = evaluate_network(network, files, CPU, 0.3, batch_size=100)
-    greedy = evaluate_network(network, files, CPU, 0.3, batch_size=100, targets=TargetSettings(temperature=0))
+    files = Dataset(soft_file)
+    soft = evaluate(network, files, batch=100)
+    greedy = evaluate(network, Dataset(soft_file, temperature=0), batch=100)
     assert soft.policy_accuracy == greedy.policy_accuracy
     assert soft.policy_loss != greedy.policy_loss
     assert soft.positions == len(files)
@@ -192,15 +182,15 @@ def test_evaluation_knows_soft_targets(soft_file: Path) -> None:
 
 def test_scales_of_evaluations(tmp_path: Path, soft_file: Path) -> None:
     random_records(50, seed=6).tofile(tmp_path / "rows.hcpe")
-    files = PositionFiles([tmp_path / "rows.hcpe", soft_file])
-    indices = np.arange(len(files))
-    usual, steep = decode_batch(files, indices), decode_batch(files, indices, TargetSettings(eval_scale=EVAL_SCALE / 2))
+    files = [tmp_path / "rows.hcpe", soft_file]
+    indices = np.arange(len(Dataset(*files)))
+    usual, steep = tensors(Dataset(*files), indices), tensors(Dataset(*files, eval_scale=EVAL_SCALE / 2), indices)
     logit = torch.logit(usual.values.double())
     assert torch.allclose(torch.logit(steep.values.double()), 2 * logit, atol=1e-3)
-    with pytest.raises(TrainingDataError, match="scale must be positive"):
-        TargetSettings(eval_scale=0.0)
-    with pytest.raises(TrainingDataError, match="temperature must be 0 or more"):
-        TargetSettings(temperature=float("nan"))
+    with pytest.raises(ValueError, match="scale must be positive"):
+        Dataset(*files, eval_scale=0.0)
+    with pytest.raises(ValueError, match="temperature must be 0 or more"):
+        Dataset(*files, temperature=float("nan"))
 
 
 def test_a_scale_is_found_again(tmp_path: Path) -> None:
@@ -213,12 +203,11 @@ def test_a_scale_is_found_again(tmp_path: Path) -> None:
     rows["eval"][:100] = 32_000  # mates are not looked at
     rows["gameResult"][:100] = 2
     rows.tofile(tmp_path / "a.hcpe")
-    games = PositionFiles([tmp_path / "a.hcpe"])
-    fitted = decode_batch(games, np.arange(200, 300), TargetSettings(eval_scale=None))
+    fitted = tensors(Dataset(tmp_path / "a.hcpe", eval_scale=None), np.arange(200, 300))
     slope = torch.logit(fitted.values.double()) / torch.from_numpy(rows["eval"][200:300].astype(float))
     assert 1 / slope[rows["eval"][200:300] != 0].mean().item() == pytest.approx(300, rel=0.04)
     write(tmp_path / "a.hcpe3", as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
-    same = decode_batch(PositionFiles([tmp_path / "a.hcpe3"]), np.arange(200, 300), TargetSettings(eval_scale=None))
+    same = tensors(Dataset(tmp_path / "a.hcpe3", eval_scale=None), np.arange(200, 300))
     assert torch.equal(same.values, fitted.values)
 
 
@@ -226,18 +215,18 @@ def test_damaged_files_are_named_before_training_starts(tmp_path: Path, soft_fil
     data = soft_file.read_bytes()
     path = tmp_path / "cut.hcpe3"
     path.write_bytes(data[:-3])
-    with pytest.raises(TrainingDataError, match=r"cut\.hcpe3, game 11, move 24 \(offset \d+\): the data end"):
-        PositionFiles([path])
+    with pytest.raises(DataFileError, match=r"cut\.hcpe3, game 11, move 24 \(offset \d+\): the data end"):
+        Dataset(path)
     empty = tmp_path / "idle.hcpe3"
     game = one_candidate_games(1, seed=3)[0]
     none = np.zeros(len(game) + 1, np.uint64)
     idle = Game(game.start, 0, 0, game.hcps, game.moves, game.evals, none, game.moves[:0], game.moves[:0])
     write(empty, join_games([idle]))
-    with pytest.raises(TrainingDataError, match=r"idle\.hcpe3: no move has candidates"):
-        PositionFiles([empty])
+    with pytest.raises(DataFileError, match=r"idle\.hcpe3: no move has candidates"):
+        Dataset(empty)
     (tmp_path / "some.bin").write_bytes(b"neither this nor that")
-    with pytest.raises(TrainingDataError, match=r"some\.bin: neither positions or games"):
-        PositionFiles([tmp_path / "some.bin"])
+    with pytest.raises(DataFileError, match=r"some\.bin: neither positions or games"):
+        Dataset(tmp_path / "some.bin")
     game.hcps.tofile(tmp_path / "positions.hcp")
-    with pytest.raises(TrainingDataError, match=r"positions alone \(hcp\), and this takes hcpe, hcpe2, hcpe3 and avg"):
-        PositionFiles([tmp_path / "positions.hcp"])
+    with pytest.raises(DataFileError, match=r"positions alone \(hcp\), and this takes hcpe, hcpe2, hcpe3, psv and avg"):
+        Dataset(tmp_path / "positions.hcp")

@@ -118,8 +118,8 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
     [
         (["train", "none.hcpe", "--out", "run"], "none.hcpe: no such file"),
         (["train", "TRAIN", "--out", "run", "--batch", "97"], "96 positions are fewer than one batch of 97"),
-        (["train", "TRAIN", "--out", "run", "--device", "abacus"], "'abacus' is no device"),
-        (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99' here"),
+        (["train", "TRAIN", "--out", "run", "--device", "abacus"], "'abacus' is not a device"),
+        (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99'"),
         (["train", "TRAIN", "--out", "run", "--lr", "0"], "lr must be positive"),
         (["train", "TRAIN", "--out", "run", "--steps", "1", "--epochs", "1"], "not both"),
         (["train", "TRAIN", "--out", "run", "--eval-scale", "steep"], "'steep' is neither a number"),

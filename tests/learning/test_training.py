@@ -1,55 +1,48 @@
 """Training: it learns, it resumes to the same weights, and it refuses what makes no sense."""
 
 import itertools
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from learning_samples import InterruptingConsole
-from rich.console import Console
+from learning_samples import Interrupter
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
-from fukayomi.learning.evaluation import evaluate_network
-from fukayomi.learning.models import load_network
-from fukayomi.learning.positions import PositionFiles, TrainingDataError
-from fukayomi.learning.training import (
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.learning import (
+    CheckpointError,
+    Dataset,
+    Metrics,
+    TensorBoardListener,
+    TrainingError,
+    TrainingListener,
+    TrainingListeners,
     TrainingResult,
-    TrainingRun,
-    TrainingRunError,
     TrainingSettings,
-    learning_rate,
-    steps_of_epochs,
+    evaluate,
     train,
 )
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.listener import RunStart, TrainingStep
+from fukayomi.nn import NetworkConfig
 
-CPU = torch.device("cpu")
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
 
-def quiet() -> Console:
-    return Console(quiet=True)
-
-
 def run_training(out: Path, files: tuple[Path, Path], settings: TrainingSettings, **options: Any) -> TrainingResult:
-    console = options.pop("console", quiet())
-    resume = options.pop("resume", False)
-    train_files, test_files = PositionFiles([files[0]]), PositionFiles([files[1]])
-    run = TrainingRun(train_files, test_files, out, CPU, **{"eval_interval": 1000, **options})
-    return train(TINY, settings, run, resume, console)
+    return train(TINY, Dataset(files[0]), out, test=Dataset(files[1]), settings=settings, device="cpu", **options)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
 def test_resumed_weights_are_those_of_an_uninterrupted_run(tmp_path: Path, train_file, test_file, optimizer):
     files = (train_file, test_file)
     lr = {"sgd": 0.05, "adamw": 0.002}[optimizer]
-    settings = TrainingSettings(steps=9, batch=20, optimizer=optimizer, lr=lr, warmup=3, seed=4)
+    settings = TrainingSettings(steps=9, batch=20, optimizer=optimizer, lr=lr, warmup=3, seed=4, amp="off")
     whole = run_training(tmp_path / "whole", files, settings)
     assert whole.finished
 
-    interrupted = run_training(tmp_path / "parts", files, settings, console=InterruptingConsole(), eval_interval=5)
+    interrupted = run_training(tmp_path / "parts", files, settings, listener=Interrupter(), eval_interval=5)
     assert (interrupted.step, interrupted.finished) == (5, False)
     resumed = run_training(tmp_path / "parts", files, settings, resume=True)
     assert (resumed.step, resumed.finished) == (9, True)
@@ -77,16 +70,14 @@ def test_a_tiny_set_is_learnt_by_heart(tmp_path: Path, train_file: Path):
 
 
 def test_checkpoint_evaluates_to_the_metrics_of_the_run(tmp_path: Path, train_file: Path, test_file: Path):
-    settings = TrainingSettings(steps=3, batch=16, val_lambda=0.4)
+    settings = TrainingSettings(steps=3, batch=16, val_lambda=0.4, amp="off")
     result = run_training(tmp_path / "run", (train_file, test_file), settings)
-    network = load_network(result.checkpoint)
-    assert evaluate_network(network, PositionFiles([test_file]), CPU, 0.4) == result.metrics
-    assert any(path.name.startswith("events.out.tfevents") for path in (tmp_path / "run").iterdir())
+    assert evaluate(result.checkpoint, Dataset(test_file), val_lambda=0.4) == result.metrics
 
 
 def test_the_schedule_warms_up_and_falls_to_zero():
     settings = TrainingSettings(steps=1000, lr=0.1, warmup=10)
-    rates = [learning_rate(step, settings) for step in range(1000)]
+    rates = [settings.learning_rate(step, 1000) for step in range(1000)]
     assert rates[0] == pytest.approx(0.01)
     assert max(rates) == pytest.approx(0.1, rel=1e-3)
     assert rates[500] == pytest.approx(0.05)
@@ -95,22 +86,23 @@ def test_the_schedule_warms_up_and_falls_to_zero():
 
 
 def test_bfloat16_trains_too(tmp_path: Path, train_file: Path, test_file: Path):
-    settings = TrainingSettings(steps=2, batch=8, amp=True)
+    settings = TrainingSettings(steps=2, batch=8, amp="bf16")
     result = run_training(tmp_path / "run", (train_file, test_file), settings)
     assert all(tensor.dtype != torch.bfloat16 for tensor in load_checkpoint(result.checkpoint).model.values())
 
 
 def test_epochs_count_whole_batches(train_file: Path):
-    files = PositionFiles([train_file])
-    assert steps_of_epochs(files, 1, batch=20) == 4
-    assert steps_of_epochs(files, 2.5, batch=20) == 10
-    with pytest.raises(TrainingRunError, match="must be positive, not 0"):
-        steps_of_epochs(files, 0, batch=20)
+    count = len(Dataset(train_file))
+    assert TrainingSettings(batch=20).total_steps(count) == 4
+    assert TrainingSettings(epochs=2.5, batch=20).total_steps(count) == 10
+    assert TrainingSettings(steps=7, batch=20).total_steps(count) == 7
+    with pytest.raises(TrainingError, match="not both"):
+        TrainingSettings(steps=7, epochs=1)
 
 
 def test_a_folder_in_use_is_refused(tmp_path: Path, train_file: Path, test_file: Path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(TrainingRunError, match="not empty: use --resume"):
+    with pytest.raises(TrainingError, match="not empty: use --resume"):
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=8))
     with pytest.raises(CheckpointError, match=r"checkpoint\.pt: no such file"):
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=8), resume=True)
@@ -118,14 +110,14 @@ def test_a_folder_in_use_is_refused(tmp_path: Path, train_file: Path, test_file:
 
 def test_a_run_that_came_to_nothing_can_be_started_again(tmp_path: Path, train_file, test_file, broken_file):
     settings = TrainingSettings(steps=1, batch=12)
-    with pytest.raises(TrainingDataError):
+    with pytest.raises(DataFileError):
         run_training(tmp_path / "run", (broken_file, test_file), settings)
     assert run_training(tmp_path / "run", (train_file, test_file), settings).finished
 
 
 def test_divergence_is_an_error_and_no_checkpoint(tmp_path: Path, train_file: Path, test_file: Path):
     settings = TrainingSettings(steps=60, batch=8, lr=1e30, warmup=0, clip=1e30)
-    with pytest.raises(TrainingRunError, match="after step 50: training diverged"):
+    with pytest.raises(TrainingError, match="after step 50: training diverged"):
         run_training(tmp_path / "run", (train_file, test_file), settings)
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
@@ -133,38 +125,47 @@ def test_divergence_is_an_error_and_no_checkpoint(tmp_path: Path, train_file: Pa
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, train_file: Path, test_file: Path):
     files = (train_file, test_file)
     run_training(tmp_path / "run", files, TrainingSettings(steps=1, batch=8))
-    with pytest.raises(CheckpointError, match="at step 1 of 1 already"):
+    with pytest.raises(CheckpointError, match="already at step 1 of 1"):
         run_training(tmp_path / "run", files, TrainingSettings(steps=1, batch=8), resume=True)
     with pytest.raises(CheckpointError, match="the run uses sgd, not adamw"):
         run_training(tmp_path / "run", files, TrainingSettings(steps=2, batch=8, optimizer="adamw"), resume=True)
-    run = TrainingRun(PositionFiles([train_file]), None, tmp_path / "run", CPU)
     with pytest.raises(CheckpointError, match="channels=8"):
-        train(NetworkConfig(2, 16), TrainingSettings(steps=2, batch=8), run, True, quiet())
+        train(NetworkConfig(2, 16), Dataset(train_file), tmp_path / "run", resume=True)
 
 
 def test_a_broken_record_stops_the_run_by_name(tmp_path: Path, broken_file: Path, test_file: Path):
-    with pytest.raises(TrainingDataError, match=r"broken\.hcpe, record 6"):
+    with pytest.raises(DataFileError, match=r"broken\.hcpe, record 6"):
         run_training(tmp_path / "run", (broken_file, test_file), TrainingSettings(steps=1, batch=12))
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("steps", 0), ("batch", -1), ("lr", 0.0), ("lr", float("nan")), ("clip", 0.0), ("val_lambda", 1.5)],
+    [
+        ("steps", 0),
+        ("epochs", 0.0),
+        ("batch", -1),
+        ("lr", 0.0),
+        ("lr", float("nan")),
+        ("clip", 0.0),
+        ("val_lambda", 1.5),
+    ],
 )
 def test_senseless_settings_are_refused(field: str, value: float):
-    with pytest.raises(TrainingRunError, match=field):
-        TrainingSettings(**{"steps": 1, field: value})
+    with pytest.raises(TrainingError, match=field):
+        TrainingSettings(**{field: value})
 
 
 def test_changed_settings_are_told_on_resumption(tmp_path: Path, train_file: Path, test_file: Path):
     run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=1, batch=8, lr=0.01))
-    console = Console(record=True, width=200, quiet=False, file=StringIO())
+    notes: list[str] = []
+
+    class Notes(TrainingListener):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
     settings = TrainingSettings(steps=2, batch=8, lr=0.005)
-    run_training(tmp_path / "run", (train_file, test_file), settings, resume=True, console=console)
-    text = console.export_text()
-    assert "from step 1 on: steps 2, was 1" in text
-    assert "from step 1 on: lr 0.005, was 0.01" in text
-    assert "batch" not in text
+    run_training(tmp_path / "run", (train_file, test_file), settings, resume=True, listener=Notes())
+    assert notes == ["steps changes from 1 to 2 after step 1", "lr changes from 0.01 to 0.005 after step 1"]
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 not a zip"])
@@ -180,8 +181,87 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path, train_file: Path, test_fi
     data = result.checkpoint.read_bytes()
     for length in (100, len(data) // 2, len(data) - 10):
         result.checkpoint.write_bytes(data[:length])
-        with pytest.raises(CheckpointError, match="a damaged one"):
+        with pytest.raises(CheckpointError, match="or damaged"):
             load_checkpoint(result.checkpoint)
     torch.save({"format": "something else"}, result.checkpoint)
     with pytest.raises(CheckpointError, match="'something else'"):
         load_checkpoint(result.checkpoint)
+
+
+class Events(TrainingListener):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def started(self, run: RunStart) -> None:
+        self.seen.append(("started", run.step))
+
+    def step(self, step: TrainingStep) -> None:
+        self.seen.append(("step", step.step))
+        assert step.as_dict()["total_loss"] > 0
+
+    def evaluated(self, step: int, metrics: Metrics) -> None:
+        self.seen.append(("evaluated", step))
+
+    def checkpoint(self, step: int, path: Path) -> None:
+        assert path.is_file()
+        self.seen.append(("checkpoint", step))
+
+    def ended(self) -> None:
+        self.seen.append(("ended", 0))
+
+
+def test_a_listener_follows_the_run(tmp_path: Path, train_file: Path, test_file: Path):
+    first, second = Events(), Events()
+    settings = TrainingSettings(steps=4, batch=16)
+    listener = TrainingListeners(first, second)
+    run_training(tmp_path / "run", (train_file, test_file), settings, eval_interval=2, listener=listener)
+    assert first.seen == second.seen
+    assert first.seen == [
+        ("started", 0), ("step", 1), ("step", 2), ("evaluated", 2), ("step", 3), ("step", 4), ("evaluated", 4),
+        ("checkpoint", 4), ("ended", 0),
+    ]  # fmt: skip
+
+
+def test_the_end_is_reported_when_a_run_fails(tmp_path: Path, train_file: Path, broken_file: Path):
+    events = Events()
+    with pytest.raises(DataFileError):
+        run_training(tmp_path / "run", (train_file, broken_file), TrainingSettings(steps=1, batch=8), listener=events)
+    assert events.seen == [("started", 0), ("step", 1), ("ended", 0)]
+
+
+def test_a_run_without_listener_prints_nothing_and_returns_its_history(
+    tmp_path: Path, train_file: Path, test_file: Path, capfd: pytest.CaptureFixture[str]
+):
+    settings = TrainingSettings(steps=101, batch=8)
+    result = run_training(tmp_path / "run", (train_file, test_file), settings, eval_interval=50, test_positions=5)
+    assert capfd.readouterr() == ("", "")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.pt"]
+    assert [row["step"] for row in result.history.rows()] == [50, 100, 101]
+    assert [row["positions"] for row in result.history.rows()] == [5, 5, 50]
+    losses = result.losses.to_polars()
+    assert losses["step"].to_list() == [50, 100, 101]
+    assert losses["learning_rate"][1] < losses["learning_rate"][0]
+    assert str(result.history).splitlines()[0].startswith("step  positions  policy_loss")
+
+
+def test_tensorboard_has_the_curves(tmp_path: Path, train_file: Path, test_file: Path):
+    settings = TrainingSettings(steps=60, batch=8)
+    result = run_training(
+        tmp_path / "run", (train_file, test_file), settings, eval_interval=30, listener=TensorBoardListener()
+    )
+    curves = EventAccumulator(str(tmp_path / "run")).Reload()
+    for row in result.losses.rows():
+        for name in ("total_loss", "policy_loss", "learning_rate", "gradient_norm"):
+            (point,) = (point for point in curves.Scalars(f"train/{name}") if point.step == row["step"])
+            assert point.value == pytest.approx(row[name])
+    assert [point.step for point in curves.Scalars("test/policy_accuracy")] == [30, 60]
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path: Path, train_file: Path, test_file: Path):
+    """A kill while the first checkpoint is written: the folder can be used again, and the next one cleans up."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".checkpoint.pt.0.tmp").write_bytes(b"half a checkpoint")
+    assert run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=1, batch=8)).finished
+    (tmp_path / "run" / ".checkpoint.pt.1.tmp").write_bytes(b"half a checkpoint")
+    run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=2, batch=8), resume=True)
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.pt"]

@@ -21,7 +21,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool],
     files: dict[tuple[str, bool], Path] = {}
     for activation, half in (("relu", False), ("relu", True), ("silu", False)):
         files[activation, half] = folder / f"{activation}-{half}.onnx"
-        export_onnx(shaken_network(activation), files[activation, half], half)
+        export_onnx(shaken_network(activation), files[activation, half], half=half)
     return files
 
 

@@ -71,5 +71,5 @@ def test_damaged_parameter_files_are_named(tmp_path: Path):
     data = path.read_bytes()
     for damaged in (b"", data[:7], data[: len(data) // 2]):
         path.write_bytes(damaged)
-        with pytest.raises(ParameterFileError, match=r"network\.safetensors: not a safetensors file, or a damaged one"):
+        with pytest.raises(ParameterFileError, match=r"network\.safetensors: not a safetensors file, or damaged"):
             load_parameters(path)

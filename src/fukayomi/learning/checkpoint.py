@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a training run needs to go on as if it had never stopped.
+"""Checkpoints: the state from which a training run resumes exactly.
 
 A checkpoint is a torch file of plain values and tensors, read with weights_only=True: reading one never runs code.
 """
@@ -12,62 +12,62 @@ from zipfile import BadZipFile
 import torch
 from torch import Tensor
 
+from fukayomi.files.atomic import AtomicFile
 from fukayomi.nn.config import NetworkConfig
-from fukayomi.nn.files import replacing
 
 FORMAT = "fukayomi-checkpoint-1"
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint, or a damaged one."""
+    """A file is not a checkpoint, is damaged, or belongs to another run."""
+
+    __module__ = "fukayomi.learning"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """The state of a training run after `step` steps.
 
-    The learning-rate schedule and the order of the data are functions of the step and the settings, and so need no
-    state of their own.
-
-    Attributes:
-        step: Optimiser steps done.
-        network: The network's shape.
-        settings: The run's settings, plain values.
-        model: The network's parameters and BatchNorm statistics.
-        optimizer: The optimiser's state.
-        rng: State of torch's random generator, uint8.
+    The learning rate and the data order are functions of the step and the settings, and have no state of their own.
     """
 
     step: int
+    """Optimiser steps done."""
     network: NetworkConfig
+    """Shape of the network."""
     settings: dict[str, Any]
+    """Settings of the run, plain values."""
     model: dict[str, Tensor]
+    """Parameters and BatchNorm statistics of the network."""
     optimizer: dict[str, Any]
+    """State of the optimiser."""
     rng: Tensor
+    """State of torch's random generator, uint8."""
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a checkpoint; a file of that name is replaced whole or not at all."""
+    """Write a checkpoint; an existing file is replaced only once the new one is complete."""
     state = {"format": FORMAT, **vars(checkpoint), "network": checkpoint.network.as_dict()}
-    with replacing(path) as temporary:
-        torch.save(state, temporary)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with AtomicFile(path) as file:
+        torch.save(state, cast("Any", file))
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint, its tensors on the CPU.
 
     Raises:
-        CheckpointError: no such file, not a checkpoint, damaged, or of another format.
+        CheckpointError: The file is missing, damaged, not a checkpoint, or of another format.
     """
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file")
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, pickle.UnpicklingError, EOFError, BadZipFile, OSError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{path}: not a checkpoint, or a damaged one ({type(error).__name__})") from error
+        raise CheckpointError(f"{path}: not a checkpoint, or damaged ({type(error).__name__})") from error
     fields = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
     if fields.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: not a checkpoint of the format {FORMAT!r} but {fields.get('format')!r}")
+        raise CheckpointError(f"{path}: not a checkpoint: the format is {fields.get('format')!r}, not {FORMAT!r}")
     try:
         network = NetworkConfig.from_dict(fields["network"])
         return Checkpoint(

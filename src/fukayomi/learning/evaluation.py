@@ -1,30 +1,66 @@
 """Evaluation of a network on a test set."""
 
+from pathlib import Path
+
+import numpy as np
 import torch
 from torch import nn
 
-from fukayomi.learning.batches import evaluation_batches
+from fukayomi.learning.batches import prefetch
+from fukayomi.learning.dataset import Dataset
+from fukayomi.learning.devices import choose_device
 from fukayomi.learning.metrics import Metrics, MetricsSum
-from fukayomi.learning.positions import DEFAULT_TARGETS, PositionFiles, TargetSettings
+from fukayomi.learning.settings import VAL_LAMBDA
+from fukayomi.learning.tensors import TensorBatch
 
 EVALUATION_BATCH = 1024
 
 
-def evaluate_network(
-    network: nn.Module,
-    files: PositionFiles,
-    device: torch.device,
-    val_lambda: float,
+def evaluate(
+    network: nn.Module | Path | str,
+    data: Dataset,
+    *,
+    val_lambda: float = VAL_LAMBDA,
     sample: int | None = None,
-    batch_size: int = EVALUATION_BATCH,
-    targets: TargetSettings = DEFAULT_TARGETS,
+    batch: int = EVALUATION_BATCH,
+    device: str | torch.device | None = None,
 ) -> Metrics:
-    """Metrics of a network over all positions, or an evenly spread sample of them."""
+    """Compare a network's policy and value with the moves and results of a test set.
+
+    Args:
+        network: A network in torch, or a file: a checkpoint, .safetensors or .onnx.
+        data: The test set.
+        val_lambda: Share of the evaluation in the total loss, 0 to 1.
+        sample: Evaluate this many positions, spread evenly over the test set; None: all.
+        batch: Positions per batch.
+        device: "cpu", "cuda", "cuda:1"; None: where the network is, for a file CUDA if there is one. ONNX files are
+            evaluated on the CPU.
+
+    Raises:
+        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
+        DataFileError: A record of the test set is damaged.
+        DeviceError: There is no such device.
+
+    Example:
+        >>> evaluate("run/checkpoint.pt", Dataset("test.hcpe")).policy_accuracy  # doctest: +SKIP
+        0.4312
+    """
+    if not isinstance(network, nn.Module):
+        from fukayomi.learning.models import OnnxNetwork, load_model
+
+        network = load_model(Path(network))
+        device = device or ("cpu" if isinstance(network, OnnxNetwork) else "auto")
+    if device is None:
+        parameter = next(network.parameters(), None)
+        device = torch.device("cpu") if parameter is None else parameter.device
+    where = choose_device(device)
     total = MetricsSum(val_lambda)
-    network.eval()
+    indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
+    chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
+    network.to(where).eval()
     with torch.inference_mode():
-        for batch in evaluation_batches(files, batch_size, sample, targets):
-            batch = batch.to(device)
-            policy, value = network(*batch.features())
-            total.add(policy, value, batch.labels, batch.results, batch.values, batch.soft)
+        for arrays in prefetch(map(data.arrays, chunks)):
+            part = TensorBatch.of(arrays, where)
+            policy, value = network(*part.features())
+            total.add(policy, value, part.labels, part.results, part.values, part.soft)
     return total.metrics()

@@ -3,39 +3,35 @@
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - torch's own custom
+import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Means over a batch, scalars in nats; `total` is what is minimised."""
+    """Means over a batch, scalars in nats."""
 
     total: Tensor
+    """The loss that training minimises."""
     policy: Tensor
+    """Cross-entropy of the policy."""
     result: Tensor
+    """Binary cross-entropy of the value against the game's result."""
     search_value: Tensor
+    """Binary cross-entropy of the value against the search's win probability."""
 
 
 @dataclass(frozen=True)
 class SoftPolicy:
-    """The policy target of N positions as the shares of their candidates, C in all.
-
-    Attributes:
-        places: int32 [C], row * 2187 + label: where the candidates' logits are.
-        weights: float32 [C]; those of a position add up to 1.
-    """
+    """The policy target of N positions whose moves share the weight; C moves in total."""
 
     places: Tensor
+    """int32 [C], row * 2187 + label: where the logits of the moves are."""
     weights: Tensor
-
-    def to(self, device: torch.device) -> "SoftPolicy":
-        """The same on a device."""
-        places, weights = (field.pin_memory().to(device, non_blocking=True) for field in (self.places, self.weights))
-        return SoftPolicy(places, weights)
+    """float32 [C]; the weights of a position add up to 1."""
 
     def cross_entropy(self, policy: Tensor) -> Tensor:
-        """The mean over all positions; policy: logits [N, 2187]."""
+        """The mean over all positions, in nats; policy: logits [N, 2187]."""
         log_p = torch.log_softmax(policy, dim=1).flatten().gather(0, self.places.long())
         return -(self.weights * log_p).sum() / len(policy)
 
@@ -49,7 +45,7 @@ def compute_losses(
     val_lambda: float,
     soft: SoftPolicy | None = None,
 ) -> Losses:
-    """policy + (1 - val_lambda) * result + val_lambda * search value, as dlshogi's.
+    """dlshogi's loss: policy + (1 - val_lambda) * result + val_lambda * search value.
 
     The binary cross-entropy is linear in its target, so the weighted sum of the two value losses has the gradient of
     one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value.
@@ -61,7 +57,7 @@ def compute_losses(
         results: 1, 0.5 or 0 for the side to move, float32 [N].
         values: The search's win probability, float32 [N].
         val_lambda: Share of the search value, 0 to 1.
-        soft: The policy target, instead of the labels.
+        soft: The policy target; None: the labels.
     """
     policy_loss = F.cross_entropy(policy, labels) if soft is None else soft.cross_entropy(policy)
     logits = value.squeeze(1)

@@ -1,4 +1,4 @@
-"""Test-set metrics, defined as dlshogi's, so that numbers can be compared."""
+"""Test-set metrics, defined as in dlshogi so that figures can be compared."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -8,33 +8,33 @@ import torch
 from torch import Tensor
 
 from fukayomi.learning.loss import SoftPolicy, compute_losses
+from fukayomi.tabular import Tabular
 
 
 @dataclass(frozen=True)
-class Metrics:
-    """Means over all positions of a test set.
-
-    Attributes:
-        positions: How many positions.
-        policy_loss: Cross-entropy of the move played (of hcpe3, of the candidates' shares), over all 2187 labels, nats.
-        result_loss: Binary cross-entropy of the game's result, nats.
-        search_value_loss: Binary cross-entropy of the search's win probability, nats.
-        total_loss: policy + (1 - val_lambda) * result + val_lambda * search value.
-        policy_accuracy: Share of positions whose most likely label is the move played; of hcpe3, the candidate with the
-            most visits.
-        value_accuracy: Share of positions where the value (at least one half: won) agrees with the result (a draw
-            counts as won, as in dlshogi).
-        policy_entropy: Of the policy over all 2187 labels, nats.
-    """
+class Metrics(Tabular):
+    """Means over all positions of a test set; losses in nats."""
 
     positions: int
+    """Number of positions."""
     policy_loss: float
+    """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over all 2187 labels."""
     result_loss: float
+    """Binary cross-entropy of the game's result."""
     search_value_loss: float
+    """Binary cross-entropy of the search's win probability."""
     total_loss: float
+    """policy + (1 - val_lambda) * result + val_lambda * search value."""
     policy_accuracy: float
+    """Share of positions whose most likely label is the move played; in hcpe3 and avg, the most visited move."""
     value_accuracy: float
+    """Share of positions whose value (0.5 or more: won) agrees with the result; draws count as won, as in dlshogi."""
     policy_entropy: float
+    """Entropy of the policy over all 2187 labels."""
+
+    def rows(self) -> list[dict[str, float]]:
+        """One row."""
+        return [self.as_dict()]
 
     def as_dict(self) -> dict[str, float]:
         """The fields by name, for JSON."""
@@ -42,7 +42,7 @@ class Metrics:
 
 
 class MetricsSum:
-    """Sums over batches, in float64, so that the last, smaller batch weighs what it should."""
+    """Sums over batches, in float64 and weighted by positions, as the last batch may be smaller."""
 
     def __init__(self, val_lambda: float) -> None:
         self._val_lambda = val_lambda
@@ -75,7 +75,7 @@ class MetricsSum:
         self._positions += n
 
     def metrics(self) -> Metrics:
-        """The means so far; ValueError when nothing was added."""
+        """The means so far; raises ValueError if nothing was added."""
         if not self._positions:
             raise ValueError("no positions were added")
         return Metrics(self._positions, *map(float, self._sums / self._positions))

@@ -1,4 +1,4 @@
-"""Networks from files of any kind, to be evaluated or exported: checkpoints, parameter files, ONNX files."""
+"""Networks from files (checkpoints, parameter files, ONNX), and their export."""
 
 # pyright: reportUnknownMemberType=false
 
@@ -12,21 +12,24 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fukayomi import _native
-from fukayomi.learning.batches import Batch
+from fukayomi.learning.batch import Batch
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.positions import PACKED1_BYTES, PACKED2_BYTES
-from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
+from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES, Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.nn.parameters import load_parameters
+from fukayomi.nn.parameters import load_parameters, save_parameters
 from fukayomi.shogi import Position
+
+COMPARED_POSITIONS = 256
 
 
 class ModelFileError(ValueError):
-    """A file that holds no network."""
+    """A file cannot be used as a network."""
+
+    __module__ = "fukayomi.learning"
 
 
 class OnnxNetwork(nn.Module):
-    """An ONNX file with dlshogi's names behind the face of a network in torch; computes on the CPU."""
+    """An ONNX file with dlshogi's inputs and outputs, called like a network in torch; computes on the CPU."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -41,19 +44,20 @@ class OnnxNetwork(nn.Module):
             raise ModelFileError(f"{path}: lacks {', '.join(sorted(missing))}; it has {', '.join(sorted(names))}")
 
     def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor]:
-        """As `PolicyValueNetwork.forward`: the file's win probability is turned back into a logit."""
+        """As `PolicyValueNetwork.forward`; the file's win probability is turned back into a logit."""
         inputs = dict(zip(INPUT_NAMES, (features1.contiguous().numpy(), features2.contiguous().numpy()), strict=True))
         outputs: list[NDArray[np.float32]] = self.session.run(OUTPUT_NAMES, inputs)
         policy, value = (torch.from_numpy(output) for output in outputs)
         return policy, torch.logit(value, eps=1e-7)
 
 
-def load_network(path: Path) -> PolicyValueNetwork:
-    """The network of a checkpoint or, if its name ends in .safetensors, of a parameter file, on the CPU.
+def load_network(path: Path | str) -> PolicyValueNetwork:
+    """The network of a checkpoint or, for a name in .safetensors, of a parameter file; on the CPU, evaluation mode.
 
     Raises:
-        CheckpointError, ParameterFileError: the file is missing, damaged or something else.
+        CheckpointError, ParameterFileError: The file is missing, damaged or something else.
     """
+    path = Path(path)
     if path.suffix == ".safetensors":
         return load_parameters(path)
     checkpoint = load_checkpoint(path)
@@ -62,24 +66,53 @@ def load_network(path: Path) -> PolicyValueNetwork:
     return network.eval()
 
 
-def load_model(path: Path) -> nn.Module:
-    """As `load_network`, and ONNX files too (.onnx)."""
-    return OnnxNetwork(path) if path.suffix == ".onnx" else load_network(path)
+def load_model(path: Path | str) -> nn.Module:
+    """The network of a checkpoint, a .safetensors or an .onnx file, on the CPU.
+
+    It maps planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9], to the logits of policy [N, 2187] and value [N, 1].
+
+    Raises:
+        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
+    """
+    return OnnxNetwork(Path(path)) if Path(path).suffix == ".onnx" else load_network(path)
+
+
+def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:
+    """Write a network as an ONNX or .safetensors file; the outputs of an ONNX file are compared with torch's.
+
+    Args:
+        network: A trained network, for example of `load_network`.
+        path: File to write, with a name in .onnx or .safetensors.
+        half: Store the weights of an ONNX file as float16.
+
+    Returns:
+        How the ONNX file agrees with torch on positions of random games; None for .safetensors.
+
+    Raises:
+        ExportError: Another name, weights that cannot be stored, or outputs that differ.
+    """
+    path = Path(path)
+    if path.suffix == ".safetensors":
+        save_parameters(network, path)
+        return None
+    export_onnx(network, path, half=half)
+    agreement = compare(network, path, *random_game_features(COMPARED_POSITIONS))
+    check_agreement(agreement, half=half)
+    return agreement
 
 
 def random_game_features(count: int, seed: int = 0, plies: int = 120) -> tuple[Tensor, Tensor]:
-    """Input planes of positions from games of random moves: float32 [count, 62, 9, 9] and [count, 57, 9, 9]."""
+    """Network inputs of positions from random games: float32 [count, 62, 9, 9] and [count, 57, 9, 9]."""
     random = np.random.default_rng(seed)
-    planes1 = np.empty((count, PACKED1_BYTES), np.uint8)
-    planes2 = np.empty((count, PACKED2_BYTES), np.uint8)
+    batch = Batch.empty(count)
     position, ply = Position(), 0
     for row in range(count):
-        planes1[row], planes2[row] = _native.encode_position(position)
+        batch.planes1[row], batch.planes2[row] = _native.encode_position(position)
         moves = position.legal_moves
         if not moves or ply == plies:
             position, ply = Position(), 0
             moves = position.legal_moves
         position.push(moves[random.integers(len(moves))])
         ply += 1
-    nothing = torch.empty(0)
-    return Batch(torch.from_numpy(planes1), torch.from_numpy(planes2), nothing, nothing, nothing).features()
+    features1, features2 = batch.features()
+    return torch.from_numpy(features1), torch.from_numpy(features2)

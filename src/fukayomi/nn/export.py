@@ -1,8 +1,8 @@
 """Export to ONNX: one self-contained file with dlshogi's names, checked against torch.
 
-Inputs `input1` [N, 62, 9, 9] and `input2` [N, 57, 9, 9], outputs `output_policy` [N, 2187] (logits) and `output_value`
-[N, 1] (the win probability of the side to move), all float32; N is free. Any engine that plays dlshogi's networks can
-play such a file.
+Inputs: `input1` [N, 62, 9, 9] and `input2` [N, 57, 9, 9]. Outputs: `output_policy` [N, 2187], logits, and
+`output_value` [N, 1], the win probability of the side to move. All are float32, N is free. Any engine that plays
+dlshogi's networks can play such a file.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -22,8 +22,8 @@ import torch
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from fukayomi.files.atomic import replace_file
 from fukayomi.nn.config import FEATURES1, FEATURES2
-from fukayomi.nn.files import replacing
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.network import PolicyValueNetwork
 
@@ -36,41 +36,40 @@ MAX_VALUE_ERROR = {False: 1e-4, True: 5e-3}
 
 
 class ExportError(ValueError):
-    """A network that cannot be exported, or a file that does not agree with it."""
+    """A network cannot be exported, or the exported file does not agree with it."""
+
+    __module__ = "fukayomi.nn"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How an exported file compares with the network in torch, float32.
-
-    Attributes:
-        positions: Positions compared.
-        max_logit_error: Largest difference of a policy logit.
-        max_value_error: Largest difference of a win probability.
-        top1: Share of positions with the same most likely label.
-    """
+    """How an exported file compares with the network in torch, float32."""
 
     positions: int
+    """Positions compared."""
     max_logit_error: float
+    """Largest difference of a policy logit."""
     max_value_error: float
+    """Largest difference of a win probability."""
     top1: float
+    """Share of positions with the same most likely label."""
 
     def as_dict(self) -> dict[str, float]:
         """The fields by name, for JSON."""
         return asdict(self)
 
 
-def export_onnx(network: PolicyValueNetwork, path: Path, half: bool = False) -> None:
-    """Write a network as one ONNX file; a file of that name is replaced whole or not at all.
+def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = False) -> None:
+    """Write a network as one ONNX file; an existing file is replaced once the new one is complete.
 
     Args:
-        network: In torch; BatchNorm is folded with its running statistics.
+        network: The network; BatchNorm is folded with its running statistics.
         path: The file to write.
-        half: Store the weights as float16, which halves the file. They are cast back when the file is loaded and
-            everything is computed in float32.
+        half: Store the weights as float16, which halves the file; they are cast back on loading, and everything is
+            computed in float32.
 
     Raises:
-        ExportError: weights that are not finite, or too large for float16.
+        ExportError: Weights are not finite, or too large for float16.
     """
     folded = FoldedNetwork(network)
     for name, tensor in folded.state_dict().items():
@@ -84,8 +83,8 @@ def export_onnx(network: PolicyValueNetwork, path: Path, half: bool = False) -> 
     model.producer_name = "fukayomi"
     helper.set_model_props(model, {key: str(value) for key, value in network.config.as_dict().items()})
     onnx.checker.check_model(model)
-    with replacing(path) as temporary:
-        temporary.write_bytes(model.SerializeToString())
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    replace_file(Path(path), model.SerializeToString())
 
 
 def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
@@ -103,19 +102,19 @@ def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
             dynamic_shapes=({0: batch}, {0: batch}),
         )
     if program is None:
-        raise ExportError("torch.onnx.export gave no program")
+        raise ExportError("torch.onnx.export returned no program")
     model = program.model_proto
-    # The exporter notes for each node where in whose Python files it came from; that is nobody's business.
+    # The exporter notes the Python file and line of each node, with absolute paths.
     graph = model.graph
-    for noted in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
-        del noted.metadata_props[:]
-        noted.doc_string = ""
+    for item in (model, graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        del item.metadata_props[:]
+        item.doc_string = ""
     return model
 
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Without the exporter's remarks about its own insides (torchvision not found, deprecated calls)."""
+    """Suppress the exporter's log messages and warnings (torchvision not found, deprecated calls)."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -128,9 +127,9 @@ def _quiet() -> Generator[None]:
 
 
 def _store_as_half(model: onnx.ModelProto) -> None:
-    """Turn the weight matrices and kernels into float16 initializers, each followed by a Cast to float32.
+    """Store matrices and kernels as float16 initializers, each followed by a Cast to float32.
 
-    ONNX Runtime folds the Casts when it loads the file. Biases stay float32: they are few.
+    ONNX Runtime folds the Casts when it loads the file. Biases are small and stay float32.
     """
     graph = model.graph
     casts: list[onnx.NodeProto] = []
@@ -145,11 +144,13 @@ def _store_as_half(model: onnx.ModelProto) -> None:
     graph.node.extend(nodes)
 
 
-def compare(network: PolicyValueNetwork, path: Path, features1: torch.Tensor, features2: torch.Tensor) -> Agreement:
-    """Run an exported file in ONNX Runtime beside the network in torch.
+def compare(
+    network: PolicyValueNetwork, path: Path | str, features1: torch.Tensor, features2: torch.Tensor
+) -> Agreement:
+    """Compare the outputs of an exported file in ONNX Runtime with those of the network in torch.
 
     Args:
-        network: What was exported.
+        network: The exported network.
         path: The ONNX file.
         features1: Planes [N, 62, 9, 9], float32.
         features2: Planes [N, 57, 9, 9], float32.
@@ -169,9 +170,9 @@ def compare(network: PolicyValueNetwork, path: Path, features1: torch.Tensor, fe
     )
 
 
-def check_agreement(agreement: Agreement, half: bool) -> None:
-    """Raise ExportError when a file differs from its network by more than its precision explains."""
-    # Written so that an error that is not a number fails too.
+def check_agreement(agreement: Agreement, *, half: bool) -> None:
+    """Raise ExportError if a file differs from its network by more than its precision explains."""
+    # In this form, NaN fails too.
     good = agreement.max_logit_error <= MAX_LOGIT_ERROR[half] and agreement.max_value_error <= MAX_VALUE_ERROR[half]
     if not good:
         raise ExportError(f"the exported file does not agree with torch: {agreement}")

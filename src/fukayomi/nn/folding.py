@@ -1,14 +1,14 @@
-"""The network as it plays: BatchNorm folded into the convolutions, the stem's two convolutions of one input merged.
+"""The network for inference: BatchNorm folded into the convolutions, both convolutions of the first input merged.
 
-Folding is done in float64 and rounded once; it changes logits by some 1e-6.
+Folding is done in float64 and rounded once; it changes logits by about 1e-6.
 
-The input planes are padded with empty ones to a multiple of 16. ONNX Runtime's fast CPU layout works in blocks of up to
-16 channels; a stem of 62 and 57 stays outside it, and then every residual addition and activation does so too. With 64
-and 64, they are fused into the convolutions (5x64: 1.1 times the positions a second).
+The input planes are padded with zero planes to a multiple of 16. ONNX Runtime's fast CPU layout works in blocks of up
+to 16 channels. With 62 and 57 planes the stem stays outside this layout, and so do all residual additions and
+activations; with 64 and 64 they are fused into the convolutions (5x64: 1.1 times the positions per second).
 """
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - torch's own custom
+import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor, nn
 
 from fukayomi.nn.config import FEATURES1, FEATURES2, NetworkConfig
@@ -32,9 +32,9 @@ class FoldedBlock(nn.Module):
 
 
 class FoldedNetwork(nn.Module):
-    """Gives what a `PolicyValueNetwork` in evaluation mode gives, but the value as a probability.
+    """Computes what a `PolicyValueNetwork` in evaluation mode computes, with the value as a probability.
 
-    forward: planes [N, 62, 9, 9], [N, 57, 9, 9] to policy logits [N, 2187] and the win probability [N, 1].
+    forward: planes [N, 62, 9, 9] and [N, 57, 9, 9] to policy logits [N, 2187] and win probability [N, 1].
     """
 
     def __init__(self, network: PolicyValueNetwork) -> None:

@@ -3,16 +3,16 @@
 Design choices, from the input up:
 
 - The inputs are dlshogi's 62 + 57 planes, [file][rank], seen from the side to move. The stem is the sum of a 3x3 and a
-  1x1 convolution of the 62 planes and a 1x1 convolution of the 57 constant planes (a constant plane has no
-  neighbourhood to look at), normalised once after the sum.
+  1x1 convolution of the 62 planes and a 1x1 convolution of the 57 constant planes (where a 3x3 kernel would see
+  nothing more), normalised once after the sum.
 - The trunk is made of post-activation blocks (conv, BN, act, conv, BN, add, act; He et al. 2015, arXiv:1512.03385), as
   in AlphaGo Zero. BatchNorm folds into the convolutions at export: a block costs two convolutions and one addition.
 - The second BatchNorm of a block starts at gamma 0 (Goyal et al. 2017, arXiv:1706.02677, section 5.1): every block is
   the identity at first, and high learning rates are safe from the first step.
-- The policy head is a 1x1 convolution to 27 directions, flattened to 27 * 81 labels, plus a bias a label: the network
-  looks the same everywhere, the bias knows where on the board a move ends.
+- The policy head is a 1x1 convolution to 27 directions, flattened to 27 * 81 labels, plus a bias for each label:
+  convolutions treat all squares alike, the bias depends on the target square.
 - The value head is a 1x1 convolution to 27 channels, BN, act, a hidden layer, and one logit. Its hidden layer is the
-  only large dense matrix (2187 * value_hidden): a small network is half value head with dlshogi's 256, so 64 serves.
+  only large dense matrix (2187 * value_hidden): with dlshogi's 256 it is half of a small network, where 64 is enough.
 - Outputs are logits in float32. The softmax over legal moves belongs to the search, the sigmoid to the exported file.
 """
 
@@ -27,12 +27,12 @@ SQUARES = 81
 
 
 def activation_layer(activation: Activation) -> nn.Module:
-    """The activation of that name as a module."""
+    """The activation with this name as a module."""
     return nn.ReLU(inplace=True) if activation == "relu" else nn.SiLU(inplace=True)
 
 
 class Stem(nn.Module):
-    """Both groups of input planes to C channels."""
+    """Both groups of input planes to [N, C, 9, 9]."""
 
     def __init__(self, channels: int, activation: Activation) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Stem(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions beside the identity. [N, C, 9, 9] to the same."""
+    """Two 3x3 convolutions beside the identity: [N, C, 9, 9] to the same shape."""
 
     def __init__(self, channels: int, activation: Activation) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class PolicyValueNetwork(nn.Module):
         self.blocks = nn.Sequential(*(ResidualBlock(config.channels, config.activation) for _ in range(config.blocks)))
         self.policy = PolicyHead(config.channels)
         self.value = ValueHead(config.channels, config.value_hidden, config.activation)
-        # Convolutions are fastest in this layout; it travels with the parameters.
+        # Convolutions are fastest in this layout, which the parameters keep.
         self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
 
     def residual_blocks(self) -> list[ResidualBlock]:

@@ -12,7 +12,7 @@ from fukayomi.data.convert.refusals import refusal
 from fukayomi.data.convert.streams import Tally, read_data
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.records.games import TARGETS
-from fukayomi.learning.positions import PositionFiles, TrainingDataError
+from fukayomi.learning import Dataset
 
 ROWS = {DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.PSV}
 GAMES = {DataFormat.HCPE3, DataFormat.RECORDS}
@@ -81,10 +81,10 @@ def test_verbs_take_a_format_or_say_who_does(
             assert not name.name.startswith(".")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in DataFormat if kind not in TAKEN["average"]])
+@pytest.mark.parametrize("kind", sorted(set(DataFormat) - TAKEN["average"] - {DataFormat.PSV}))
 def test_training_says_what_it_takes(kind: DataFormat, files: dict[DataFormat, Path]) -> None:
-    with pytest.raises(TrainingDataError, match="and this takes hcpe, hcpe2, hcpe3 and avg") as told:
-        PositionFiles([files[kind]])
+    with pytest.raises(DataFileError, match="and this takes hcpe, hcpe2, hcpe3, psv and avg") as told:
+        Dataset(files[kind])
     assert INSTEAD.get(kind, "fukayomi data convert makes") in str(told.value)
 
 

@@ -1,6 +1,6 @@
 """``fukayomi eval-model``: how well a network predicts the moves and results of other games."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +8,8 @@ import typer
 
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.learning.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP, read_eval_scale
+from fukayomi.cli.common.text import json_text
+from fukayomi.cli.learning.target_options import Device, TargetOptions
 
 LABELS = {
     "positions": "positions",
@@ -22,30 +23,33 @@ LABELS = {
 }
 
 
+@dataclass(frozen=True)
+class EvalModelOptions:
+    """Device and output."""
+
+    device: Device = "auto"
+    as_json: AsJson = False
+
+
 def eval_model(
     model: Annotated[Path, typer.Argument(help="A checkpoint, a .safetensors or an .onnx file.")],
-    test: Annotated[list[Path], typer.Argument(metavar="TEST...", help="hcpe, hcpe2, hcpe3 and avg files.")],
-    val_lambda: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the search value in the sum of the losses.")
-    ] = 0.333,
-    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP)] = 1.0,
-    eval_scale: Annotated[str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP)] = DEFAULT_EVAL_SCALE,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one. ONNX: cpu.")] = "auto",
-    as_json: AsJson = False,
+    test: Annotated[
+        list[Path], typer.Argument(metavar="TEST...", help="Test set: hcpe, hcpe2, hcpe3, psv and avg files.")
+    ],
+    targets: TargetOptions,
+    options: EvalModelOptions,
 ) -> None:
-    """Evaluate a network on hcpe, hcpe3 and avg files that it was not trained on."""
-    with user_errors():
-        from fukayomi.learning.devices import choose_device
-        from fukayomi.learning.evaluation import evaluate_network
-        from fukayomi.learning.models import load_model
-        from fukayomi.learning.positions import PositionFiles, TargetSettings
+    """Evaluate a network on positions that it was not trained on. ONNX files are evaluated on the CPU.
 
-        where = choose_device("cpu" if model.suffix == ".onnx" and device == "auto" else device)
-        network = load_model(model).to(where)
-        targets = TargetSettings(temperature, read_eval_scale(eval_scale))
-        metrics = evaluate_network(network, PositionFiles(test), where, val_lambda, targets=targets).as_dict()
-    if as_json:
-        typer.echo(json.dumps(metrics))
+    Example: fukayomi eval-model run/checkpoint.pt test.hcpe
+    """
+    with user_errors():
+        from fukayomi.learning.evaluation import evaluate
+
+        device = None if options.device == "auto" else options.device
+        metrics = evaluate(model, targets.open(test), val_lambda=targets.val_lambda, device=device).as_dict()
+    if options.as_json:
+        typer.echo(json_text(metrics))
         return
     for name, label in LABELS.items():
         number = metrics[name]

@@ -1,6 +1,6 @@
-"""``fukayomi export``: from a checkpoint to the file that engines load."""
+"""``fukayomi export``: from a checkpoint to a file that engines load."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -8,51 +8,50 @@ import typer
 
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.text import json_text
 
-COMPARED_POSITIONS = 256
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Precision and output."""
+
+    half: Annotated[
+        bool,
+        typer.Option("--half", help="Store the weights as float16: half the size, still computed in float32."),
+    ] = False
+    as_json: AsJson = False
 
 
 def export(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint of `fukayomi train`, or a .safetensors file.")],
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT.onnx", help="The file to write; a name in .safetensors: the parameters alone."),
+        typer.Argument(metavar="OUT.onnx", help="File to write; with a name in .safetensors, the parameters alone."),
     ],
-    half: Annotated[
-        bool, typer.Option("--half", help="Store the weights as float16: half the size, still computed in float32.")
-    ] = False,
-    as_json: AsJson = False,
+    options: ExportOptions,
 ) -> None:
-    """Export a network as one self-contained ONNX file that any engine for dlshogi's networks can play.
+    """Export a network as one ONNX file for any engine that plays dlshogi's networks.
 
-    BatchNorm is folded into the convolutions, the batch size is free, and the file's outputs are compared with
+    Example: fukayomi export run/checkpoint.pt network.onnx
+
+    BatchNorm is folded into the convolutions, and the batch size is free. The outputs of the file are compared with
     torch's on positions from random games.
     """
     with user_errors():
-        from fukayomi.learning.models import load_network, random_game_features
-        from fukayomi.nn.export import check_agreement, compare, export_onnx
-        from fukayomi.nn.parameters import save_parameters
+        from fukayomi.learning.models import export_network, load_network
 
         if out.suffix not in (".onnx", ".safetensors"):
             raise typer.BadParameter(f"{out}: the name must end in .onnx or .safetensors", param_hint="OUT.onnx")
-        if half and out.suffix != ".onnx":
-            raise typer.BadParameter("only ONNX files are stored as float16", param_hint="--half")
-        network = load_network(checkpoint)
-        report: dict[str, object] = {"file": str(out)}
-        if out.suffix == ".safetensors":
-            save_parameters(network, out)
-        else:
-            export_onnx(network, out, half)
-            agreement = compare(network, out, *random_game_features(COMPARED_POSITIONS))
-            check_agreement(agreement, half)
-            report |= agreement.as_dict()
-        report["bytes"] = out.stat().st_size
-    if as_json:
-        typer.echo(json.dumps(report))
+        if options.half and out.suffix != ".onnx":
+            raise typer.BadParameter("only ONNX files can be stored as float16", param_hint="--half")
+        agreement = export_network(load_network(checkpoint), out, half=options.half)
+        size = out.stat().st_size
+    if options.as_json:
+        typer.echo(json_text({"file": str(out), **(agreement.as_dict() if agreement else {}), "bytes": size}))
         return
-    typer.echo(f"{out}: {out.stat().st_size:,} bytes")
-    if "positions" in report:
+    typer.echo(f"{out}: {size:,} bytes")
+    if agreement:
         typer.echo(
-            f"agreement with torch on {report['positions']} positions: max |dlogit| {report['max_logit_error']:.2e}, "
-            f"max |dvalue| {report['max_value_error']:.2e}, top-1 {report['top1']:.1%}"
+            f"agreement with torch on {agreement.positions} positions: max |dlogit| {agreement.max_logit_error:.2e}, "
+            f"max |dvalue| {agreement.max_value_error:.2e}, top-1 {agreement.top1:.1%}"
         )

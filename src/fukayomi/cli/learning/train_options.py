@@ -1,39 +1,20 @@
-"""The options of `fukayomi train`, by subject."""
+"""Options of `fukayomi train`."""
 
-import enum
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import typer
 
-from fukayomi.cli.learning.targets import DEFAULT_EVAL_SCALE, EVAL_SCALE_HELP, TEMPERATURE_HELP
-
-
-class ActivationName(enum.StrEnum):
-    """Choices of --activation."""
-
-    RELU = "relu"
-    SILU = "silu"
-
-
-class OptimizerName(enum.StrEnum):
-    """Choices of --optimizer."""
-
-    SGD = "sgd"
-    ADAMW = "adamw"
-
-
-class AmpName(enum.StrEnum):
-    """Choices of --amp."""
-
-    AUTO = "auto"
-    BF16 = "bf16"
-    OFF = "off"
-
-
-def network_option(text: str) -> typer.models.OptionInfo:
-    """An option of at least 1 that shapes the network."""
-    return typer.Option(min=1, help=text)
+from fukayomi.cli.learning.target_options import Device
+from fukayomi.learning.settings import (
+    CHECKPOINT_INTERVAL,
+    EVAL_INTERVAL,
+    AmpMode,
+    OptimizerName,
+    TrainingSettings,
+)
+from fukayomi.nn.config import Activation, NetworkConfig
 
 
 @dataclass(frozen=True)
@@ -42,59 +23,65 @@ class NetworkOptions:
 
     PANEL: ClassVar = "Network"
 
-    blocks: Annotated[int, network_option("Residual blocks.")] = 10
-    channels: Annotated[int, network_option("Channels of the trunk.")] = 192
-    activation: Annotated[ActivationName, typer.Option(help="relu is the faster one on a CPU.")] = ActivationName.SILU
-    value_hidden: Annotated[int, network_option("Width of the value head's hidden layer.")] = 256
+    blocks: Annotated[int, typer.Option(min=1, help="Residual blocks.")] = NetworkConfig.blocks
+    channels: Annotated[int, typer.Option(min=1, help="Channels of the trunk.")] = NetworkConfig.channels
+    activation: Annotated[Activation, typer.Option(help="Activation function; relu is faster on a CPU.")] = (
+        NetworkConfig.activation
+    )
+    value_hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden layer in the value head.")] = (
+        NetworkConfig.value_hidden
+    )
 
 
 @dataclass(frozen=True)
 class OptimisationOptions:
-    """What decides the weights, beside the data and the shape."""
+    """Steps, batches and learning rate."""
 
     PANEL: ClassVar = "Optimisation"
 
-    batch: Annotated[int, typer.Option(min=1, help="Positions a step.")] = 1024
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the whole run.")] = None
+    batch: Annotated[int, typer.Option(min=1, help="Positions per step.")] = TrainingSettings.batch
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the whole run.")] = TrainingSettings.steps
     epochs: Annotated[
         float | None,
-        typer.Option(
-            help="Passes over the training data, instead of --steps; 1 if neither is given.",
-        ),
-    ] = None
-    optimizer: Annotated[OptimizerName, typer.Option(help="SGD has Nesterov momentum 0.9.")] = OptimizerName.SGD
-    lr: Annotated[float, typer.Option(help="Peak learning rate; from there a cosine to zero.")] = 0.04
-    warmup: Annotated[int, typer.Option(min=0, help="Steps of linear warm-up.")] = 500
-    weight_decay: Annotated[float, typer.Option(min=0, help="Not for biases and BatchNorm.")] = 1e-4
-    clip: Annotated[float, typer.Option(help="Largest norm of the gradient.")] = 10.0
-    val_lambda: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Share of the search value in the value target; the rest is the game's result.",
-        ),
-    ] = 0.333
-    temperature: Annotated[float, typer.Option(min=0, help=TEMPERATURE_HELP)] = 1.0
-    eval_scale: Annotated[str, typer.Option(metavar="CENTIPAWNS|fit", help=EVAL_SCALE_HELP)] = DEFAULT_EVAL_SCALE
-    seed: Annotated[int, typer.Option(min=0, help="Of the first weights and the order of the data.")] = 0
+        typer.Option(help="Passes over the training data, instead of --steps; 1 if neither is given."),
+    ] = TrainingSettings.epochs
+    optimizer: Annotated[OptimizerName, typer.Option(help="Optimiser; sgd has Nesterov momentum 0.9.")] = (
+        TrainingSettings.optimizer
+    )
+    lr: Annotated[float, typer.Option(help="Peak learning rate, from which it falls to zero along a cosine.")] = (
+        TrainingSettings.lr
+    )
+    warmup: Annotated[int, typer.Option(min=0, help="Steps of linear warm-up.")] = TrainingSettings.warmup
+    weight_decay: Annotated[float, typer.Option(min=0, help="Weight decay, except of biases and BatchNorm.")] = (
+        TrainingSettings.weight_decay
+    )
+    clip: Annotated[float, typer.Option(help="Largest norm of the gradient.")] = TrainingSettings.clip
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the initial weights and the data order.")] = (
+        TrainingSettings.seed
+    )
+    amp: Annotated[
+        AmpMode, typer.Option(help="Mixed precision with bfloat16; auto uses it if the device is fast at it.")
+    ] = TrainingSettings.amp
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where and how it is computed."""
+    """Device, test set and checkpoints."""
 
     PANEL: ClassVar = "Run"
 
-    amp: Annotated[AmpName, typer.Option(help="bfloat16; auto: if the device is fast at it.")] = AmpName.AUTO
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1; auto: cuda if there is one.")] = "auto"
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; all cores if not given.")] = None
-    eval_interval: Annotated[int, typer.Option(min=1, help="Steps between two looks at the test set.")] = 1000
-    checkpoint_interval: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 1000
+    test: Annotated[
+        list[Path] | None, typer.Option(help="Test set, in the same formats; may be given more than once.")
+    ] = None
+    eval_interval: Annotated[int, typer.Option(min=1, help="Steps between two evaluations.")] = EVAL_INTERVAL
+    checkpoint_interval: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = (
+        CHECKPOINT_INTERVAL
+    )
     resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on from the checkpoint in --out, with the same options; --steps may differ.",
-        ),
+        bool, typer.Option("--resume", help="Go on from the checkpoint in --out; --steps may differ.")
+    ] = False
+    device: Device = "auto"
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default one per core.")] = None
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
     ] = False

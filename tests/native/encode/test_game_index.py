@@ -155,6 +155,24 @@ def test_any_order_gives_what_a_plain_replay_gives(real_games: Games, temperatur
     assert_equal(decode(index, order, temperature), [expected[i] for i in order])
 
 
+def test_positions_moves_and_evaluations_are_found(real_games: Games) -> None:
+    data = real_games.write()
+    index = index_of(data)
+    expected = list(plain_samples(data))
+    played = {
+        (hcp.tobytes(), move, evaluation)
+        for hcp, move, evaluation in zip(
+            real_games.hcps, real_games.moves.tolist(), real_games.evals.tolist(), strict=True
+        )
+    }
+    for number in np.random.default_rng(5).permutation(len(index)).tolist():
+        hcp, move, evaluation = index.find(number)
+        assert (hcp, move, evaluation) in played
+        planes = _native.encode_position(_native.position_from_hcp(hcp))
+        assert tuple(part.tobytes() for part in planes) == expected[number].planes
+        assert 1 / (1 + exp(-evaluation / SCALE)) == pytest.approx(expected[number].value)
+
+
 def test_random_games_and_any_size_of_reading() -> None:
     data = useful(random_games(40, seed=5, most_moves=50)).write()
     expected = list(plain_samples(data))
@@ -279,6 +297,7 @@ def test_a_file_that_changes_while_it_is_in_use_never_crashes() -> None:
             changing[rng.randrange(len(changing))] = rng.randrange(256)
         for number in range(len(index)):
             try:
+                index.find(number)
                 decode(index, np.array([number]))
             except ValueError as error:
                 errors += "changing.hcpe3: the file was changed while it was in use" in str(error)
@@ -291,6 +310,8 @@ def test_numbers_and_arguments_are_checked() -> None:
     for number in (-1, 2, 2**62):
         with pytest.raises(IndexError, match=f"number {number} of 2 positions"):
             decode(index, np.array([number]))
+        with pytest.raises(IndexError, match=f"number {number} of 2 positions"):
+            index.find(number)
     with pytest.raises(ValueError, match="temperature"):
         decode(index, np.arange(2), temperature=-1.0)
     with pytest.raises(ValueError, match="eval_scales must have an entry for each file"):

@@ -1,0 +1,67 @@
+"""Positions with training targets as NumPy arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi._native import FEATURES1, FEATURES2, PACKED1_BYTES, PACKED2_BYTES, POLICY_LABELS
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """N positions with targets, all from the view of the side to move; C policy entries in total.
+
+    A packed position takes 636 bytes instead of 38 KB of floats, so batches stay packed until they are used.
+    """
+
+    planes1: NDArray[np.uint8]
+    """[N, 628]: 62 planes of 81 squares, bit-packed; `features` unpacks them."""
+    planes2: NDArray[np.uint8]
+    """[N, 8]: 57 constant planes of one bit each."""
+    labels: NDArray[np.uint16]
+    """[N]: policy label of the move played; in hcpe3 and avg, of the move with the most visits."""
+    results: NDArray[np.float32]
+    """[N]: result of the game, 1 win, 0.5 draw, 0 loss; the mean in avg."""
+    values: NDArray[np.float32]
+    """[N]: win probability that the evaluation stands for."""
+    places: NDArray[np.int32]
+    """[C]: where the policy is not zero, as row * 2187 + label; rows ascend."""
+    weights: NDArray[np.float32]
+    """[C]: policy at these places; the weights of a row add up to 1."""
+
+    @classmethod
+    def empty(cls, rows: int) -> "Batch":
+        """Uninitialised rows without policy entries."""
+        return cls(
+            np.empty((rows, PACKED1_BYTES), np.uint8),
+            np.empty((rows, PACKED2_BYTES), np.uint8),
+            np.empty(rows, np.uint16),
+            np.empty(rows, np.float32),
+            np.empty(rows, np.float32),
+            np.empty(0, np.int32),
+            np.empty(0, np.float32),
+        )
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return len(self.labels)
+
+    @property
+    def is_one_hot(self) -> bool:
+        """Whether every position has one policy entry, so that `labels` is the whole policy."""
+        return len(self.places) == len(self.labels)
+
+    def features(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Network inputs, zeros and ones: float32 [N, 62, 9, 9] and [N, 57, 9, 9], squares as [file, rank]."""
+        features1 = np.empty((len(self), FEATURES1, 9, 9), np.float32)
+        features2 = np.empty((len(self), FEATURES2, 9, 9), np.float32)
+        _native.unpack_planes(self.planes1, self.planes2, features1, features2)
+        return features1, features2
+
+    def policy(self) -> NDArray[np.float32]:
+        """The policy target as a dense array: float32 [N, 2187]; each row adds up to 1."""
+        policy = np.zeros((len(self), POLICY_LABELS), np.float32)
+        policy.reshape(-1)[self.places] = self.weights
+        return policy

@@ -1,0 +1,230 @@
+"""`Dataset`: training data in files, as samples, arrays, batches, or a torch dataset."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi._native import EVAL_SCALE, POLICY_LABELS
+from fukayomi.data.convert.detect import DataFormat, UnknownDataError, detect_data
+from fukayomi.data.convert.refusals import refusal
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.learning.batch import Batch
+from fukayomi.learning.batches import epoch_order, prefetch
+from fukayomi.learning.sources import AveragedPositions, Games, Rows, Source
+from fukayomi.shogi import Move, Position
+
+if TYPE_CHECKING:
+    from fukayomi.learning.tensors import TorchDataset
+
+_ROWS = {DataFormat.HCPE: HCPE, DataFormat.HCPE2: HCPE, DataFormat.PSV: PSV}
+_KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One position with its targets, from the view of the side to move."""
+
+    position: Position
+    """The position."""
+    move: Move
+    """The move played; in avg, the move with the most visits."""
+    eval_cp: int
+    """Evaluation in centipawns; 30000 or more is a mate."""
+    result: float
+    """Result of the game: 1 win, 0.5 draw, 0 loss; the mean in avg."""
+    value: float
+    """Win probability that the evaluation stands for, 0 to 1."""
+    policy: dict[Move, float]
+    """Policy target; the weights add up to 1."""
+
+
+class Dataset:
+    """Training positions in hcpe, hcpe2, hcpe3, psv and avg files, read in any order without loading the files.
+
+    Positions are numbered in a fixed order: hcpe, hcpe2 and psv rows first, then hcpe3, then avg, the files of a group
+    in the order given. In hcpe3, moves without candidates and moves into a repetition within 16 plies are left out.
+
+        >>> data = Dataset("tests/samples/...")  # doctest: +SKIP
+        >>> len(data), data[0].move.usi()  # doctest: +SKIP
+        (96, '7g7f')
+        >>> batch = data.arrays([0, 5, 7])  # doctest: +SKIP
+        >>> batch.features()[0].shape, batch.policy().shape, batch.results  # doctest: +SKIP
+        ((3, 62, 9, 9), (3, 2187), array([1. , 0. , 0.5], dtype=float32))
+    """
+
+    def __init__(
+        self, *paths: str | PathLike[str], temperature: float = 1.0, eval_scale: float | None = EVAL_SCALE
+    ) -> None:
+        """Open files. hcpe3 games are replayed and avg checksums compared, so that damage is found now.
+
+        Args:
+            paths: The files; the format is recognised by the content.
+            temperature: In hcpe3 and avg, the policy weight of a move is proportional to visits^(1/temperature); 0
+                puts all weight on the move with the most visits.
+            eval_scale: Centipawns in 1 / (1 + exp(-eval / eval_scale)); None fits it to the results of each file. avg
+                files hold win probabilities, to which it does not apply.
+
+        Raises:
+            DataFileError: A file is missing, empty, damaged or of another format; the message says where.
+            ValueError: There are no paths, or a setting is out of range.
+        """
+        if not paths:
+            raise ValueError("a dataset needs at least one file")
+        if not temperature >= 0:
+            raise ValueError(f"temperature must be 0 or more, not {temperature}")
+        if eval_scale is not None and not 0 < eval_scale < float("inf"):
+            raise ValueError(f"eval_scale must be positive, not {eval_scale}")
+        self.paths = tuple(map(Path, paths))
+        self.temperature, self.eval_scale = temperature, eval_scale
+        kinds = [(path, _kind_of(path)) for path in self.paths]
+        rows = {path: _ROWS[kind] for path, kind in kinds if kind in _ROWS}
+        self._games = Games([path for path, kind in kinds if kind is DataFormat.HCPE3], temperature, eval_scale)
+        averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
+        self._sources: tuple[Source, ...] = (
+            Rows([*rows], [*rows.values()], eval_scale), self._games, *averages,
+        )  # fmt: skip
+        self._starts = np.cumsum([0, *map(len, self._sources)])
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return int(self._starts[-1])
+
+    def __repr__(self) -> str:
+        files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
+        return f"<Dataset {files}: {len(self):,} positions>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Memory maps would be pickled with their content; a worker process opens the files again.
+        return _open, (self.paths, self.temperature, self.eval_scale)
+
+    @property
+    def repetitions(self) -> int:
+        """Positions of hcpe3 that are left out because their move leads into a repetition within 16 plies."""
+        return self._games.index.repetitions
+
+    @property
+    def index_bytes(self) -> int:
+        """Memory that the index of hcpe3 files takes."""
+        return self._games.index.bytes
+
+    def __getitem__(self, index: int) -> Sample:
+        """One position with its targets.
+
+        Raises:
+            IndexError: There is no such position.
+            DataFileError: Its record is damaged.
+        """
+        index = range(len(self))[index]
+        number = int(self._owners(np.array([index]))[0])
+        batch = self.arrays([index])
+        found = self._sources[number].find(index - int(self._starts[number]))
+        position = _native.position_from_hcp(found.hcp)
+        moves = dict(zip(_native.legal_labels(position).tolist(), position.legal_moves, strict=True))
+        for move in found.candidates:
+            moves.setdefault(_native.policy_label(position.turn, move), move)
+        return Sample(
+            position,
+            moves[int(batch.labels[0])] if found.move is None else found.move,
+            found.eval_cp,
+            float(batch.results[0]),
+            float(batch.values[0]),
+            {moves[place]: weight for place, weight in zip(batch.places.tolist(), batch.weights.tolist(), strict=True)},
+        )
+
+    def arrays(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Batch:
+        """The positions with these numbers as NumPy arrays, in this order.
+
+        Args:
+            indices: Position numbers, [N], each 0 to len - 1.
+
+        Raises:
+            IndexError: There is no such position.
+            DataFileError: A record is damaged or an hcpe3 file has changed; the message names the file and record.
+        """
+        chosen = np.asarray(indices, np.int64)
+        if len(chosen) == 0:
+            return Batch.empty(0)
+        if chosen.min() < 0 or chosen.max() >= len(self):
+            raise IndexError(f"positions are numbered 0 to {len(self) - 1}, not {chosen.min()} to {chosen.max()}")
+        owners = self._owners(chosen)
+        first = int(owners[0])
+        if (owners == first).all():
+            return self._sources[first].decode(chosen - self._starts[first])
+        batch = Batch.empty(len(chosen))
+        places: list[NDArray[np.int32]] = []
+        weights: list[NDArray[np.float32]] = []
+        for owner in map(int, np.unique(owners)):
+            rows = np.flatnonzero(owners == owner)
+            part = self._sources[owner].decode(chosen[rows] - self._starts[owner])
+            for name in ("planes1", "planes2", "labels", "results", "values"):
+                getattr(batch, name)[rows] = getattr(part, name)
+            row, label = np.divmod(part.places, POLICY_LABELS)
+            places.append((rows[row] * POLICY_LABELS + label).astype(np.int32))
+            weights.append(part.weights)
+        joined = np.concatenate(places)
+        by_row = np.argsort(joined // POLICY_LABELS, kind="stable")
+        return Batch(
+            batch.planes1, batch.planes2, batch.labels, batch.results, batch.values,
+            joined[by_row], np.concatenate(weights)[by_row],
+        )  # fmt: skip
+
+    def batches(
+        self, size: int, *, shuffle: bool = True, seed: int = 0, epoch: int = 0, drop_last: bool = False
+    ) -> Iterator[Batch]:
+        """Iterate once over all positions; a thread decodes a few batches ahead.
+
+        Args:
+            size: Positions per batch.
+            shuffle: Whether to visit the positions in random order.
+            seed: Random seed; the same seed and epoch give the same order.
+            epoch: Number of the pass; each has an order of its own.
+            drop_last: Whether to leave out the last batch if it is not full.
+
+        Raises:
+            ValueError: The size is not positive.
+            DataFileError: A record is damaged.
+        """
+        if size < 1:
+            raise ValueError(f"a batch has at least 1 position, not {size}")
+        order = epoch_order(len(self), seed, epoch) if shuffle else np.arange(len(self))
+        end = len(self) - len(self) % size if drop_last else len(self)
+        return prefetch(self.arrays(order[first : first + size]) for first in range(0, end, size))
+
+    def torch(self) -> "TorchDataset":
+        """The positions as a map-style dataset for `torch.utils.data.DataLoader`; needs torch."""
+        from fukayomi.learning.tensors import TorchDataset
+
+        return TorchDataset(self)
+
+    def _owners(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted(self._starts, indices, side="right") - 1
+
+
+def _open(paths: Sequence[Path], temperature: float, eval_scale: float | None) -> Dataset:
+    return Dataset(*paths, temperature=temperature, eval_scale=eval_scale)
+
+
+def _kind_of(path: Path) -> DataFormat:
+    """One of _KINDS."""
+    if not path.is_file():
+        raise DataFileError(f"{path}: no such file")
+    if path.stat().st_size == 0:
+        raise DataFileError(f"{path}: the file is empty")
+    try:
+        kind = detect_data(path)
+    except UnknownDataError:
+        by_name = {f".{kind}": kind for kind in _KINDS}.get(path.suffix.lower())
+        if by_name is None:
+            raise
+        kind = by_name  # opening it says what is wrong
+    if kind not in _KINDS:
+        raise DataFileError(refusal(path, kind, "hcpe, hcpe2, hcpe3, psv and avg"))
+    return kind

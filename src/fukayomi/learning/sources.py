@@ -1,0 +1,243 @@
+"""Readers of training data by position number: hcpe, hcpe2 and psv rows, hcpe3 games, and averaged positions (avg).
+
+Rows are memory-mapped. For hcpe3 the native core keeps a position every 16 moves and replays the moves from there, so
+any order costs the same and needs no cache file. Opening an hcpe3 file replays all its games, and opening an avg file
+compares its checksum: damage is known before training starts.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi._native import EVAL_SCALE, POLICY_LABELS
+from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
+from fukayomi.data.formats.evalfix import EvalTally
+from fukayomi.data.formats.hcpe import HCPE, ResultFlag, without_flags
+from fukayomi.data.formats.psv import PSV, psv_to_hcpe
+from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.learning.batch import Batch
+from fukayomi.shogi import Move
+
+_FLAGS = np.uint8(ResultFlag.REPETITION | ResultFlag.DECLARATION | ResultFlag.MAX_PLIES)
+_INDEXED_BYTES = 4 << 20
+_FITTED_ROWS = 1 << 20
+_LOWEST_EVAL = -32_768
+
+
+class Found(NamedTuple):
+    """One position as its file has it."""
+
+    hcp: bytes
+    """The position."""
+    move: Move | None
+    """The move played; None in an averaged position, which has several."""
+    eval_cp: int
+    """Evaluation in centipawns, from the side to move."""
+    candidates: list[Move]
+    """Moves of the policy that may be illegal, because nobody has checked them."""
+
+
+class Source(ABC):
+    """Positions numbered from 0."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of positions."""
+
+    @abstractmethod
+    def decode(self, indices: NDArray[np.int64]) -> Batch:
+        """The positions with these numbers, in this order.
+
+        Raises:
+            DataFileError: A position or move is not valid; the message names the file and the record.
+        """
+
+    @abstractmethod
+    def find(self, index: int) -> Found:
+        """The position with this number, as its file has it."""
+
+
+class Rows(Source):
+    """hcpe, hcpe2 and psv files. Result flags are dropped: the targets do not depend on them."""
+
+    def __init__(self, paths: Sequence[Path], types: Sequence[np.dtype[np.void]], eval_scale: float | None) -> None:
+        self._paths = paths
+        self._maps = [map_rows(path, dtype) for path, dtype in zip(paths, types, strict=True)]
+        self._starts = np.cumsum([0] + [len(rows) for rows in self._maps])
+        self._eval_scale = eval_scale
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def decode(self, indices: NDArray[np.int64]) -> Batch:
+        try:
+            return self._decode(indices)
+        except ValueError as error:
+            if len(indices) > 1:
+                for index in indices:
+                    self.decode(np.array([index]))  # raises for the record that is at fault
+            file, number = self._locate(int(indices[0]))
+            offset = number * self._maps[file].dtype.itemsize
+            reason = str(error).removeprefix("record 0: ")
+            raise DataFileError(f"{self._paths[file]}, record {number} (byte {offset}): {reason}") from error
+
+    def find(self, index: int) -> Found:
+        self.decode(np.array([index]))  # checks it
+        row = self._rows(np.array([index]))[0]
+        move = Move.from_raw(int(row["bestMove16"]))
+        return Found(row["hcp"].tobytes(), move, int(row["eval"]), [move])
+
+    def _decode(self, indices: NDArray[np.int64]) -> Batch:
+        out = Batch.empty(len(indices))
+        records = self._rows(indices).view(np.uint8).reshape(-1, HCPE.itemsize)
+        scales = self._scales[np.searchsorted(self._starts, indices, side="right") - 1]
+        _native.decode_hcpe(records, out.planes1, out.planes2, out.labels, out.results, out.values, scales)
+        places = np.arange(len(indices), dtype=np.int32) * POLICY_LABELS + out.labels.astype(np.int32)
+        return _with_policy(out, places, np.ones(len(indices), np.float32))
+
+    def _rows(self, indices: NDArray[np.int64]) -> NDArray[np.void]:
+        """HCPE [N]."""
+        out = np.empty(len(indices), HCPE)
+        for rows, start in zip(self._maps, self._starts, strict=False):
+            mine = (indices >= start) & (indices < start + len(rows))
+            if mine.any():
+                out[mine] = _as_hcpe(rows[indices[mine] - start])
+        out["gameResult"] &= ~_FLAGS
+        return out
+
+    def _locate(self, index: int) -> tuple[int, int]:
+        file = int(np.searchsorted(self._starts, index, side="right")) - 1
+        return file, index - int(self._starts[file])
+
+    @cached_property
+    def _scales(self) -> NDArray[np.float64]:
+        """[F]: centipawns, for each file."""
+        if self._eval_scale is not None:
+            return np.full(len(self._maps), self._eval_scale)
+        return np.array([_fit_rows(rows) for rows in self._maps], np.float64)
+
+
+def _as_hcpe(rows: NDArray[np.void]) -> NDArray[np.void]:
+    return psv_to_hcpe(rows) if rows.dtype == PSV else rows
+
+
+def _fit_rows(rows: NDArray[np.void]) -> float:
+    """The evaluation scale of a file; EVAL_SCALE if none fits."""
+    tally = EvalTally()
+    for first in range(0, len(rows), _FITTED_ROWS):
+        tally.add(without_flags(_as_hcpe(np.array(rows[first : first + _FITTED_ROWS]))))
+    return tally.fit() or EVAL_SCALE
+
+
+class Games(Source):
+    """hcpe3 files. Moves without candidates, and moves into a repetition within 16 plies, are left out."""
+
+    def __init__(self, paths: Sequence[Path], temperature: float, eval_scale: float | None) -> None:
+        """Replay and index all games.
+
+        Raises:
+            DataFileError: A game is damaged, or no move of a file has candidates.
+        """
+        self.index = _native.GameIndex()
+        self._temperature, self._eval_scale = temperature, eval_scale
+        self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # per file: evaluations, their results
+        for path in paths:
+            before = len(self.index)
+            self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
+            try:
+                while self.index.read_on(_INDEXED_BYTES):
+                    pass
+            except ValueError as error:
+                raise DataFileError(str(error)) from error
+            if len(self.index) == before:
+                raise DataFileError(f"{path}: no move has candidates, so there is nothing to train on")
+            counts = self.index.eval_counts.astype(np.int64)
+            seen = np.flatnonzero(counts.any(axis=1))
+            self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def decode(self, indices: NDArray[np.int64]) -> Batch:
+        out = Batch.empty(len(indices))
+        arrays = (out.planes1, out.planes2, out.labels, out.results, out.values)
+        try:
+            policy = self.index.decode(indices, *arrays, self._temperature, self._scales)
+        except ValueError as error:
+            raise DataFileError(str(error)) from error
+        return _with_policy(out, *policy)
+
+    def find(self, index: int) -> Found:
+        try:
+            hcp, move, eval_cp = self.index.find(index)
+        except ValueError as error:
+            raise DataFileError(str(error)) from error
+        return Found(hcp, Move.from_raw(move), eval_cp, [])
+
+    @cached_property
+    def _scales(self) -> NDArray[np.float64]:
+        """[F]: centipawns, for each file."""
+        if self._eval_scale is not None:
+            return np.full(len(self._outcomes), self._eval_scale)
+        return np.array([_fit_games(*outcomes) for outcomes in self._outcomes], np.float64)
+
+
+def _fit_games(evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> float:
+    """As _fit_rows."""
+    tally = EvalTally()
+    tally.add_outcomes(evals, outcomes)
+    return tally.fit() or EVAL_SCALE
+
+
+class AveragedPositions(Source):
+    """One avg file. Its values are win probabilities, which need no scale."""
+
+    def __init__(self, path: Path, temperature: float) -> None:
+        """Compare the checksum.
+
+        Raises:
+            DataFileError: The file is damaged or has no positions.
+        """
+        self._path, self._temperature = path, temperature
+        check_averages(path)
+        self._averages = read_averages(path)
+        if len(self._averages) == 0:
+            raise DataFileError(f"{path}: no positions")
+
+    def __len__(self) -> int:
+        return len(self._averages)
+
+    def decode(self, indices: NDArray[np.int64]) -> Batch:
+        try:
+            return self._decode(indices)
+        except ValueError as error:
+            if len(indices) > 1:
+                for index in indices:
+                    self.decode(np.array([index]))  # raises for the position that is at fault
+            reason = str(error).removeprefix("record 0: ")
+            raise DataFileError(f"{self._path}, position {indices[0]}: {reason}") from error
+
+    def find(self, index: int) -> Found:
+        one = self._averages.take(np.array([index]))
+        moves = [Move.from_raw(int(raw)) for raw in one.moves["move"]]
+        return Found(one.positions["hcp"][0].tobytes(), None, int(one.evals()[0]), moves)
+
+    def _decode(self, indices: NDArray[np.int64]) -> Batch:
+        out = Batch.empty(len(indices))
+        chosen = self._averages.take(indices)
+        policy = _native.decode_averages(
+            chosen.positions.view(np.uint8).reshape(-1, POSITION.itemsize),
+            chosen.moves.view(np.uint8).reshape(-1, MOVE.itemsize),
+            out.planes1, out.planes2, out.labels, out.results, out.values, self._temperature,
+        )  # fmt: skip
+        return _with_policy(out, *policy)
+
+
+def _with_policy(batch: Batch, places: NDArray[np.int32], weights: NDArray[np.float32]) -> Batch:
+    return Batch(batch.planes1, batch.planes2, batch.labels, batch.results, batch.values, places, weights)

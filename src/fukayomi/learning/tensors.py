@@ -1,0 +1,113 @@
+"""Batches as torch tensors, and a dataset for torch's DataLoader."""
+
+# pyright: reportUnknownMemberType=false
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset as TorchDatasetBase
+
+from fukayomi._native import FEATURES1, FEATURES2
+from fukayomi.learning.batch import Batch
+from fukayomi.learning.dataset import Dataset
+from fukayomi.learning.loss import SoftPolicy
+
+
+@dataclass(frozen=True)
+class TensorBatch:
+    """A `Batch` as tensors on one device."""
+
+    planes1: Tensor
+    """uint8 [N, 628], bit-packed."""
+    planes2: Tensor
+    """uint8 [N, 8], bit-packed."""
+    labels: Tensor
+    """int64 [N]."""
+    results: Tensor
+    """float32 [N]."""
+    values: Tensor
+    """float32 [N]."""
+    soft: SoftPolicy | None
+    """The policy target; None if `labels` is all of it."""
+
+    @classmethod
+    def of(cls, batch: Batch, device: torch.device) -> "TensorBatch":
+        """Put a batch on a device."""
+        return cls(
+            _tensor(batch.planes1, device),
+            _tensor(batch.planes2, device),
+            _tensor(batch.labels.astype(np.int64), device),
+            _tensor(batch.results, device),
+            _tensor(batch.values, device),
+            None if batch.is_one_hot else SoftPolicy(_tensor(batch.places, device), _tensor(batch.weights, device)),
+        )
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return len(self.labels)
+
+    def features(self) -> tuple[Tensor, Tensor]:
+        """Network inputs: float32 [N, 62, 9, 9] and [N, 57, 9, 9], channels last."""
+        features1 = unpack_bits(self.planes1, FEATURES1 * 81).view(-1, FEATURES1, 9, 9)
+        features2 = unpack_bits(self.planes2, FEATURES2).view(-1, FEATURES2, 1, 1).expand(-1, -1, 9, 9)
+        # Reorder while a square of a plane is still one byte, then widen.
+        return (
+            features1.contiguous(memory_format=torch.channels_last).float(),
+            features2.contiguous(memory_format=torch.channels_last).float(),
+        )
+
+
+def _tensor(array: NDArray[Any], device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(array)
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)
+
+
+def unpack_bits(packed: Tensor, count: int) -> Tensor:
+    """The first `count` bits of each row, least significant bit first: uint8 [N, B] to uint8 [N, count]."""
+    shifts = torch.arange(8, dtype=torch.uint8, device=packed.device)
+    return ((packed.unsqueeze(2) >> shifts) & 1).flatten(1)[:, :count]
+
+
+class TorchDataset(TorchDatasetBase[dict[str, Tensor]]):
+    """A `Dataset` for `torch.utils.data.DataLoader`, whose worker processes open the files for themselves.
+
+    Each item is a dict of float32 tensors, which the DataLoader stacks into batches:
+
+    - "features1" [62, 9, 9] and "features2" [57, 9, 9]: network inputs
+    - "policy" [2187]: policy target, which adds up to 1
+    - "result" and "value" []: result of the game and win probability of the evaluation, from the side to move
+
+        loader = DataLoader(Dataset("train.hcpe").torch(), batch_size=256, shuffle=True, num_workers=2)
+
+    `Dataset.batches` is faster: it moves packed planes, which are a sixtieth of the size.
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        """One position."""
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Tensor]]:
+        """Several positions; the DataLoader asks for a batch at a time."""
+        batch = self.data.arrays(indices)
+        features1, features2 = batch.features()
+        arrays = {
+            "features1": features1,
+            "features2": features2,
+            "policy": batch.policy(),
+            "result": batch.results,
+            "value": batch.values,
+        }
+        columns = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return [{name: column[row] for name, column in columns.items()} for row in range(len(batch))]
