@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
+    from fukayomi.learning import Dataset
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -50,6 +51,7 @@ __all__ = [
     "BLACK",
     "WHITE",
     "Color",
+    "Dataset",
     "DeclarationRule",
     "Engine",
     "Evaluation",
@@ -84,6 +86,7 @@ __all__ = [
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _PACKAGES = {
     "fukayomi.engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+    "fukayomi.learning": ("Dataset",),
     "fukayomi.shogi": (
         "BLACK", "WHITE", "Color", "DeclarationRule", "Move", "Piece", "PieceType", "Position", "Record",
         "RecordedMove", "Repetition", "Result", "Termination", "read_record", "read_records", "write_record",

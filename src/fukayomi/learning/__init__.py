@@ -1,19 +1,32 @@
 """Training data as arrays and batches, training, and evaluation of networks.
 
-    from fukayomi.learning import Dataset, TrainingSettings, evaluate, train
-    from fukayomi.nn import NetworkConfig
+`Dataset` reads positions and games (hcpe, hcpe2, hcpe3, psv, avg); here, three positions of our own:
 
-    data, test = Dataset("train.hcpe3"), Dataset("test.hcpe")
-    for batch in data.batches(1024):
-        planes, hands = batch.features()  # float32 [1024, 62, 9, 9] and [1024, 57, 9, 9]
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fukayomi import Dataset, Position
+    >>> from fukayomi.data.formats.psv import PsvWriter, psv_record
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with PsvWriter(folder / "games.psv") as writer:
+    ...     for move in ("7g7f", "2g2f", "5g5f"):
+    ...         writer.append(psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1))
+    >>> data = Dataset(folder / "games.psv")
+    >>> for batch in data.batches(2):
+    ...     planes, constant_planes = batch.features()
+    ...     print(planes.shape, constant_planes.shape, batch.policy().shape, batch.values.shape)
+    (2, 62, 9, 9) (2, 57, 9, 9) (2, 2187) (2,)
+    (1, 62, 9, 9) (1, 57, 9, 9) (1, 2187) (1,)
 
-    settings = TrainingSettings(epochs=2, batch=256)
-    result = train(NetworkConfig(blocks=5, channels=64), data, "run", test=test, settings=settings)
-    print(result.history)  # a table; result.history.to_polars() is a DataFrame
-    print(evaluate(result.checkpoint, test))
+`train` and `evaluate` need ``pip install 'fukayomi[train]'``. They are silent; a `TrainingListener` follows a run:
 
-`Dataset` needs NumPy only; `train` and `evaluate` need ``pip install 'fukayomi[train]'``. Nothing is printed: pass a
-`TrainingListener` to follow a run.
+    >>> from fukayomi.learning import TrainingSettings, evaluate, train
+    >>> from fukayomi.nn import NetworkConfig
+    >>> network = NetworkConfig(blocks=1, channels=8, value_hidden=8)
+    >>> result = train(network, data, folder / "run", test=data, settings=TrainingSettings(steps=5, batch=3))
+    >>> result.finished, result.history.to_polars().shape
+    (True, (1, 9))
+    >>> evaluate(result.checkpoint, data).positions
+    3
 """
 
 from importlib import import_module
@@ -51,30 +64,22 @@ __all__ = [
     "train",
 ]
 
-_MODULES = {
-    "Batch": "batch",
-    "CheckpointError": "checkpoint",
-    "Dataset": "dataset",
-    "DeviceError": "devices",
-    "Metrics": "metrics",
-    "Sample": "dataset",
-    "TensorBoardListener": "tensorboard",
-    "TrainingError": "settings",
-    "TrainingListener": "listener",
-    "TrainingListeners": "listener",
-    "TrainingResult": "result",
-    "TrainingSettings": "settings",
-    "evaluate": "evaluation",
-    "load_model": "models",
-    "train": "training",
-}
+# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
+_MODULE_OF = {
+    "Batch": "batch", "CheckpointError": "checkpoint", "Dataset": "dataset", "DeviceError": "devices",
+    "Metrics": "metrics", "Sample": "dataset", "TensorBoardListener": "tensorboard", "TrainingError": "settings",
+    "TrainingListener": "listener", "TrainingListeners": "listener", "TrainingResult": "result",
+    "TrainingSettings": "settings", "evaluate": "evaluation", "load_model": "models", "train": "training",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fukayomi.learning' has no attribute {name!r}")
+    value = getattr(import_module(f"fukayomi.learning.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*globals(), *_MODULE_OF})

@@ -52,12 +52,21 @@ class Dataset:
     Positions are numbered in a fixed order: hcpe, hcpe2 and psv rows first, then hcpe3, then avg, the files of a group
     in the order given. In hcpe3, moves without candidates and moves into a repetition within 16 plies are left out.
 
-        >>> data = Dataset("tests/samples/...")  # doctest: +SKIP
-        >>> len(data), data[0].move.usi()  # doctest: +SKIP
-        (96, '7g7f')
-        >>> batch = data.arrays([0, 5, 7])  # doctest: +SKIP
-        >>> batch.features()[0].shape, batch.policy().shape, batch.results  # doctest: +SKIP
-        ((3, 62, 9, 9), (3, 2187), array([1. , 0. , 0.5], dtype=float32))
+        >>> import tempfile
+        >>> from fukayomi.data.formats.psv import PsvWriter, psv_record
+        >>> file = Path(tempfile.mkdtemp(), "games.psv")
+        >>> with PsvWriter(file) as writer:
+        ...     for move in ("7g7f", "2g2f", "5g5f"):
+        ...         writer.append(psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1))
+
+        >>> data = Dataset(file)
+        >>> len(data), data[0].move, data[0].eval_cp, data[0].result
+        (3, Move.from_usi('7g7f'), 60, 1.0)
+        >>> batch = data.arrays([2, 0])
+        >>> batch.features()[0].shape, batch.policy().shape, batch.results
+        ((2, 62, 9, 9), (2, 2187), array([1., 1.], dtype=float32))
+        >>> [len(batch) for batch in data.batches(2)]
+        [2, 1]
     """
 
     def __init__(

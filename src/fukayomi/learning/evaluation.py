@@ -40,10 +40,6 @@ def evaluate(
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
         DataFileError: A record of the test set is damaged.
         DeviceError: There is no such device.
-
-    Example:
-        >>> evaluate("run/checkpoint.pt", Dataset("test.hcpe")).policy_accuracy  # doctest: +SKIP
-        0.4312
     """
     if not isinstance(network, nn.Module):
         from fukayomi.learning.models import OnnxNetwork, load_model

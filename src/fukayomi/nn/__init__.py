@@ -1,15 +1,20 @@
 """Policy and value networks: shape, parameters, export to ONNX. Needs ``pip install 'fukayomi[train]'``.
 
-    import torch
-    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, load_parameters, save_parameters
+    >>> import torch
+    >>> from fukayomi.nn import NetworkConfig, PolicyValueNetwork, load_parameters, save_parameters
+    >>> network = PolicyValueNetwork(NetworkConfig(blocks=2, channels=16, activation="relu", value_hidden=8))
+    >>> policy, value = network(torch.zeros(1, 62, 9, 9), torch.zeros(1, 57, 9, 9))  # logits
+    >>> policy.shape, value.shape
+    (torch.Size([1, 2187]), torch.Size([1, 1]))
 
-    network = PolicyValueNetwork(NetworkConfig(blocks=5, channels=64, activation="relu"))
-    policy, value = network(torch.zeros(1, 62, 9, 9), torch.zeros(1, 57, 9, 9))  # logits [1, 2187] and [1, 1]
+    >>> import tempfile
+    >>> file = tempfile.mkdtemp() + "/network.safetensors"
+    >>> save_parameters(network, file)
+    >>> load_parameters(file).config.blocks
+    2
 
-    save_parameters(network, "network.safetensors")
-    export_onnx(load_parameters("network.safetensors"), "network.onnx")  # for any engine that plays dlshogi's networks
-
-`fukayomi.learning` trains networks and reads checkpoints.
+``export_onnx(network, "network.onnx")`` writes a file for any engine that plays dlshogi's networks; `fukayomi.learning`
+trains networks and reads checkpoints.
 """
 
 from importlib import import_module
@@ -32,23 +37,21 @@ __all__ = [
     "save_parameters",
 ]
 
-_MODULES = {
-    "ExportError": "export",
-    "NetworkConfig": "config",
-    "NetworkConfigError": "config",
-    "ParameterFileError": "parameters",
-    "PolicyValueNetwork": "network",
-    "export_onnx": "export",
-    "load_parameters": "parameters",
-    "save_parameters": "parameters",
-}
+# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
+_MODULE_OF = {
+    "ExportError": "export", "NetworkConfig": "config", "NetworkConfigError": "config",
+    "ParameterFileError": "parameters", "PolicyValueNetwork": "network", "export_onnx": "export",
+    "load_parameters": "parameters", "save_parameters": "parameters",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fukayomi.nn' has no attribute {name!r}")
+    value = getattr(import_module(f"fukayomi.nn.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*globals(), *_MODULE_OF})
