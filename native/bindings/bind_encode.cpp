@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -145,7 +146,7 @@ void gather_logits(const Rows<const float, POLICY_LABELS>& policy, const Rows<co
     }
 }
 
-// The sizes of arrays and the scale of evaluations, for Python to import instead of repeating them.
+// The sizes of arrays and the scale of evaluations, so that Python does not repeat them.
 void bind_constants(nb::module_& m) {
     m.attr("FEATURES1") = FEATURES1;
     m.attr("FEATURES2") = FEATURES2;
@@ -155,6 +156,8 @@ void bind_constants(nb::module_& m) {
     m.attr("MAX_MOVES") = MAX_MOVES;
     m.attr("EVAL_SCALE") = EVAL_SCALE;
     m.attr("MATE_CP") = MATE_CP;
+    m.def("centipawns", &centipawns, "winrate"_a, "scale"_a = std::nearbyint(EVAL_SCALE),
+          "A win rate (0 to 1) in centipawns, -scale * ln(1 / winrate - 1) as in dlshogi; +-30000 for 0 and 1, and never beyond.");
 }
 
 void bind_single(nb::module_& m) {

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "codec/evaluation.hpp"
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
 #include "shogi/usi_move.hpp"
@@ -131,6 +133,9 @@ void bind_line(nb::module_& m) {
         .def_ro("visits", &SearchLine::visits, "Number of visits.")
         .def_ro("prior", &SearchLine::prior, "The network's probability of the move.")
         .def_ro("winrate", &SearchLine::winrate, "Win probability of the side to move, 0 to 1; a draw counts as its draw value.")
+        .def_prop_ro("cp", [](const SearchLine& line) {
+            return line.mate ? (*line.mate > 0 ? MATE_CP : -MATE_CP) : centipawns(line.winrate, std::nearbyint(EVAL_SCALE));
+        }, "The win rate in centipawns, with dlshogi's scale of 756; +-30000 for a mate.")
         .def_ro("mate", &SearchLine::mate, "Plies to a proven mate, negative if the side to move is mated; None without a proof.")
         .def_prop_ro("depth", &SearchLine::depth, "Length of pv.")
         .def("__eq__", [](const SearchLine& a, const SearchLine& b) { return a == b; }, "other"_a, nb::is_operator())

@@ -1,5 +1,6 @@
 """The engine in this process: searches within limits, games, analyses."""
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -46,6 +47,16 @@ def test_a_search_returns_lines_within_the_nodes() -> None:
     assert 0 < first.prior < 1
     assert 0 < first.winrate < 1
     assert first.mate is None
+    assert first.cp == round(756 * math.log(first.winrate / (1 - first.winrate)))
+    assert [row["move"] for row in result.rows()] == [line.move.usi() for line in result.lines]
+    assert result.to_polars()["visits"].to_list() == [line.visits for line in result.lines]
+    assert repr(result) == f"<SearchResult: {first.move.usi()}, 100 nodes>"
+
+
+def test_a_mate_is_worth_30000_centipawns() -> None:
+    with Engine("<hash>") as engine:
+        line = engine.search(Position.from_sfen("7k1/9/7P1/9/9/9/9/9/K8 b G 1"), nodes=10).lines[0]
+    assert (line.move.usi(), line.mate, line.cp) == ("G*2b", 1, 30_000)
 
 
 def test_only_the_given_moves_are_searched() -> None:

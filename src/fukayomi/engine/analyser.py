@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fukayomi._native import MATE_CP
+from fukayomi._native import MATE_CP, centipawns
 from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score
-from fukayomi.engine.score import centipawns
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves

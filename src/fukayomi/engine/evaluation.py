@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fukayomi.engine.score import centipawns
+from fukayomi._native import centipawns
 from fukayomi.shogi import Move, Position
 from fukayomi.tabular import Tabular
 

@@ -6,10 +6,10 @@ later.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Self
+from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
 from fukayomi.engine.clock import Budget
@@ -17,6 +17,7 @@ from fukayomi.engine.control import Control
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.protocol import Evaluator
 from fukayomi.shogi import Move, Position
+from fukayomi.tabular import Tabular
 
 CHECK_INTERVAL_S = 0.02
 """Pause between looks at a tree that may be clear enough to stop."""
@@ -64,9 +65,21 @@ class Progress:
         return round(self.nodes / self.seconds) if self.seconds > 0 else 0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The result of a search."""
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchResult(Tabular):
+    """The result of a search; `Engine.search` returns it.
+
+        >>> from fukayomi import Engine, Position
+        >>> with Engine() as engine:
+        ...     result = engine.search(Position(), nodes=100, multipv=3)
+        >>> len(result.lines), result.best == result.lines[0].move
+        (3, True)
+        >>> result.to_polars().columns
+        ['move', 'winrate', 'cp', 'mate', 'visits', 'prior', 'depth', 'pv']
+
+    `lines` has the best moves: move, winrate, cp and mate for the side to move, visits, prior, depth, pv. As a table it
+    has one row per line.
+    """
 
     best: Move | None
     """The best move; None if there is no legal move."""
@@ -86,6 +99,26 @@ class SearchResult:
     def error(self) -> Exception | None:
         """What an evaluator raised; the search ended there."""
         return self.progress.error
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per line; moves are in USI form."""
+        return [
+            {
+                "move": line.move.usi(),
+                "winrate": line.winrate,
+                "cp": line.cp,
+                "mate": line.mate,
+                "visits": line.visits,
+                "prior": line.prior,
+                "depth": line.depth,
+                "pv": " ".join(move.usi() for move in line.pv),
+            }
+            for line in self.lines
+        ]
+
+    def __repr__(self) -> str:
+        best = "no move" if self.best is None else self.best.usi()
+        return f"<SearchResult: {best}, {self.progress.nodes} nodes>"
 
 
 Report = Callable[[Progress], None]

@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from fukayomi.engine.score import centipawns
+from fukayomi._native import centipawns
 from fukayomi.engine.settings import Settings
 from fukayomi.usi.text import Info, Score
 
