@@ -22,7 +22,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from fukayomi.arena.ratings.options import RatingOptions
-from fukayomi.arena.ratings.rating import Ratings, rate
+from fukayomi.arena.ratings.rating import Ratings, rate_tally
 from fukayomi.arena.ratings.tally import Pairings, Tally
 
 PLAYERS = 50
@@ -101,10 +101,10 @@ def measure(rounds: int) -> dict[str, float]:
     league = make_league(seed=1)
     pairings = league.pairings()
     options = RatingOptions(simulations=SIMULATIONS)
-    ratings = rate(league, options)
+    ratings = rate_tally(league, options)
     difference = compare(pairings, ratings)
     times = [
-        (cpu_seconds(lambda: rate(league, options)), cpu_seconds(lambda: replay_plainly(pairings, ratings)))
+        (cpu_seconds(lambda: rate_tally(league, options)), cpu_seconds(lambda: replay_plainly(pairings, ratings)))
         for _ in range(rounds)
     ]
     ours_s, plain_s = (min(column) for column in zip(*times, strict=True))

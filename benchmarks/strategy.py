@@ -35,7 +35,7 @@ Played = tuple[str, tuple[Move, ...]]
 def compare(matcher: Matcher, games: Sequence[Played]) -> None:
     """Raise SystemExit if the plain matcher finds something else."""
     for sfen, moves in games:
-        found = matcher.classify(sfen, moves).fired
+        found = matcher.classify(sfen, moves).plies
         ours = {(tag.definition.name, tag.color): ply for tag, ply in found.items()}
         if ours != classify_plainly(load_definitions(), sfen, moves):
             sys.exit(f"the matchers differ on {' '.join(move.usi() for move in moves)}")

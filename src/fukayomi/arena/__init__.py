@@ -1,1 +1,83 @@
-"""Comparing engines: matches, ratings, and what the games were about."""
+"""Comparing engines: ratings, sequential tests, win rates and strategies of games.
+
+    >>> from fukayomi import arena
+    >>> print(arena.win_rate(76, losses=20, draws=4))
+    79.17% (70.00%-86.09%)
+    >>> arena.sprt(pairs=[5, 20, 60, 25, 10], elo0=0, elo1=5).decision.value
+    'continue'
+    >>> games = [("new", "old", "1-0")] * 5 + [("old", "new", "1-0")] * 2 + [("old", "new", "1/2-1/2")] * 2
+    >>> print(arena.rate(games, simulations=0))
+    player  rating  error  points  played  cfs  wins  draws  losses  bound  pool
+    new      60.73              6       9          5      2       2            1
+    old     -60.73              3       9          2      2       5            1
+
+Games come from paths (match folders, PGN, records), as objects, as (black, white, result) tuples or from a DataFrame;
+`fukayomi.arena.results.game_input.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
+    from fukayomi.arena.ratings.rating import Ratings
+    from fukayomi.arena.results.first_move import FirstMoveResults, first_move
+    from fukayomi.arena.results.player_ratings import rate
+    from fukayomi.arena.results.sequential_test import SprtResult, sprt
+    from fukayomi.arena.statistics.intervals import CountsError, Strength, WinRate, elo, win_rate
+    from fukayomi.arena.statistics.sprt import SprtError
+    from fukayomi.arena.strategy.classify import classify_strategies, count_strategies
+    from fukayomi.arena.strategy.counts import StrategyCounts
+    from fukayomi.arena.strategy.matcher import Classification
+    from fukayomi.arena.strategy.pictures import plot_shares, plot_years
+
+__all__ = [
+    "BalancedSet",
+    "Classification",
+    "CountsError",
+    "FirstMoveResults",
+    "Ratings",
+    "SprtError",
+    "SprtResult",
+    "StrategyCounts",
+    "Strength",
+    "WinRate",
+    "balanced_positions",
+    "classify_strategies",
+    "count_strategies",
+    "elo",
+    "first_move",
+    "plot_shares",
+    "plot_years",
+    "rate",
+    "sprt",
+    "win_rate",
+]
+
+# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
+_MODULES = {
+    "positions.balanced_set": ("BalancedSet", "balanced_positions"),
+    "ratings.rating": ("Ratings",),
+    "results.first_move": ("FirstMoveResults", "first_move"),
+    "results.player_ratings": ("rate",),
+    "results.sequential_test": ("SprtResult", "sprt"),
+    "statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),
+    "statistics.sprt": ("SprtError",),
+    "strategy.classify": ("classify_strategies", "count_strategies"),
+    "strategy.counts": ("StrategyCounts",),
+    "strategy.matcher": ("Classification",),
+    "strategy.pictures": ("plot_shares", "plot_years"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fukayomi.arena' has no attribute {name!r}")
+    value = getattr(import_module(f"fukayomi.arena.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

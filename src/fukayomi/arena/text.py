@@ -1,19 +1,9 @@
-"""Text from outside, as names out of files, on a terminal."""
-
-import unicodedata
+"""Text from files, such as player names, made safe for a terminal."""
 
 WIDE_SPACE = "\u3000"
-"""The space of Japanese text, the only one beside the plain one that names have and terminals show."""
+"""The Japanese space: names contain it and terminals show it."""
 
 
 def printable(text: str) -> str:
-    """The text with ``?`` for what could steer a terminal or turn the writing direction."""
+    """The text with ``?`` for every character that could control the terminal or reverse the writing direction."""
     return "".join(letter if letter.isprintable() or letter == WIDE_SPACE else "?" for letter in text)
-
-
-def display_width(text: str) -> int:
-    """Columns that the text takes in a terminal: a kanji takes two, a combining mark none."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )

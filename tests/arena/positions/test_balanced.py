@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fukayomi.arena.positions.balanced import BalanceConditions, EvalOf, Exclusion, find_line
-from fukayomi.arena.positions.balanced_set import BalancedSet, collect
+from fukayomi.arena.positions.balanced_set import BalancedListener, BalancedSet, balanced_positions
 from fukayomi.data.records.sources import Source, find_files, iter_sources
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import write_csa, write_kif
@@ -269,7 +269,12 @@ def test_csa_and_kif_give_the_same_line_and_what_cannot_be_read_is_named() -> No
         Source("d.csa", write_csa(record).replace("+7776FU", "+7775FU").encode()),
     ]
     seen: list[int] = []
-    found = collect(sources, ANY_RATING, lambda running: seen.append(running.games_read))
+
+    class Follower(BalancedListener):
+        def counted(self, found: BalancedSet) -> None:
+            seen.append(found.games_read)
+
+    found = balanced_positions(sources, ANY_RATING, listener=Follower())
     assert seen == [1, 2, 3, 3, 3, 4]
     assert sorted(text.split()[2] for text in found.lines()) == ["1g1f", "7g7f"]
     assert found.left_out == {
@@ -356,7 +361,7 @@ def compare_with_cshogi(sources: list[Source], conditions: BalanceConditions) ->
             kept[key] = min(filter(None, (kept.get(key), moves)), key=lambda moves: (len(moves), " ".join(moves)))
         if reason:
             reasons[reason] += 1
-    found = collect(sources, conditions)
+    found = balanced_positions(sources, conditions)
     assert set(found.lines()) == {f"startpos moves {' '.join(moves)}" for moves in kept.values()}
     assert {str(reason): count for reason, count in found.left_out.items() if count} == reasons
     assert found.games_read == len(sources)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.arena.ratings.options import RatingOptions
-from fukayomi.arena.ratings.rating import Ratings, rate
+from fukayomi.arena.ratings.rating import Ratings, rate_tally
 from fukayomi.arena.ratings.tally import Tally
 from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.arena.results.sources import read_games
@@ -148,7 +148,7 @@ class Differences:
 
 def rate_case(case: OrdoCase, simulations: int = 0) -> tuple[Ratings, float]:
     """Ratings, and what is to be added to them: with -V an anchor shifts everybody and changes nothing else."""
-    ratings = rate(case.tally(), case.options(simulations))
+    ratings = rate_tally(case.tally(), case.options(simulations))
     if "-V" not in case.arguments:
         return ratings, 0.0
     anchor = case.arguments[case.arguments.index("-A") + 1]

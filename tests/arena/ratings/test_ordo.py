@@ -6,7 +6,7 @@ import pytest
 from ordo_cases import NOT_COMPARED, SIMULATIONS, OrdoCase, compare, rate_case, read_cases
 
 from fukayomi.arena.ratings.options import RatingOptions
-from fukayomi.arena.ratings.rating import rate
+from fukayomi.arena.ratings.rating import rate_tally
 from fukayomi.arena.ratings.table import write_table
 from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.arena.results.sources import read_games
@@ -60,7 +60,7 @@ def test_players_points_bounds_and_who_has_no_error(cases: list[OrdoCase]) -> No
 def test_three_decimals_where_ordo_prints_them(cases: list[OrdoCase]) -> None:
     for case in compared(cases):
         if case.value("-N", 1) == 3 and case.balanced:
-            ours = {player.name: player.rating for player in rate(case.tally(), case.options()).players}
+            ours = {player.name: player.rating for player in rate_tally(case.tally(), case.options()).players}
             for name, theirs in case.players.items():
                 assert ours[name] == pytest.approx(theirs.rating, abs=0.005), (case.name, name)
 
@@ -72,7 +72,7 @@ def test_the_table_is_ordo_s_to_the_character(shared_data: Path, cases: list[Ord
     """In the columns that Ordo prints by default; ours go on with wins, draws and losses."""
     case = next(case for case in cases if case.name == name)
     theirs = (shared_data / "ratings" / "ordo" / f"{name}.out").read_text(encoding="utf-8").strip("\n").splitlines()
-    ours = write_table(rate(case.tally(), case.options()), explain=False).splitlines()
+    ours = write_table(rate_tally(case.tally(), case.options()), explain=False).splitlines()
     width = len(theirs[0])
     assert [line[:width] for line in ours] == theirs
     assert ours[0][width:] == "    W    D    L  D(%)"
@@ -83,7 +83,7 @@ def test_the_columns_are_ordo_s_to_the_character(shared_data: Path, cases: list[
     case = next(case for case in cases if case.name == "01_two_players/WD_s1000")
     path = shared_data / "ratings" / "ordo" / f"{case.name}.out"
     theirs = path.read_text(encoding="utf-8").strip("\n").splitlines()
-    ours = write_table(rate(case.tally(), case.options(200)), explain=False).splitlines()
+    ours = write_table(rate_tally(case.tally(), case.options(200)), explain=False).splitlines()
     assert ours[0] == theirs[0]
     rating, points, rest = slice(0, 24), slice(31, 47), slice(61, 76)
     assert [theirs[1][part] for part in (rating, points, rest)] == [
@@ -99,7 +99,7 @@ def test_bounds_and_long_names_stand_where_ordo_has_them(shared_data: Path) -> N
     folder = shared_data / "ratings" / "ordo"
     for name in ("04_all_wins/plain_G", "10_names/WD"):
         tally = tally_games(read_games([folder / name.split("/")[0] / "games.pgn"])).tally
-        ours = write_table(rate(tally, RatingOptions(simulations=0)), explain=False).splitlines()
+        ours = write_table(rate_tally(tally, RatingOptions(simulations=0)), explain=False).splitlines()
         theirs = (folder / f"{name}.out").read_text(encoding="utf-8").strip("\n").splitlines()
         for one, other in zip(ours, theirs[: len(tally.names) + 1], strict=False):
             if other.isascii():  # Ordo pads by bytes
@@ -127,4 +127,4 @@ def test_what_ordo_refuses_has_an_answer(shared_data: Path) -> None:
         "04_all_wins", "05_all_wins_all_losses", "08_disconnected", "09_two_players_sweep",
     ]  # fmt: skip
     for path in refused:
-        assert rate(tally_games(read_games([path / "games.pgn"])).tally).notes, path.name
+        assert rate_tally(tally_games(read_games([path / "games.pgn"])).tally).notes, path.name

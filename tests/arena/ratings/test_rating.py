@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.draws import draw_chances
 from fukayomi.arena.ratings.options import RatingOptions
-from fukayomi.arena.ratings.rating import PlayerRating, rate, rate_pairs
+from fukayomi.arena.ratings.rating import PlayerRating, rate_pairs, rate_tally
 from fukayomi.arena.ratings.tally import Tally
 
 QUICK = RatingOptions(simulations=0)
@@ -25,7 +25,7 @@ def tally(*results: tuple[str, str, int, int, int]) -> Tally:
 
 
 def by_name(games: Tally, options: RatingOptions = QUICK) -> dict[str, PlayerRating]:
-    return {player.name: player for player in rate(games, options).players}
+    return {player.name: player for player in rate_tally(games, options).players}
 
 
 LEAGUE = tally(
@@ -45,7 +45,7 @@ def test_the_likelihood_is_the_greatest() -> None:
 
     best = minimize(badness, np.zeros(count + 1), tol=1e-10).x
     expected = (best[:-1] - best[:-1].mean()) / point
-    found = rate(LEAGUE, QUICK)
+    found = rate_tally(LEAGUE, QUICK)
     ours = {player.name: player.rating for player in found.players}
     assert [ours[name] for name in pairings.names] == pytest.approx(expected.tolist(), abs=1e-3)
     assert found.first_mover_advantage == pytest.approx(best[-1] / point, abs=1e-3)
@@ -78,13 +78,13 @@ def test_by_results_they_are_the_likeliest(
         return -float(pairings.wins @ np.log(win) + pairings.draws @ np.log(draw) + pairings.losses @ np.log(loss))
 
     ratings, first, share = unpack(minimize(badness, np.append(np.zeros(count + 1), -1.0), tol=1e-10).x)
-    found = rate(LEAGUE, options)
+    found = rate_tally(LEAGUE, options)
     ours = {player.name: player.rating for player in found.players}
     expected = ratings if anchors else ratings - ratings.mean()
     assert [ours[name] for name in names] == pytest.approx(expected.tolist(), abs=2e-3)
     assert found.first_mover_advantage == pytest.approx(first, abs=2e-3)
     assert found.draw_rate == pytest.approx(share, abs=1e-3)
-    assert "the likeliest, not the points" in found.notes[0]
+    assert "fitted to win/draw/loss counts" in found.notes[0]
 
 
 def test_by_results_nothing_changes_without_draws_nor_where_all_is_drawn() -> None:
@@ -93,7 +93,7 @@ def test_by_results_nothing_changes_without_draws_nor_where_all_is_drawn() -> No
         tally(("a", "b", 0, 3, 0), ("b", "a", 0, 2, 0), ("c", "b", 0, 1, 0)),
     ):
         options = RatingOptions(simulations=100)
-        one, other = rate(games, options), rate(games, replace(options, by_results=True))
+        one, other = rate_tally(games, options), rate_tally(games, replace(options, by_results=True))
         assert [player.rating for player in other.players] == [player.rating for player in one.players]
         assert other.draw_rate == one.draw_rate
 
@@ -102,7 +102,7 @@ def test_by_results_there_are_ratings_where_the_stronger_never_lost() -> None:
     """The likeliest draw rate of equals is 1 then, and the score that was the likeliest to the last: 3 to 1."""
     even = np.log(3) / QUICK.point / 2
     games = tally(("a", "b", 5, 5, 0), ("b", "a", 0, 5, 5))
-    found = rate(games, RatingOptions(simulations=100, by_results=True))
+    found = rate_tally(games, RatingOptions(simulations=100, by_results=True))
     assert [player.rating for player in found.players] == pytest.approx([even, -even], abs=0.1)
     assert found.draw_rate == pytest.approx(99.9)
     assert all(player.error is not None for player in found.players)
@@ -111,7 +111,7 @@ def test_by_results_there_are_ratings_where_the_stronger_never_lost() -> None:
 def test_bayes_elo_is_rao_and_kupper_s_model_with_virtual_draws() -> None:
     """By the description: P(win) = 1 / (1 + 10^((-d - adv + draw) / 400)); 2 draws, by opponents in proportion."""
     options = replace(QUICK, bayes=True, first_mover_advantage=20.0, scale=200.2419)
-    found = rate(LEAGUE, options)
+    found = rate_tally(LEAGUE, options)
     share = found.draw_rate / 100
     margin = 400 * np.log10((1 + share) / (1 - share))
     names = LEAGUE.names
@@ -167,7 +167,7 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say(by_results: bool) -> 
                     counts = rng.multinomial(30, [expected - draw / 2, draw, 1 - expected - draw / 2])
                     for points, count in zip((1, 0.5, 0), counts, strict=True):
                         games.add(str(first), str(second), points, int(count))
-        for player in rate(games, RatingOptions(simulations=100, seed=league, by_results=by_results)).players:
+        for player in rate_tally(games, RatingOptions(simulations=100, seed=league, by_results=by_results)).players:
             assert player.error is not None
             inside += abs(player.rating - truth[int(player.name)]) <= player.error
             total += 1
@@ -189,21 +189,21 @@ def test_a_hidden_player_counts_and_is_not_there() -> None:
     found, everybody = by_name(LEAGUE, replace(QUICK, hidden=frozenset("b"))), by_name(LEAGUE)
     assert set(found) == {"a", "c", "d"}
     assert all(found[name].rating == everybody[name].rating for name in found)
-    assert rate(LEAGUE, replace(QUICK, hidden=frozenset("abcd"))).players == ()
+    assert rate_tally(LEAGUE, replace(QUICK, hidden=frozenset("abcd"))).players == ()
 
 
 def test_each_two_alone() -> None:
     pairs = rate_pairs(LEAGUE, replace(QUICK, hidden=frozenset("d")))
     assert [{player.name for player in pair.players} for pair in pairs] == [{"a", "b"}, {"a", "c"}, {"b", "c"}]
     one, other = pairs[0].players
-    alone = rate(LEAGUE.between("a", "b"), QUICK)
+    alone = rate_tally(LEAGUE.between("a", "b"), QUICK)
     assert (one.rating, other.rating) == (alone.players[0].rating, -alone.players[0].rating)
     assert one.played == 43
-    assert pairs[0].first_mover_advantage != rate(LEAGUE, QUICK).first_mover_advantage
+    assert pairs[0].first_mover_advantage != rate_tally(LEAGUE, QUICK).first_mover_advantage
 
 
 def test_groups_that_never_met_are_told_and_each_has_the_average() -> None:
-    found = rate(tally(("a", "b", 3, 0, 1), ("b", "a", 2, 0, 2), ("c", "d", 1, 1, 1), ("d", "c", 1, 0, 2)), QUICK)
+    found = rate_tally(tally(("a", "b", 3, 0, 1), ("b", "a", 2, 0, 2), ("c", "d", 1, 1, 1), ("d", "c", 1, 0, 2)), QUICK)
     assert {player.name: player.pool for player in found.players} == {"a": 1, "b": 1, "c": 2, "d": 2}
     assert found.players[0].rating == pytest.approx(-found.players[1].rating)
     assert "(1) a, b; (2) c, d" in found.notes[-1]
@@ -213,7 +213,7 @@ def test_a_chain_of_sweeps_is_placed_outward() -> None:
     games = tally(
         ("a", "b", 4, 0, 0), ("b", "c", 4, 0, 0), ("c", "d", 2, 0, 2), ("d", "c", 2, 0, 2), ("d", "e", 3, 0, 0)
     )  # fmt: skip
-    found = rate(games, RatingOptions(simulations=100))
+    found = rate_tally(games, RatingOptions(simulations=100))
     assert [(player.name, player.bound) for player in found.players] == [
         ("a", ">"), ("b", ">"), ("d", ""), ("c", ""), ("e", "<"),
     ]  # fmt: skip
@@ -225,12 +225,12 @@ def test_a_chain_of_sweeps_is_placed_outward() -> None:
 @pytest.mark.parametrize("first_mover_advantage", [None, 0.0], ids=["estimated", "none"])
 def test_one_game_has_an_answer(first_mover_advantage: float | None) -> None:
     options = RatingOptions(simulations=20, bayes=True, first_mover_advantage=first_mover_advantage)
-    winner, loser = rate(tally(("a", "b", 1, 0, 0)), options).players
+    winner, loser = rate_tally(tally(("a", "b", 1, 0, 0)), options).players
     assert (winner.name, winner.bound, loser.bound) == ("a", ">", "<")
     assert winner.rating == -loser.rating
     assert winner.error is None
     assert winner.bayes is not None
-    drawn = rate(tally(("a", "b", 0, 1, 0)), options)
+    drawn = rate_tally(tally(("a", "b", 0, 1, 0)), options)
     assert [player.rating for player in drawn.players] == [0.0, 0.0]
     assert drawn.draw_rate == 100.0
 
@@ -238,4 +238,4 @@ def test_one_game_has_an_answer(first_mover_advantage: float | None) -> None:
 def test_figures_do_not_depend_on_the_order_of_games() -> None:
     one = tally(("a", "b", 3, 1, 2), ("c", "a", 2, 0, 1), ("b", "c", 2, 2, 2))
     other = tally(("b", "c", 2, 2, 2), ("c", "a", 2, 0, 1), ("a", "b", 3, 1, 2))
-    assert rate(one).players == rate(other).players
+    assert rate_tally(one).players == rate_tally(other).players

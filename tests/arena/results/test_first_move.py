@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fukayomi.arena.results.first_move import FirstMoveStatistics, measure_first_move
+from fukayomi.arena.results.first_move import FirstMoveResults, first_move
 from fukayomi.arena.results.game import Game
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Result, Termination
@@ -47,16 +47,16 @@ def league() -> Iterator[Game]:
             yield from [Game(black, white, result)] * count
 
 
-def lines(found: FirstMoveStatistics) -> str:
+def lines(found: FirstMoveResults) -> str:
     return "".join(f"{line}\n" for pairing in found.pairings for line in pairing.lines())
 
 
 def test_the_seed_s_league_to_the_digit() -> None:
-    assert lines(measure_first_move(league())) == SEED_LINES
+    assert lines(first_move(league())) == SEED_LINES
 
 
 def test_the_seed_s_mean_over_opponents() -> None:
-    found = measure_first_move(league())
+    found = first_move(league())
     means = {mean.player: mean for mean in found.means(as_printed=True)}
     assert str(means[SUISHO]).startswith("suisho4-10th, mean over 2 opponents: Black vs White 57.55%, ")
     assert set(means) == {ONE, TWO, SUISHO}
@@ -67,10 +67,10 @@ def test_the_seed_s_mean_over_opponents() -> None:
 
 def test_each_opponent_counts_once_in_the_mean() -> None:
     games = [Game("a", "b", Result.BLACK_WIN)] * 9 + [Game("c", "a", Result.WHITE_WIN)]
-    (mean,) = measure_first_move(games).means()
+    (mean,) = first_move(games).means()
     assert (mean.player, mean.opponents, mean.black) == ("a", 2, 0.5)
     assert (mean.as_black, mean.as_white) == (1.0, 1.0)
-    assert measure_first_move(games[:9]).means() == []
+    assert first_move(games[:9]).means() == []
 
 
 def played(moves: str, *, black: str = "a", white: str = "b", sfen: str = "", result: Result = Result.DRAW) -> Game:
@@ -89,7 +89,7 @@ def test_games_of_identical_moves_count_once() -> None:
         played("7g7f 3c3d", sfen=handicap),
         played("7g7f 3c3d", black="b", white="a"),
     ]
-    everything, distinct = measure_first_move(games), measure_first_move(games, distinct=True)
+    everything, distinct = first_move(games), first_move(games, distinct=True)
     assert (everything.games, everything.identical) == (7, 2)
     assert (distinct.games, distinct.identical) == (5, 2)
     assert str(everything.black) == "1-1-5 (50.0%)"
@@ -97,7 +97,7 @@ def test_games_of_identical_moves_count_once() -> None:
 
 
 def test_games_without_moves_are_all_kept_and_told() -> None:
-    found = measure_first_move([Game("a", "b", Result.DRAW)] * 3, distinct=True)
+    found = first_move([Game("a", "b", Result.DRAW)] * 3, distinct=True)
     assert (found.games, found.without_moves, found.identical) == (3, 3, 0)
 
 
@@ -108,18 +108,18 @@ def test_games_that_were_broken_off_count_nowhere() -> None:
         Game("a", "b", Result.BLACK_WIN, Termination.INTERRUPTED),
         Game("a", "b", Result.WHITE_WIN, Termination.TIME_UP),
     ]
-    found = measure_first_move(games)
+    found = first_move(games)
     assert (found.games, found.failed) == (1, 3)
     assert str(found.pairings[0].total) == "0-1-0 (0.0%)"
 
 
 def test_a_player_against_itself_has_only_colours() -> None:
     games = [Game("a", "a", Result.BLACK_WIN), Game("a", "a", Result.BLACK_WIN), Game("a", "a", Result.DRAW)]
-    found = measure_first_move(games)
+    found = first_move(games)
     assert lines(found) == "a vs a: 2-0-1 (83.3%)\nBlack vs White: 2-0-1 (83.3%)\n"
     assert found.means() == []
 
 
 def test_colours_that_were_not_played_have_no_rate() -> None:
-    text = lines(measure_first_move([Game("a", "b", Result.BLACK_WIN)]))
+    text = lines(first_move([Game("a", "b", Result.BLACK_WIN)]))
     assert "a playing White: 0-0-0 (-)" in text

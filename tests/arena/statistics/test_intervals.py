@@ -18,9 +18,9 @@ def test_the_win_rates_of_the_seed() -> None:
     assert f"{gikou.rate:.0%} {gikou.low:.1%}-{gikou.high:.2%}" == "79% 70.0%-86.09%"
     assert str(gikou) == "79.17% (70.00%-86.09%)"
     assert gikou.score == 0.78
-    before = win_rate(67, 27, 6)
+    before = win_rate(67, losses=27, draws=6)
     assert f"{before.rate:.0%} {before.low * 100:.1f}~{before.high:.1%}" == "71% 61.4~79.4%"
-    apery = win_rate(55, 41, 4)
+    apery = win_rate(55, losses=41, draws=4)
     assert f"{apery.rate:.0%} {apery.low:.1%}-{apery.high:.2%}" == "57% 47.3%-66.72%"
 
 
@@ -31,7 +31,7 @@ def test_wilson_inverts_the_normal_test() -> None:
 
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (0, 1), (5000, 0), (0, 5000)])
 def test_win_rates_at_the_ends(wins: int, losses: int) -> None:
-    found = win_rate(wins, losses, 3)
+    found = win_rate(wins, losses=losses, draws=3)
     assert 0 <= found.low < found.high <= 1
     assert found.rate == (None if wins + losses == 0 else wins / (wins + losses))
     if found.rate is not None:

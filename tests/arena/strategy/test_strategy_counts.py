@@ -48,23 +48,25 @@ GAMES = [
 def test_a_row_is_a_combination() -> None:
     (table,) = count(GAMES).tables()
     assert (table.group, table.games) == ("", 8)
-    rows = [(row.name, row.games, row.share, row.black_rate, row.white_rate, row.draw_rate) for row in table.rows]
+    rows = [
+        (row.name, row.games, row.share, row.black_rate, row.white_rate, row.draw_rate) for row in table.combinations
+    ]
     assert rows == [
         ("角換わり", 4, 0.5, 0.5, 0.25, 0.25),
         ("分類なし", 2, 0.25, 1.0, 0.0, 0.0),
         ("後手四間飛車", 1, 0.125, None, None, None),
         ("後手四間飛車,先手船囲い", 1, 0.125, 0.0, 1.0, 0.0),
     ]
-    assert [row.english for row in table.rows] == [
+    assert [row.english for row in table.combinations] == [
         "Bishop Exchange", "none", "White Fourth-File Rook", "White Fourth-File Rook, Black Boat Castle",
     ]  # fmt: skip
 
 
 def test_top_and_minimum_leave_out_rows_and_change_no_share() -> None:
     (table,) = count(GAMES).tables(top=1)
-    assert [(row.name, row.share) for row in table.rows] == [("角換わり", 0.5)]
+    assert [(row.name, row.share) for row in table.combinations] == [("角換わり", 0.5)]
     (table,) = count(GAMES).tables(min_count=2)
-    assert [row.name for row in table.rows] == ["角換わり", "分類なし"]
+    assert [row.name for row in table.combinations] == ["角換わり", "分類なし"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_top_and_minimum_leave_out_rows_and_change_no_share() -> None:
 )
 def test_kinds_choose_what_makes_a_name(kind: StrategyKind, names: list[str]) -> None:
     (table,) = count(GAMES, StrategyCounts(kinds=[kind])).tables()
-    assert {row.name for row in table.rows} == set(names)
+    assert {row.name for row in table.combinations} == set(names)
 
 
 def test_both_players_must_have_the_rating() -> None:
@@ -139,7 +141,7 @@ def test_a_rating_that_is_no_number_passes_no_filter(rating: float) -> None:
 
 def test_the_rates_of_a_row_add_up_to_one() -> None:
     (table,) = count(GAMES).tables()
-    for row in table.rows:
+    for row in table.combinations:
         rates = (row.black_rate, row.white_rate, row.draw_rate)
         if None not in rates:
             assert sum(rate or 0 for rate in rates) == pytest.approx(1)

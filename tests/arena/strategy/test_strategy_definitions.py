@@ -60,23 +60,23 @@ def test_a_definition_of_ones_own(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "square": ("when: {pieces: [S7x], max_ply: 9}", "試し: when.0.pieces.0: .*'S7x' is no piece on a square"),
+    "square": ("when: {pieces: [S7x], max_ply: 9}", "試し: when.0.pieces.0: .*'S7x' is not a piece on a square"),
     "piece": ("when: {pieces: [X7g], max_ply: 9}", "試し: when.0.pieces.0: .*'X7g'"),
     "number": ("when: {pieces: [77], max_ply: 9}", "試し: when.0.pieces.0: .*string"),
     "group": ("when: {any: [[S7g, S6]], max_ply: 9}", "試し: when.0.any.0.1: .*'S6'"),
-    "move": ("when: {moves: [2h6h], max_ply: 9}", "試し: when.0.moves.0: .*'2h6h' is no move with its piece"),
+    "move": ("when: {moves: [2h6h], max_ply: 9}", "試し: when.0.moves.0: .*'2h6h' is not a move with its piece"),
     "opponent's move": ("when: {moves: [r2h6h], max_ply: 9}", "試し: when.0.moves.0: .*'r2h6h'"),
-    "hand": ("when: {hand: [K], max_ply: 9}", "試し: when.0.hand.0: .*'K' is no piece in a hand"),
+    "hand": ("when: {hand: [K], max_ply: 9}", "試し: when.0.hand.0: .*'K' is not a piece in hand"),
     "capture": ("when: {captures: [b], max_ply: 9}", "試し: when.0: .*capital letters"),
     "no window": ("when: {pieces: [S7g]}", "試し: when.0.max_ply: Field required"),
     "window": ("when: {pieces: [S7g], min_ply: 9, max_ply: 8}", "試し: when.0: .*min_ply 9 is above max_ply 8"),
-    "nothing": ("when: {none: [S7g], max_ply: 9}", "試し: when.0: .*nothing that a move could bring about"),
+    "nothing": ("when: {none: [S7g], max_ply: 9}", "試し: when.0: .*no condition that a move could complete"),
     "no shape": ("when: []", "試し: when: .*at least 1 item"),
     "key": ("when: {piece: [S7g], max_ply: 9}", "試し: when.0.(piece|max_ply): "),
     "misspelt": ("whn: {pieces: [S7g], max_ply: 9}", "試し: whe?n: "),
-    "tag": ("when: {requires: [誤り], max_ply: 9}", "試し: when: there is no definition '誤り'"),
-    "hidden": ("hides: [誤り]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: there is no definition '誤り'"),
-    "circle": ("hides: [試し]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: a circle: 試し -> 試し"),
+    "tag": ("when: {requires: [誤り], max_ply: 9}", "試し: when: no definition named '誤り'"),
+    "hidden": ("hides: [誤り]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: no definition named '誤り'"),
+    "circle": ("hides: [試し]\n  when: {pieces: [S7g], max_ply: 9}", "試し: hides: a cycle: 試し -> 試し"),
     "kind": ("kind: game\n  when: {pieces: [S7g], max_ply: 9}", "試し: kind: "),
 }
 
@@ -94,11 +94,11 @@ def test_an_error_names_definition_and_key(case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- [", "no YAML"),
+        ("- [", "invalid YAML"),
         ("name: x", "a list of definitions"),
         ("", "a list"),
         ("- 5", "definition 1: "),
-        ("\0", "no YAML"),
+        ("\0", "invalid YAML"),
     ],
     ids=["syntax", "mapping", "empty", "number", "control"],
 )
@@ -109,5 +109,5 @@ def test_a_file_that_holds_no_definitions(text: str, message: str, tmp_path: Pat
 
 def test_two_of_one_name(tmp_path: Path) -> None:
     one = "- {name: 試し, english: Trial, kind: castle, when: {pieces: [S7g], max_ply: 9}}\n"
-    with pytest.raises(DefinitionError, match="試し: name: there are two"):
+    with pytest.raises(DefinitionError, match="試し: name: defined twice"):
         load_definitions(write(tmp_path, one + one))

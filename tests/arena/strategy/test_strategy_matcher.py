@@ -55,7 +55,7 @@ def mirror(move: Move) -> Move:
 
 
 def mirrored(found: Classification) -> dict[Tag, int]:
-    return {tag.mirrored: ply for tag, ply in found.fired.items()}
+    return {tag.mirrored: ply for tag, ply in found.plies.items()}
 
 
 def labels(found: Classification) -> list[str]:
@@ -77,14 +77,14 @@ def test_a_game_shows_it_and_a_similar_one_does_not(name: str) -> None:
     tag = Tag(definition, None if definition.side is Side.GAME else Color.BLACK)
     shows, lacks = example_moves(example["shows"]), example_moves(example["lacks"])
     found = MATCHER.classify(START_SFEN, shows)
-    assert tag in found.fired
+    assert tag in found.plies
     assert (tag in found.tags) is example.get("shown", True)
-    assert tag not in MATCHER.classify(START_SFEN, lacks).fired
+    assert tag not in MATCHER.classify(START_SFEN, lacks).plies
     # The same games with the colours changed.
     turned = MATCHER.classify(MIRRORED_START, [mirror(move) for move in shows])
-    assert turned.fired == mirrored(found)
+    assert turned.plies == mirrored(found)
     assert {tag.mirrored for tag in turned.tags} == set(found.tags)
-    assert tag.mirrored not in MATCHER.classify(MIRRORED_START, [mirror(move) for move in lacks]).fired
+    assert tag.mirrored not in MATCHER.classify(MIRRORED_START, [mirror(move) for move in lacks]).plies
 
 
 @pytest.mark.parametrize("name", sorted(DEFINITIONS))
@@ -111,7 +111,7 @@ def test_the_plain_matcher_agrees_on_the_examples(name: str) -> None:
         moves = example_moves(EXAMPLES[name][key])
         found = MATCHER.classify(START_SFEN, moves)
         plain = classify_plainly(load_definitions(), START_SFEN, moves)
-        assert {(tag.definition.name, tag.color): ply for tag, ply in found.fired.items()} == plain
+        assert {(tag.definition.name, tag.color): ply for tag, ply in found.plies.items()} == plain
 
 
 def random_game(data: st.DataObject, plies: int) -> list[Move]:
@@ -130,7 +130,7 @@ def test_a_mirrored_game_shows_mirrored_tags(data: st.DataObject) -> None:
     moves = random_game(data, data.draw(st.integers(1, 50)))
     found = MATCHER.classify(START_SFEN, moves)
     turned = MATCHER.classify(MIRRORED_START, [mirror(move) for move in moves])
-    assert turned.fired == mirrored(found)
+    assert turned.plies == mirrored(found)
     assert {tag.mirrored for tag in turned.tags} == set(found.tags)
 
 
@@ -140,7 +140,7 @@ def test_random_games_agree_with_the_plain_matcher(data: st.DataObject) -> None:
     moves = random_game(data, 8)
     found = MATCHER.classify(START_SFEN, moves)
     plain = classify_plainly(load_definitions(), START_SFEN, moves)
-    assert {(tag.definition.name, tag.color): ply for tag, ply in found.fired.items()} == plain
+    assert {(tag.definition.name, tag.color): ply for tag, ply in found.plies.items()} == plain
 
 
 def test_real_games_agree_with_the_plain_matcher(shared_data: Path) -> None:
@@ -148,7 +148,7 @@ def test_real_games_agree_with_the_plain_matcher(shared_data: Path) -> None:
     for game in games:
         found = MATCHER.classify(game.initial_sfen, game.moves or ())
         plain = classify_plainly(load_definitions(), game.initial_sfen, game.moves or ())
-        assert {(tag.definition.name, tag.color): ply for tag, ply in found.fired.items()} == plain
+        assert {(tag.definition.name, tag.color): ply for tag, ply in found.plies.items()} == plain
 
 
 def test_combinations_stand_in_the_order_of_the_definitions() -> None:
@@ -170,10 +170,10 @@ def test_a_position_within_a_game_shows_what_stands_there() -> None:
     yagura = "ln1g4l/1ks1g4/1ppppsnpp/p4bp2/9/2PPP1P1P/PPSG1P3/1KG1B2R1/LN3S1NL b 2P 41"
     found = MATCHER.classify(yagura, [])
     assert "先手金矢倉" in labels(found)
-    assert set(found.fired.values()) == {40}
+    assert set(found.plies.values()) == {40}
     # A player has pieces in hand that nobody takes before the fight, so what must come before it is over.
     begun = MATCHER.classify(yagura.replace(" 2P ", " R "), [])
-    assert not any(tag.definition.name == "矢倉" for tag in begun.fired)
+    assert not any(tag.definition.name == "矢倉" for tag in begun.plies)
 
 
 def test_a_game_is_read_no_further_than_the_last_window() -> None:

@@ -6,9 +6,16 @@ from xml.etree import ElementTree
 import pytest
 from test_strategy_counts import BOAT, EXCHANGE, GAMES, count, play
 
-from fukayomi.arena.strategy.counts import StrategyCounts
+from fukayomi.arena.strategy.counts import StrategyCounts, StrategyTable
 from fukayomi.arena.strategy.kinds import SplitBy
-from fukayomi.arena.strategy.pictures import MAX_PANELS, Lettering, draw_shares, draw_years, find_lettering
+from fukayomi.arena.strategy.pictures import (
+    MAX_PANELS,
+    Lettering,
+    figure_bytes,
+    find_lettering,
+    plot_shares,
+    plot_years,
+)
 from fukayomi.shogi.record import Result
 
 YEARS = [
@@ -16,6 +23,14 @@ YEARS = [
     play(BOAT, Result.UNKNOWN, date="2020-01-01"), play(EXCHANGE, date="2021-01-01"),
 ]  # fmt: skip
 ENGLISH = find_lettering(())
+
+
+def draw_shares(tables: list[StrategyTable], kind: str, lettering: Lettering) -> bytes:
+    return figure_bytes(plot_shares(tables, lettering=lettering), kind)
+
+
+def draw_years(tables: list[StrategyTable], names: list[str], kind: str, lettering: Lettering) -> bytes:
+    return figure_bytes(plot_years(tables, names, lettering=lettering), kind)
 
 
 def size_of(png: bytes) -> tuple[int, int]:

@@ -100,7 +100,7 @@ def test_no_line_is_a_failure_with_its_counts(games: Path, tmp_path: Path) -> No
     out = tmp_path / "out.sfen"
     code, printed, said = run("balanced", games, "-o", out, "--json")
     assert code == 1
-    assert "no game passed, and nothing was written; see --filter-rating" in said
+    assert "no game meets the conditions, and nothing was written; see --filter-rating" in said
     found = json.loads(printed)
     assert (found["left_out"]["rating"], found["lines"], found["file"]) == (5, 0, None)
     code, printed, _ = run("balanced", games, "-o", out)
@@ -119,8 +119,8 @@ def test_lines_without_an_evaluation_at_the_plies_are_told(tmp_path: Path) -> No
     (tmp_path / "a.csa").write_text(write_csa(without), encoding="utf-8")
     code, printed, _ = run("balanced", tmp_path / "a.csa", "-o", tmp_path / "out.sfen", "--filter-rating", 0)
     assert code == 0
-    assert "1 of the games that passed have no evaluation after ply 24" in printed
-    assert "1 of the games that passed have no evaluation after ply 36" in printed
+    assert "1 accepted game has no evaluation after ply 24" in printed
+    assert "1 accepted game has no evaluation after ply 36" in printed
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_lines_without_an_evaluation_at_the_plies_are_told(tmp_path: Path) -> No
         (["game.csa", "-o", "missing/out.sfen"], "cannot be written"),
         (["game.csa", "other.csa", "-o", "other.csa"], "other.csa is also an input"),
         (["game.csa", "-o", "."], "cannot be written"),
-        (["game.csa", "-o", "out.sfen", "--moves1", "40"], "moves1 40 is not from 1 to moves2, 36"),
+        (["game.csa", "-o", "out.sfen", "--moves1", "40"], "moves1 must be within 1..moves2 (36), not 40"),
         (["game.csa", "-o", "out.sfen", "--eval", "-1"], "--eval"),
         (["game.csa", "-o", "out.sfen", "--filter-rating", "nan"], "Invalid value for '--filter-rating'"),
         (["game.csa", "-o", "out.sfen", "--eval-of", "both"], "both"),
@@ -159,7 +159,7 @@ def test_problems_are_named_and_cannot_steer_the_terminal(games: Path, tmp_path:
             archive.writestr(f"\x1b[31m[bold]evil{number}.csa", "nothing")
     code, printed, said = run("balanced", games, "-o", tmp_path / "out.sfen", "--filter-rating", 0)
     assert code == 0
-    assert "files that are no record" in printed
+    assert "files that are not records" in printed
     assert "\x1b[31m" not in said
     assert said.count("skipped") == 21
     assert "skipped 10 more" in said
@@ -188,7 +188,7 @@ def test_two_sets_beside_each_other(tmp_path: Path) -> None:
     code, printed, _ = run("compare", a, b, "--ply", 4)
     assert code == 0
     assert "[a].sfen" in printed
-    assert "lines whose position the other has │        1 │      1 │" in printed
+    assert "lines whose position the other set has │        1 │      1 │" in printed
     found = run_json("compare", a, b, "--ply", 4)
     assert (found["ply"], found["a"]["file"], found["a"]["lines"]) == (4, str(a), 2)
     assert (found["a"]["lines_in_other"], found["a"]["lines_with_position_in_other"]) == (0, 1)

@@ -106,7 +106,7 @@ def test_pairs_alone(league: Path) -> None:
     text = run(league, "--pairs").stdout
     assert text.count("   # PLAYER    :") == 4
     assert text.count("White advantage = ") == 4
-    assert "Each two players alone:" in text
+    assert "Every two players by their own games:" in text
 
 
 def test_by_results(league: Path) -> None:
@@ -114,7 +114,7 @@ def test_by_results(league: Path) -> None:
     for one, other in zip(by_points["players"], by_results["players"], strict=True):
         assert one["name"] == other["name"]
         assert 0.001 < abs(one["rating"] - other["rating"]) < 5
-    assert "likeliest, not the points" in run(league, "--by-results").stdout
+    assert "fitted to win/draw/loss counts" in run(league, "--by-results").stdout
 
 
 def test_anchors_and_hidden_players(league: Path) -> None:
@@ -130,7 +130,7 @@ def test_anchors_and_hidden_players(league: Path) -> None:
 def test_bayes_stands_beside_with_its_prior(league: Path) -> None:
     text = run(league, "--bayes").stdout
     assert text.splitlines()[0].endswith("D(%)   BAYES")
-    assert "BAYES: by BayesElo's model, with a prior of 2 draws a player." in text
+    assert "BAYES: BayesElo's model with a prior of 2 draws per player." in text
     players = run_json(league, "--bayes")["players"]
     assert [player["bayes"] for player in players] == sorted((player["bayes"] for player in players), reverse=True)
 
@@ -157,14 +157,14 @@ def test_one_game(tmp_path: Path) -> None:
     assert (loser["name"], loser["bound"], loser["points"]) == ("a", "<", 0.0)
     text = run(path).stdout
     assert "   1 b       > :     0.0   ----     1.0       1   100     ---    1    0    0     0" in text
-    assert "no rating is the likeliest" in text
+    assert "Their likelihood has no maximum" in text
 
 
 def test_what_does_not_count_is_told(tmp_path: Path) -> None:
     games = [*LEAGUE, ("a", "b", "*"), ("a", "a", "1-0"), ("?", "a", "1-0")]
     text = run(write_pgn(tmp_path / "g.pgn", games)).stdout.splitlines()[-1]
     assert text == (
-        "35 games; 1 without a result that was played for left out; 1 without the players' names left out; "
+        "35 games; 1 not decided by play left out; 1 without player names left out; "
         "1 of a player against itself left out."
     )
 
@@ -182,7 +182,7 @@ def test_hostile_names_steer_nothing(tmp_path: Path) -> None:
     raw = run(path, "--json")
     unknown = run(path, "--hide", "nobody")
     assert unknown.exit_code == 1
-    assert "nobody of the name 'nobody' played; the players are" in unknown.stderr
+    assert "no player named 'nobody'; the players are" in unknown.stderr
     for text in (shown.stdout, raw.stdout, unknown.stderr):
         assert all(letter.isprintable() or letter in "\n\u3000" for letter in text)
     assert "棋士\u3000太郎" in shown.stdout
@@ -199,15 +199,15 @@ def test_names_without_end_are_cut_in_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said", "code"),
     [
-        (["--anchor", "nobody=1"], "nobody of the name 'nobody' played; the players are a, b, c", 1),
-        (["--hide", ""], "nobody of the name '' played", 1),
+        (["--anchor", "nobody=1"], "no player named 'nobody'; the players are a, b, c", 1),
+        (["--hide", ""], "no player named ''", 1),
         (["--anchor", "a"], "'a' is not NAME=RATING", 2),
         (["--anchor", "=3"], "'=3' is not NAME=RATING", 2),
         (["--anchor", "a=nan"], "'a=nan' is not NAME=RATING", 2),
-        (["--anchor", "a=1e9"], "beyond 100,000", 2),
+        (["--anchor", "a=1e9"], "within ±100,000", 2),
         (["--anchor", "a=1", "--anchor", "a=2"], "anchored twice", 2),
-        (["--anchor", "a=1", "--average", "5"], "no average to choose", 2),
-        (["--scale", "0"], "is no number above 0", 2),
+        (["--anchor", "a=1", "--average", "5"], "exclude each other", 2),
+        (["--scale", "0"], "is not above 0", 2),
         (["--confidence", "100"], "is not between 0 and 100", 2),
     ],
     ids=["unknown anchor", "empty hide", "no rating", "no name", "nan", "too far", "twice", "average", "scale", "sure"],
@@ -235,4 +235,4 @@ def test_sources_without_games(tmp_path: Path, league: Path) -> None:
     assert len(run_json(league, tmp_path / "noise.txt")["problems"]) == 1
     unfinished = run(write_pgn(tmp_path / "u.pgn", [("a", "b", "*")]))
     assert unfinished.exit_code == 1
-    assert "there is no game to rate: 1 without a result" in unfinished.stderr
+    assert "no games to rate: 1 not decided by play left out" in unfinished.stderr

@@ -46,13 +46,13 @@ def test_the_lines_of_single_games() -> None:
     lines = run(20, 4, 76, "--elo0", -5, "--elo1", 50).stdout.splitlines()
     assert "Games: 100, Wins: 76, Losses: 20, Draws: 4, Points: 78.0 (78.00 %, a draw is half)" in lines
     assert "Win rate: 79.17% (70.00%-86.09%), draws left out" in lines
-    assert lines[-2] == "H1 accepted: the difference is rather 50 than -5"
-    assert lines[-1].startswith("Elo if the test stopped it: 209.19 [86.69, 414.46]")
+    assert lines[-2] == "H1 accepted: the difference is closer to 50 than to -5"
+    assert lines[-1].startswith("Elo if stopped by the test: 209.19 [86.69, 414.46]")
     assert "H0 accepted" in run(60, 10, 40, "--elo1", 50).stdout
 
 
 def test_the_odd_ends_are_told() -> None:
-    assert "all results are the same: no error can be told" in run(0, 0, 7).stdout
+    assert "no error: all results are the same" in run(0, 0, 7).stdout
     assert "Elo: unknown, no game counts" in run(0, 0, 0, 0, 0).stdout
     found = run_json(0, 0, 0)
     assert (found["elo"], found["llr"], found["score"], found["stopped"]) == (None, 0.0, None, None)
@@ -78,9 +78,9 @@ def test_the_only_two_players_need_no_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("players", "said"),
     [
-        ([], "--players must name two of a, b, c"),
+        ([], "choose two players; the players are a, b, c"),
         (["--players", "a", "d"], "no game of 'd'"),
-        (["--players", "a", "a"], "--players must name two, not 'a' twice"),
+        (["--players", "a", "a"], "choose two different players, not 'a' twice"),
     ],
     ids=["unnamed", "unknown", "twice"],
 )
@@ -94,9 +94,9 @@ def test_unclear_players_are_an_error(tmp_path: Path, players: list[str], said: 
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        ([], "either COUNTS are needed, or --games", 2),
+        ([], "give either COUNTS, or --games", 2),
         ([1, 2], "not [1, 2]", 1),
-        ([1, 2, 3, "--games", "x"], "either COUNTS are needed, or --games", 2),
+        ([1, 2, 3, "--games", "x"], "give either COUNTS, or --games", 2),
         ([1, 2, 3, "--elo0", 5, "--elo1", 5], "elo0 must be less than elo1", 1),
         ([1, 2, 3, "--alpha", 2], "alpha must be between 0 and 0.5", 1),
         (["--games", "missing.db"], "missing.db", 1),

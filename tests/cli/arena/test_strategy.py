@@ -67,7 +67,7 @@ def test_by_year_and_engine(games: Path) -> None:
     assert tables[0]["rows"][0]["results"] == {"draw": 1, "white_win": 2}
     code, printed, _ = run(games, "--by", "engine", "--english")
     assert code == 0
-    assert "a draw is no win for either side" in " ".join(printed.split())
+    assert "A draw is not a win for either side" in " ".join(printed.split())
     assert "black (Black)" in printed
     assert "White Fourth-File Rook" in printed
 
@@ -77,7 +77,7 @@ def test_ratings(games: Path) -> None:
     assert (found["games"], found["below_rating"]) == (2, 1)
     code, _, said = run(games, "--min-rating", 4000)
     assert code == 1
-    assert "no game is left: 3 below the rating" in said
+    assert "no games left: 3 below the rating" in said
 
 
 def test_files(games: Path, tmp_path: Path) -> None:
@@ -148,13 +148,13 @@ def test_a_match_of_results_alone_has_no_strategies(tmp_path: Path) -> None:
     pgn.write_text('[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1-0\n', encoding="utf-8")
     code, _, said = run(pgn)
     assert code == 1
-    assert "no game is left: none has moves" in said
+    assert "no games left: no game has moves" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "games are needed"),
+        ([], "give games"),
         (["nowhere"], "no such file"),
         (["x", "--kinds", "opening,castles"], "opening, attack, castle"),
         (["x", "--picture", "picture.gif"], ".svg or .png"),

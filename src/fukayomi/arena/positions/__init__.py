@@ -1,1 +1,1 @@
-"""Balanced positions to begin matches from (互角局面集)."""
+"""Balanced positions (互角局面集) to start matches from, taken from games; and comparisons of two sets of lines."""

@@ -1,8 +1,8 @@
-"""Which games give a balanced line (互角局面): even openings, and the middle-game kind.
+"""Which games give a balanced line (互角局面): even openings, or even middle games.
 
-The conditions are those that dlshogi's author published for his two sets (docs/positions.md has them in a table). A ply
-is a number of moves: the position after ply 24 is the one before move 25. An evaluation that a record does not have,
-as a book move's, breaks no condition; but each side has to have some.
+The conditions are those that the author of dlshogi published for his two sets (docs/positions.md has them in a table).
+A ply is a number of moves: the position after ply 24 is the one before move 25. A missing evaluation, for example of a
+book move, violates no condition, but each side must have some.
 """
 
 from dataclasses import dataclass
@@ -15,87 +15,97 @@ ENDINGS = frozenset({Termination.RESIGN, Termination.DECLARATION, Termination.RE
 
 
 class EvalOf(StrEnum):
-    """Which move's evaluation is that of the position after ply N."""
+    """The move whose evaluation is that of the position after ply N."""
 
     NEXT_MOVE = "next-move"
-    """That of move N + 1: the engine to move looked at this position."""
+    """Move N + 1: the engine to move searched this position."""
     LAST_MOVE = "last-move"
-    """That of move N: the other engine looked at the position before."""
+    """Move N: the opponent searched the position before."""
 
 
 class Exclusion(StrEnum):
-    """Why a game gives no line, in the order in which the reasons are asked after."""
+    """Why a game gives no line, in the order in which the reasons are checked."""
 
     UNREADABLE = "unreadable"
-    """Its file or archive member cannot be read."""
+    """The file or archive member cannot be read."""
     NO_RECORD = "no_record"
-    """The file is in no format that we know."""
+    """The file has an unknown format."""
     DAMAGED = "damaged"
-    """The record breaks off or has a move that is none, or is not legal."""
+    """The record is truncated or has an invalid or illegal move."""
     START = "start"
-    """It begins from another position than that of an even game."""
+    """The game does not start from the usual start position."""
     ENDING = "ending"
-    """It does not end by resignation, declaration, repetition or impasse."""
+    """The game does not end by resignation, declaration, repetition or impasse."""
     PLIES = "plies"
+    """The game is too short."""
     RATING = "rating"
+    """A player is unrated or rated too low."""
     NO_EVALS = "no_evals"
-    """One side has no evaluation at all."""
+    """One side has no evaluations."""
     EVAL = "eval"
-    """An evaluation is too far from zero."""
+    """An evaluation exceeds `eval`."""
     EVAL_MOVES1 = "eval_moves1"
-    """The one at ply moves1 is; of the middle-game kind, it has passed eval2 there already."""
+    """The evaluation at ply moves1 exceeds `eval2`; for middle games, it has done so by then."""
     EVAL_MOVES2 = "eval_moves2"
-    """The one at ply moves2 is; of the middle-game kind, none passes eval2 in time."""
+    """The evaluation at ply moves2 exceeds `eval2`; for middle games, none does so in time."""
     DUPLICATE = "duplicate"
-    """Another game has the position, by whatever order of moves."""
+    """Another game has the same position, whatever the order of moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceConditions:
-    """What a game must be like to give a line. Evaluations are in centipawns, without their sign.
+    """The conditions for a line. Evaluations are absolute values in centipawns.
 
     Raises:
-        ValueError: moves1 is not from 1 to moves2, or a limit is negative.
+        ValueError: moves1 is not within 1..moves2, or a limit is negative.
     """
 
     moves1: int = 24
+    """First ply at which `eval2` applies; for middle games, first ply at which a line may end."""
     moves2: int = 36
+    """Second ply at which `eval2` applies and the line ends; for middle games, last ply at which a line may end."""
     eval: int = 170
-    """The limit of every evaluation up to ply moves2; of the middle-game kind, up to the position."""
+    """Limit of all evaluations up to ply moves2; for middle games, up to the end of the line."""
     eval2: int = 100
-    """The limit at plies moves1 and moves2; of the middle-game kind, what is first passed just after the position."""
+    """Limit at plies moves1 and moves2; for middle games, the value first exceeded right after the line."""
     filter_moves: int = 50
-    """The fewest plies of a game."""
+    """Plies that a game needs."""
     filter_rating: float = 3800
-    """Both players are rated at least so; 0: whatever their rating, or without one."""
+    """Rating that both players need; 0 accepts all games, rated or not."""
     middle_game: bool = False
-    """Take, of plies moves1 to moves2, the position just before the evaluation first passes eval2."""
+    """End the line just before an evaluation first exceeds eval2, at a ply within moves1..moves2."""
     eval_of: EvalOf = EvalOf.NEXT_MOVE
 
     def __post_init__(self) -> None:
         if not 1 <= self.moves1 <= self.moves2:
-            raise ValueError(f"moves1 {self.moves1} is not from 1 to moves2, {self.moves2}")
+            raise ValueError(f"moves1 must be within 1..moves2 ({self.moves2}), not {self.moves1}")
         for name in ("eval", "eval2", "filter_moves", "filter_rating"):
             if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} {getattr(self, name)} is negative")
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
+
+EVEN_OPENINGS = BalanceConditions()
+"""Conditions of dlshogi's author for even openings."""
+EVEN_MIDDLE_GAMES = BalanceConditions(moves1=32, moves2=80, eval2=150, middle_game=True)
+"""Conditions of dlshogi's author for even middle games."""
 
 
 def find_line(record: Record, conditions: BalanceConditions) -> int | Exclusion:
-    """How many moves of a game its line has, or why it has none."""
-    refusal = _refuse(record, conditions)
-    if refusal is not None:
-        return refusal
+    """The number of moves of a game's line, or why it gives none."""
+    excluded = _exclude(record, conditions)
+    if excluded is not None:
+        return excluded
     evals = evaluations(record, conditions.eval_of)
     return (_find_middle_game if conditions.middle_game else _find_balanced)(evals, conditions)
 
 
 def evaluations(record: Record, eval_of: EvalOf) -> list[int | None]:
-    """The evaluations after ply 0, 1, ... without their sign; None where the record has none."""
+    """Absolute evaluations after ply 0, 1, ... in centipawns; None if the record has none."""
     noted = [None if played.score_cp is None else abs(played.score_cp) for played in record.moves]
     return [*noted, None] if eval_of is EvalOf.NEXT_MOVE else [None, *noted]
 
 
-def _refuse(record: Record, conditions: BalanceConditions) -> Exclusion | None:
+def _exclude(record: Record, conditions: BalanceConditions) -> Exclusion | None:
     if record.initial_sfen != START_SFEN:
         return Exclusion.START
     if record.termination not in ENDINGS:
@@ -122,7 +132,7 @@ def _find_balanced(evals: list[int | None], conditions: BalanceConditions) -> in
 
 
 def _find_middle_game(evals: list[int | None], conditions: BalanceConditions) -> int | Exclusion:
-    for ply, value in enumerate(evals[: conditions.moves2 + 2]):  # the position is before the one that passes
+    for ply, value in enumerate(evals[: conditions.moves2 + 2]):  # the line ends one ply before the large evaluation
         if value is None:
             continue
         if ply >= conditions.moves1 and value > conditions.eval2:
@@ -133,5 +143,5 @@ def _find_middle_game(evals: list[int | None], conditions: BalanceConditions) ->
 
 
 def position_key(position: Position) -> str:
-    """Board, side to move and hands: the same for the same position, however it was reached."""
+    """Board, side to move and hands: equal for the same position, whatever the order of moves."""
     return position.sfen().rpartition(" ")[0]

@@ -1,38 +1,48 @@
-"""Sets of balanced lines (互角局面集): the lines that games give, each position once, and what became of the others."""
+"""Sets of balanced lines (互角局面集): one line per position, and why the other games were left out."""
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
-from fukayomi.arena.positions.balanced import BalanceConditions, Exclusion, evaluations, find_line, position_key
+from fukayomi.arena.positions.balanced import (
+    EVEN_OPENINGS,
+    BalanceConditions,
+    Exclusion,
+    evaluations,
+    find_line,
+    position_key,
+)
+from fukayomi.data.records.sources import find_files, iter_sources
 from fukayomi.data.records.text import Source, scan_source
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
-from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
+from fukayomi.shogi.formats.reader import UnknownFormatError
+from fukayomi.shogi.record import Record, RecordError
+from fukayomi.tabular import Tabular
 
 
 @dataclass(slots=True)
-class BalancedSet:
-    """The lines found so far, one for each position, and what became of the games.
-
-    Attributes:
-        conditions: What the games must be like.
-        games_read: Without the files that are no record or cannot be read.
-        left_out: How many gave no line, and why; files included.
-        unjudged: How many games passed without an evaluation at ply moves1 and at ply moves2 (the middle-game kind
-            has no such plies).
-        problems: A line for each file or record that cannot be read.
-    """
+class BalancedSet(Tabular):
+    """The lines found so far, one per position, and what happened to the games. ``len()`` is the number of lines."""
 
     conditions: BalanceConditions
+    """The conditions for a line."""
     games_read: int = 0
+    """Games read, without unreadable files and files that are not records."""
     left_out: Counter[Exclusion] = field(default_factory=Counter[Exclusion])
+    """Games without a line, by reason; files that could not be read count too."""
     unjudged: Counter[int] = field(default_factory=Counter[int])
+    """Games that passed without an evaluation at ply moves1 or moves2, by ply; empty for middle games."""
     problems: list[str] = field(default_factory=list[str])
+    """A message for each file or record that could not be read."""
     _lines: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
 
     def add(self, record: Record) -> None:
-        """Take a game's line if the game passes."""
+        """Add the line of a game, if the game meets the conditions."""
         self.games_read += 1
         length = find_line(record, self.conditions)
         if isinstance(length, Exclusion):
@@ -48,46 +58,85 @@ class BalancedSet:
         key = position_key(Position.from_usi(f"startpos moves {' '.join(unique)}"))
         other = self._lines.get(key)
         self.left_out[Exclusion.DUPLICATE] += other is not None
-        # The one to keep must not depend on the order of the games: the shortest, then the first of the alphabet.
+        # Independent of the order of the games: keep the shortest line, then the alphabetically first.
         self._lines[key] = min(filter(None, (other, (length, line))))
 
     def lines(self) -> list[str]:
-        """The lines as ``startpos moves ...``, in an order that is like a shuffled one but depends on them alone.
+        """The lines as ``startpos moves ...``, in a pseudo-random order that depends on the lines alone.
 
-        So the first hundred are a fair sample, whoever plays them in order.
+        Any first part of them is therefore a fair sample.
         """
         return sorted(
             (line for _, line in self._lines.values()), key=lambda line: hashlib.sha256(line.encode()).digest()
         )
 
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per line, in the order of `lines`."""
+        return [{"plies": len(line.split()) - 2, "line": line} for line in self.lines()]
+
     def __len__(self) -> int:
-        """How many lines there are."""
         return len(self._lines)
 
 
-def collect(
-    sources: Iterable[Source], conditions: BalanceConditions, report: Callable[[BalancedSet], None] = lambda _: None
+class BalancedListener(Listener):
+    """Follows the collection of a set."""
+
+    def counted(self, found: BalancedSet) -> None:
+        """Called with the set so far, after each file or record."""
+
+
+def balanced_positions(
+    records: str | PathLike[str] | Iterable[str | PathLike[str] | Record | Source],
+    conditions: BalanceConditions = EVEN_OPENINGS,
+    *,
+    listener: Listener = SILENT,
 ) -> BalancedSet:
-    """The set that the games of all sources give; it does not depend on their order.
+    """Collect balanced lines from games with evaluations. The result does not depend on the order of the games.
+
+        found = arena.balanced_positions("floodgate/2025", EVEN_MIDDLE_GAMES)
+        Path("middle.sfen").write_text("\\n".join(found.lines()) + "\\n")
 
     Args:
-        sources: Records in any format, as `fukayomi.data.records.sources.iter_sources` streams them.
-        conditions: What the games must be like.
-        report: Called with the running set after every source.
+        records: Records in any format: a path or several (files, folders, zip, tar), or records in memory.
+        conditions: The conditions for a line: `EVEN_OPENINGS`, `EVEN_MIDDLE_GAMES` or others.
+        listener: Gets progress in bytes; a `BalancedListener` gets the running set too.
 
     Raises:
-        SourceError: A source cannot be read at all.
+        SourceError: A path does not exist, or an archive is damaged.
     """
     found = BalancedSet(conditions)
-    for source in sources:
-        for record in _scan(source, found):
+    for item in _iterate(records, listener):
+        for record in [item] if isinstance(item, Record) else _scan(item, found):
             found.add(record)
-        report(found)
+        if isinstance(listener, BalancedListener):
+            listener.counted(found)
     return found
 
 
+def _iterate(
+    records: str | PathLike[str] | Iterable[str | PathLike[str] | Record | Source], listener: Listener
+) -> Iterator[Record | Source]:
+    paths: list[Path] = []
+    for item in [records] if isinstance(records, str | PathLike) else records:
+        if isinstance(item, str | PathLike):
+            paths.append(Path(item))
+        else:
+            yield item
+    if not paths:
+        return
+    files = find_files(paths)
+    total, done = sum(file.stat().st_size for file in files), 0
+
+    def advance(size: int) -> None:
+        nonlocal done
+        done += size
+        listener.progress("reading", done, total)
+
+    yield from iter_sources(files, advance)
+
+
 def _scan(source: Source, found: BalancedSet) -> Iterator[Record]:
-    """The records of a source; what cannot be read is counted and named."""
+    """The records of a source; whatever cannot be read is counted and reported."""
     if source.problem:
         found.left_out[Exclusion.UNREADABLE] += 1
         found.problems.append(f"{source.name}: {source.problem}")

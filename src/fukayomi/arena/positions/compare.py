@@ -1,4 +1,4 @@
-"""Two sets of opening lines beside each other: lines and positions in common, and the strategies (戦型) of each."""
+"""Comparison of two sets of opening lines: common lines and positions, and the strategies (戦型) of each set."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,27 +14,29 @@ from fukayomi.shogi.record import Result
 
 @dataclass(frozen=True, slots=True)
 class PositionSet:
-    """A set, and how much of it the other one has. All lines are cut at one ply; a shorter one counts as it ends."""
+    """A set of lines, and how much of it the other set has. All lines are cut at the same ply."""
 
     lines: int
-    """As many as the file has."""
+    """Lines in the set."""
     short: int
     """Lines that end before the ply."""
     distinct_lines: int
+    """Different lines after the cut."""
     distinct_positions: int
+    """Different positions at their ends."""
     lines_in_other: int
     """Lines that the other set has move by move."""
     lines_with_position_in_other: int
-    """Lines whose position the other set has, by whatever order of moves."""
+    """Lines whose position the other set has, whatever the order of moves."""
     positions_in_other: int
-    """The same, each position counted once."""
+    """Different positions that the other set has."""
     strategies: tuple[StrategyRow, ...]
-    """Of all lines, the most frequent first."""
+    """Strategies of all lines, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A set's lines up to the ply, and the positions there; both [lines]."""
+    """The lines of a set up to the ply, [lines], and the position at the end of each."""
 
     lines: list[tuple[str, tuple[Move, ...]]]
     positions: list[str]
@@ -43,13 +45,13 @@ class _Cut:
 def compare_positions(
     a: Sequence[Opening], b: Sequence[Opening], ply: int, matcher: Matcher
 ) -> tuple[PositionSet, PositionSet]:
-    """Each of two sets as the other one sees it.
+    """Compare two sets of lines.
 
     Args:
-        a: Lines, whole.
-        b: Those of the other set.
-        ply: Where the lines are cut. Strategies are those of the cut lines too, so that both sets had the same time.
-        matcher: Tells the strategies.
+        a: Lines of the first set.
+        b: Lines of the second set.
+        ply: Ply at which all lines are cut; shorter lines count as they are. Strategies are those of the cut lines.
+        matcher: Finds the strategies.
     """
     cut_a, cut_b = _cut(a, ply), _cut(b, ply)
     return _describe(a, cut_a, cut_b, ply, matcher), _describe(b, cut_b, cut_a, ply, matcher)
@@ -80,5 +82,5 @@ def _describe(openings: Sequence[Opening], cut: _Cut, other: _Cut, ply: int, mat
         lines_in_other=sum(line in lines for line in cut.lines),
         lines_with_position_in_other=sum(position in positions for position in cut.positions),
         positions_in_other=len(set(cut.positions) & positions),
-        strategies=tuple(row for table in counts.tables() for row in table.rows),
+        strategies=tuple(row for table in counts.tables() for row in table.combinations),
     )

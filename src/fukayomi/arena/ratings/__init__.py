@@ -4,5 +4,5 @@
 >>> games = [("new", "old", "1-0"), ("old", "new", "0-1"), ("new", "old", "1/2-1/2"), ("old", "new", "1-0")]
 >>> ratings = fukayomi.arena.rate(games)
 >>> round(ratings["new"].rating), round(ratings["old"].rating)
-(45, -45)
+(48, -48)
 """

@@ -1,9 +1,11 @@
-"""BayesElo's estimate: a model with a margin for draws, and virtual draws that keep players of few games near the rest.
+"""BayesElo's estimate: a model with a draw margin, and virtual draws that pull players with few games to the others.
 
-Of players whose strengths differ by x logits the stronger wins with the chance 1 / (1 + exp(margin - x)) and loses with
-1 / (1 + exp(margin + x)); the rest is drawn (Rao and Kupper's model). The margin is such that equals draw as often as
-in the other model: estimated here, it could run away. Every rating is finite: nobody has won everything once the
-virtual draws are added.
+With a rating difference of x logits the probability of a win is 1 / (1 + exp(margin - x)) and of a loss
+1 / (1 + exp(margin + x)); the rest is drawn. The margin gives the draw rate of the other model; estimated here, it
+could diverge. All ratings are finite, because with virtual draws no player has won everything.
+
+Sources: P. V. Rao, L. L. Kupper, "Ties in paired-comparison experiments" (1967); R. Coulom, "Bayesian Elo Rating",
+https://www.remi-coulom.fr/Bayesian-Elo/.
 """
 
 from collections.abc import Mapping
@@ -15,21 +17,21 @@ from fukayomi.arena.ratings.fit import logistic, make_design, solve_linear
 from fukayomi.arena.ratings.tally import Floats, Pairings
 
 PRIOR_DRAWS = 2.0
-"""Virtual draws of a player, in a league where everybody plays as much: half of them by its own prior, half by the
-others'. A player's are spread over its opponents in proportion to the games, and over both colours evenly."""
+"""Virtual draws per player, if all play equally many games: half from its own prior, half from its opponents' priors.
+They are spread over the opponents in proportion to the games, and over both colours evenly."""
 
 _ROUNDS = 200
 _TOLERANCE = 1e-10
-_MOST_DRAWS = 0.99  # or the margin would be infinite
+_MOST_DRAWS = 0.99  # keeps the margin finite
 
 
 def bayes_ratings(pairings: Pairings, found: Estimate, anchors: Mapping[int, float]) -> Floats:
-    """Ratings [n] in logits, with the same anchors or averages as those of `found`.
+    """Ratings [n] in logits, with the anchors or averages of `found`.
 
     Args:
         pairings: All games.
-        found: The likeliest ratings, by the other model and without a prior.
-        anchors: Players whose ratings are given, in logits.
+        found: Ratings by maximum likelihood without a prior.
+        anchors: Given ratings by player, in logits.
     """
     pools = found.groups.pools_as_groups()
     fixed = dict(anchors) | {int(pools.members(pool)[0]): 0.0 for pool in pools.without(anchors)}
@@ -43,7 +45,7 @@ def bayes_ratings(pairings: Pairings, found: Estimate, anchors: Mapping[int, flo
 
 
 def _add_prior(pairings: Pairings) -> tuple[Pairings, Floats]:
-    """The games with every pairing in both colours, and the draws [K] among them, the virtual ones included."""
+    """The games with every pairing in both colours, and their draws [K] including the virtual ones."""
     count = len(pairings.names)
     square = np.zeros((3, count, count), np.int64)
     square[:, pairings.first, pairings.second] = pairings.wins, pairings.draws, pairings.losses
@@ -58,7 +60,7 @@ def _add_prior(pairings: Pairings) -> tuple[Pairings, Floats]:
 def _maximise(
     games: tuple[Pairings, Floats], fixed: Mapping[int, float], advantage: float | None, draw_rate: float
 ) -> Floats:
-    """Ratings [n] of the greatest likelihood, by Newton's method. A draw counts as a win and a loss by the margin."""
+    """Ratings [n] of maximum likelihood, by Newton's method. In this model a draw is a win and a loss."""
     pairings, draws = games
     draw_rate = min(draw_rate, _MOST_DRAWS)
     margin = np.log((1 + draw_rate) / (1 - draw_rate))

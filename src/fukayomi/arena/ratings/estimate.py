@@ -1,4 +1,4 @@
-"""The likeliest strength of all players: within groups by maximum likelihood, between them by placement. In logits."""
+"""The strength of all players in logits: maximum likelihood within groups, placement between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,53 +14,50 @@ from fukayomi.arena.ratings.tally import Floats, Pairings
 
 
 @dataclass(frozen=True)
-class Given:
-    """What is not estimated."""
+class Constraints:
+    """What is given rather than estimated."""
 
     anchors: Mapping[int, float]
-    """Ratings of players, in logits."""
+    """Ratings by player, in logits."""
     average: float
-    """Of the players of a pool without anchors, in logits."""
+    """Average rating of a pool without anchors, in logits."""
     advantage: float | None
-    """Of the first move, in logits; None: estimated."""
+    """First-move advantage in logits; None estimates it."""
     draw_rate: float | None
-    """Of equal players, 0 to 1; None: estimated."""
+    """Draw rate of equal players, 0..1; None estimates it."""
     by_results: bool = False
-    """Whether the wins, draws and losses shall be the likeliest, and not the points."""
+    """Fit win/draw/loss counts instead of points."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What was found.
-
-    Attributes:
-        groups: Who can be compared with whom.
-        sweeps: Groups that were placed, having no likeliest rating.
-        ratings: [n] in logits.
-        advantage: Of the first move, in logits.
-        has_advantage: Whether it was estimated.
-        draw_rate: Of equal players, 0 to 1.
-        has_draw_rate: Whether it was estimated.
-        by_results: As given.
-        notes: Why the first move's worth was not estimated although it was not given: a sentence, if so.
-    """
+    """The estimated strengths of the n players."""
 
     groups: Groups
+    """Which players can be compared."""
     sweeps: list[Sweep]
+    """Groups without a likeliest rating, which were placed."""
     ratings: Floats
+    """[n] in logits."""
     advantage: float
+    """First-move advantage in logits."""
     has_advantage: bool
+    """Whether the advantage was estimated."""
     draw_rate: float
+    """Draw rate of equal players, 0..1."""
     has_draw_rate: bool
+    """Whether the draw rate was estimated."""
     by_results: bool
+    """Whether win/draw/loss counts were fitted instead of points."""
     notes: tuple[str, ...]
+    """Why the advantage could not be estimated, if so."""
 
 
-def estimate(pairings: Pairings, given: Given) -> Estimate:
-    """Finds the strength of the players of some games.
+def estimate(pairings: Pairings, given: Constraints) -> Estimate:
+    """Estimate the strength of all players.
 
     Raises:
-        ValueError: The anchors are absurdly far apart.
+        ValueError: The anchors are too far apart.
     """
     groups = find_groups(pairings, list(given.anchors))
     inner = pairings.select(groups.group[pairings.first] == groups.group[pairings.second])
@@ -91,13 +88,13 @@ def _fit(
 ) -> tuple[Design, Floats, tuple[str, ...]]:
     notes: list[str] = []
     if advantage is None and not determines_advantage(pairings, fixed):
-        notes.append("No games can tell what the first move is worth; it is taken as 0.")
+        notes.append("The games do not determine the first-move advantage; it is set to 0.")
         advantage = 0.0
     design, parameters = _solve(pairings, fixed, advantage)
     if parameters is None:
-        notes.append("The first move won, or lost, every game that could tell its worth; it is taken as 0.")
+        notes.append("All games that determine the first-move advantage were won by the same side; it is set to 0.")
         design, parameters = _solve(pairings, fixed, 0.0)
-    if parameters is None:  # with finite anchors and a given advantage there is a maximum, if it can be reached
+    if parameters is None:  # a maximum exists, but is out of numerical reach
         raise ValueError("no ratings fit these games: the anchors are too far apart")
     return design, parameters, tuple(notes)
 
@@ -109,8 +106,8 @@ def _solve(pairings: Pairings, fixed: Mapping[int, float], advantage: float | No
     return design, parameters[0] if has_maximum[0] else None
 
 
-def _fit_draws(design: Design, pairings: Pairings, parameters: Floats, given: Given) -> tuple[Floats, float]:
-    """The draw rate of equals and, if by results, better parameters than those of the points; [1, m] both times."""
+def _fit_draws(design: Design, pairings: Pairings, parameters: Floats, given: Constraints) -> tuple[Floats, float]:
+    """Fit the draw rate and, if `by_results`, the parameters too; both parameter arrays are [1, m]."""
     draws = pairings.draws[None, :]
     if given.draw_rate is None:
         rates = fit_draw_rate(logistic(design.differences(parameters)), pairings.games, draws)
@@ -122,8 +119,8 @@ def _fit_draws(design: Design, pairings: Pairings, parameters: Floats, given: Gi
     return parameters, float(rates[0])
 
 
-def _shift_pools(ratings: Floats, groups: Groups, given: Given) -> None:
-    """Moves each pool to its anchors or, without any, to the average."""
+def _shift_pools(ratings: Floats, groups: Groups, given: Constraints) -> None:
+    """Shift each pool to its anchors or, without any, to the average."""
     for number, core in enumerate(groups.core):
         pool = groups.pool == number
         anchored = [player for player in given.anchors if pool[player]]

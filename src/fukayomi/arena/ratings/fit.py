@@ -1,8 +1,11 @@
-"""Maximum likelihood of the logistic model, for many sets of results at once.
+"""Maximum likelihood in the logistic (Bradley-Terry) model, for many sets of results at once.
 
-Ratings are in logits here: a difference x promises the score 1 / (1 + exp(-x)). The root of "expected points = scored
-points", for each player and for the first move, is the maximum of the likelihood, which is concave; Newton's method
-finds it to the last digits.
+Ratings are in logits: with a difference x the expected score is 1 / (1 + exp(-x)). The likelihood is concave, and has
+its maximum where expected points equal scored points, for each player and for the first move. Newton's method finds it
+to machine precision.
+
+Source: R. A. Bradley, M. E. Terry, "Rank analysis of incomplete block designs" (1952); with the first-move advantage as
+in R. R. Davidson, R. J. Beaver, "On extending the Bradley-Terry model to incorporate within-pair order effects" (1977).
 """
 
 from collections.abc import Mapping
@@ -10,47 +13,45 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 ADVANTAGE_LIMIT = 12.0
-"""Logits. A first move that is worth more (2,100 points) won every game that could tell."""
+"""Logits (2,100 points). A larger first-move advantage means that it won every informative game."""
 
 _ROUNDS = 200
 _TOLERANCE = 1e-11  # logits
 _UNDETERMINED = 1e-9
-_RIDGE = 1e-10  # games; against a Hessian that rounding makes singular
+_RIDGE = 1e-10  # games; keeps the Hessian invertible in spite of rounding
 
 
 def logistic(values: Floats) -> Floats:
     """1 / (1 + exp(-x))."""
-    return 1 / (1 + np.exp(-np.clip(values, -500, 500)))
+    return special.expit(values)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 def solve_linear(matrices: Floats, vectors: Floats) -> Floats:
-    """[..., m] the x of matrices [..., m, m] @ x = vectors [..., m]."""
+    """The x [..., m] with matrices [..., m, m] @ x = vectors [..., m]."""
     return np.linalg.solve(matrices, vectors[..., None])[..., 0].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Which of the n players' ratings, and whether the first move's worth, are parameters; there are m of them.
-
-    Attributes:
-        first: [K] who moves first in each pairing.
-        second: [K] who moves second.
-        free: [f] the players whose ratings are parameters, the first f of them.
-        has_advantage: Whether the first move's worth is one as well, the last.
-        fixed: [n] the ratings of the players that are not free.
-        advantage: What the first move is worth, if it is fixed.
-    """
+    """The m parameters of a model: the ratings of some of the n players, and possibly the first-move advantage."""
 
     first: Integers
+    """[K] the player who moves first in each pairing."""
     second: Integers
+    """[K] the player who moves second."""
     free: Integers
+    """[f] the players whose ratings are the first f parameters."""
     has_advantage: bool
+    """Whether the first-move advantage is the last parameter."""
     fixed: Floats
+    """[n] ratings of the players that are not free."""
     advantage: float
+    """The first-move advantage if it is fixed."""
 
     @property
     def size(self) -> int:
@@ -58,29 +59,29 @@ class Design:
         return len(self.free) + self.has_advantage
 
     def unpack(self, parameters: Floats) -> tuple[Floats, Floats]:
-        """Ratings [B, n] and advantages [B] of parameters [B, m]."""
+        """Ratings [B, n] and advantages [B] from parameters [B, m]."""
         ratings = np.tile(self.fixed, (len(parameters), 1))
         ratings[:, self.free] = parameters[:, : len(self.free)]
         advantage = parameters[:, -1] if self.has_advantage else np.full(len(parameters), self.advantage)
         return ratings, advantage
 
     def pack(self, ratings: Floats, advantage: float) -> Floats:
-        """Parameters [m] of ratings [n]."""
+        """Parameters [m] from ratings [n]."""
         return np.append(ratings[self.free], [advantage] * self.has_advantage)
 
     def differences(self, parameters: Floats) -> Floats:
-        """[B, K] how far who moves first is ahead."""
+        """[B, K] lead of the first mover in each pairing, with the first-move advantage."""
         ratings, advantage = self.unpack(parameters)
         return ratings[:, self.first] - ratings[:, self.second] + advantage[:, None]
 
     def gradient(self, residuals: Floats) -> Floats:
-        """[B, m] what residuals [B, K] pull at each parameter."""
+        """[B, m] gradient of the log-likelihood from the residuals [B, K] (points minus expected points)."""
         square = self._square(residuals)
         by_player = (square.sum(axis=2) - square.sum(axis=1))[:, self.free]
         return np.column_stack([by_player, square.sum(axis=(1, 2))]) if self.has_advantage else by_player
 
     def hessian(self, weights: Floats) -> Floats:
-        """[B, m, m] how the pull changes with each parameter, of weights [B, K]."""
+        """[B, m, m] negative Hessian of the log-likelihood from the weights [B, K] of the pairings."""
         square = self._square(weights)
         first, second = square.sum(axis=2), square.sum(axis=1)
         found = np.zeros((len(weights), self.size, self.size))
@@ -94,7 +95,7 @@ class Design:
         return found
 
     def _square(self, values: Floats) -> Floats:
-        """[B, n, n], by who moves first and who second."""
+        """[B, n, n], by first and second mover."""
         count = len(self.fixed)
         square = np.zeros((len(values), count, count))
         square[:, self.first, self.second] = values
@@ -106,8 +107,8 @@ def make_design(pairings: Pairings, fixed: Mapping[int, float], advantage: float
 
     Args:
         pairings: The games.
-        fixed: Ratings that are given; at least one in each group.
-        advantage: Of the first move; None: it is a parameter.
+        fixed: Given ratings by player; at least one per group.
+        advantage: Fixed first-move advantage; None makes it a parameter.
     """
     values = np.zeros(len(pairings.names))
     values[list(fixed)] = list(fixed.values())
@@ -116,29 +117,29 @@ def make_design(pairings: Pairings, fixed: Mapping[int, float], advantage: float
 
 
 def determines_advantage(pairings: Pairings, fixed: Mapping[int, float]) -> bool:
-    """Whether the schedule can tell the worth of the first move from the players' strength."""
+    """Whether the schedule separates the first-move advantage from the players' strength."""
     if not len(pairings.first):
         return False
     hessian = make_design(pairings, fixed, None).hessian(pairings.games[None, :].astype(np.float64))[0]
     players, shared, own = hessian[:-1, :-1], hessian[:-1, -1], float(hessian[-1, -1])
-    # The players' part has full rank: each has games, and each group one fixed rating. What is left of the advantage's
-    # own part when theirs is taken out is how much the schedule tells of it alone.
+    # The players' block has full rank: each player has games, and each group a fixed rating. Its Schur complement is
+    # the information about the advantage alone.
     alone = own - float(shared @ solve_linear(players, shared))
     return alone > _UNDETERMINED * own
 
 
 def solve(design: Design, games: Floats | Integers, points: Floats, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The parameters under which as many points are expected as were scored.
+    """The parameters with expected points equal to scored points.
 
     Args:
-        design: Which parameters there are.
-        games: [K].
-        points: [B, K] what who moved first scored.
-        start: [m] parameters to start from.
+        design: The parameters.
+        games: [K] games of each pairing.
+        points: [B, K] points of the first movers.
+        start: [m] initial parameters.
 
     Returns:
-        Parameters [B, m], and which of them are a maximum [B]. The others have no finite one, though the players are
-        connected: the first move would have to be worth more and more.
+        Parameters [B, m], and whether they are a maximum [B]. If not, there is no finite maximum although the players
+        are connected: the first-move advantage would grow without limit.
     """
     found = np.tile(start, (len(points), 1))
     converged = np.full(len(points), design.size == 0)
@@ -150,7 +151,7 @@ def solve(design: Design, games: Floats | Integers, points: Floats, start: Float
         expected = logistic(design.differences(now))
         hessian = design.hessian(games * expected * (1 - expected)) + _RIDGE * np.eye(design.size)
         step = solve_linear(hessian, design.gradient(points[active] - games * expected))
-        # This damping makes Newton's method converge from anywhere for logistic models, and fades near the root.
+        # With this damping Newton's method converges from anywhere in logistic models; it vanishes near the root.
         change = np.abs(design.differences(now + step) - design.differences(now)).max(axis=1)
         damping = np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
         found[active] = now + step * damping[:, None]

@@ -1,8 +1,8 @@
-"""Who can be compared with whom.
+"""Which players can be compared.
 
-Ratings are finite within a *group*: players of whom each can be reached from each by "scored against". Between two
-groups every game, if there are any, went the same way, and no rating is too large for the better one; a player who won
-all games is such a group alone. Groups without any game between them, even by way of others, are of different *pools*.
+Ratings are finite within a *group*: players that are strongly connected by "scored against". All games between two
+groups, if any, were won by the same group, so no difference is too large for it; a player who won every game is a group
+of one. Groups without games between them, even through others, are in different *pools*.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,23 +16,25 @@ from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The players' groups and pools; arrays [n], of the players."""
+    """Groups and pools of the n players."""
 
     group: Integers
+    """[n] the group of each player."""
     pool: Integers
+    """[n] the pool of each player."""
     core: Integers
-    """By pool: the group that has the most games, to which the others are compared."""
+    """[pools] the largest group of each pool, with which the others are compared."""
 
     def members(self, group: int) -> Integers:
-        """The players of a group."""
+        """The players of a group, [members]."""
         return np.flatnonzero(self.group == group)
 
     def without(self, anchors: Iterable[int]) -> list[int]:
-        """The groups that have none of these players."""
+        """The groups that contain none of these players."""
         return np.setdiff1d(self.group, self.group[list(anchors)]).tolist()
 
     def centre(self, ratings: Floats, anchors: Iterable[int]) -> Floats:
-        """Ratings [B, n] from the averages of their groups, but for groups with an anchor."""
+        """Ratings [B, n] shifted to an average of 0 per group; groups with an anchor stay."""
         ratings = ratings.copy()
         for group in self.without(anchors):
             members = self.members(group)
@@ -40,16 +42,16 @@ class Groups:
         return ratings
 
     def pools_as_groups(self) -> "Groups":
-        """As if no group had won everything against another."""
+        """Each pool as one group."""
         return Groups(self.pool, self.pool, np.arange(len(self.core)))
 
 
 def find_groups(pairings: Pairings, anchors: Sequence[int] = ()) -> Groups:
-    """Groups and pools, numbered by their first players.
+    """Find groups and pools; they are numbered by their first players.
 
     Args:
         pairings: The games.
-        anchors: Players whose ratings are given, and who are so in one group, whatever they played.
+        anchors: Players with given ratings; they belong to one group, whatever they played.
     """
     one, other = np.array(anchors[:-1], np.int64), np.array(anchors[1:], np.int64)
     first_scored = pairings.wins + pairings.draws > 0
@@ -66,7 +68,7 @@ def find_groups(pairings: Pairings, anchors: Sequence[int] = ()) -> Groups:
 
 
 def _reachable(steps: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[n, n] what can be reached from each player in any number of steps."""
+    """[n, n] which players can be reached from each player."""
     while True:
         further = (steps.astype(np.float32) @ steps.astype(np.float32)) > 0
         if np.array_equal(further, steps):
@@ -75,12 +77,12 @@ def _reachable(steps: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _number(together: NDArray[np.bool_]) -> Integers:
-    """[n] which class each player belongs to, where [n, n] tells who are of one class."""
+    """[n] number of each player's class, from [n, n] whether two players are in the same class."""
     return np.unique(together.argmax(axis=1), return_inverse=True)[1].astype(np.int64)
 
 
 def _find_cores(group: Integers, pool: Integers, games: Floats) -> Integers:
-    """The group with the most players; of several the one with the most games, then the first."""
+    """By pool, the group with the most players; ties go to the most games, then to the first."""
     size = np.bincount(group)
     weight = np.bincount(group, games)
     pool_of = np.zeros(len(size), np.int64)
@@ -95,9 +97,9 @@ def _find_cores(group: Integers, pool: Integers, games: Floats) -> Integers:
 
 
 def peel(pairings: Pairings, groups: Groups) -> list[int]:
-    """The groups beside the cores, in the order in which they can be placed from the cores outward.
+    """The groups other than the cores, in the order in which they can be placed from the cores outward.
 
-    Each group, when its turn comes, either won or lost every game against those before it and its pool's core.
+    Each group either won or lost every game against its pool's core and the groups before it.
     """
     count = int(groups.group.max()) + 1
     one, other = groups.group[pairings.first], groups.group[pairings.second]

@@ -1,4 +1,4 @@
-"""Where groups go that beat all the others, or lost to them: no rating is the likeliest, so the even chance decides."""
+"""Ratings of groups that won or lost everything: no maximum of the likelihood exists, so probability 1/2 decides."""
 
 import math
 from dataclasses import dataclass
@@ -11,30 +11,26 @@ from fukayomi.arena.ratings.fit import logistic
 from fukayomi.arena.ratings.groups import Groups, peel
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
-_FAR = 100.0  # logits
-_HALVINGS = 60
+_FAR = 100.0  # logits: the outcome is certain
 _EVEN = math.log(0.5)
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A group that won or lost every game against those placed before it.
-
-    Attributes:
-        members: [n] which players these are.
-        games: [K] in which pairings.
-        sides: [K] 1 where a member moved first, -1 where second, 0 in other pairings.
-        sign: 1 if they won, -1 if they lost.
-    """
+    """A group that won or lost every game against those placed before it."""
 
     members: NDArray[np.bool_]
+    """[n] whether a player is a member."""
     games: NDArray[np.bool_]
+    """[K] whether a pairing is one of these games."""
     sides: Integers
+    """[K] 1 if a member moved first, -1 if second, 0 in other pairings."""
     sign: int
+    """1 if the members won, -1 if they lost."""
 
 
 def find_sweeps(pairings: Pairings, groups: Groups) -> list[Sweep]:
-    """The groups beside the cores, in the order in which they are placed; those that met nobody are passed over."""
+    """The groups other than the cores, in placement order; groups without games against others are skipped."""
     sweeps: list[Sweep] = []
     placed = np.isin(groups.group, groups.core)
     for group in peel(pairings, groups):
@@ -44,21 +40,21 @@ def find_sweeps(pairings: Pairings, groups: Groups) -> list[Sweep]:
         games = first | second
         if games.any():
             sides = first.astype(np.int64) - second
-            one = int(np.argmax(games))  # who won one game of these has won them all
+            one = int(np.argmax(games))  # one game shows who won them all
             sweeps.append(Sweep(members, games, sides, int(sides[one] if pairings.wins[one] else -sides[one])))
         placed |= members
     return sweeps
 
 
 def place(pairings: Pairings, sweeps: list[Sweep], ratings: Floats, advantage: float, draw_rate: float) -> Floats:
-    """Ratings in which each sweep had the chance one half.
+    """Ratings with which each sweep had probability 1/2.
 
     Args:
         pairings: All games.
-        sweeps: As find_sweeps gives them.
-        ratings: [n] in logits, right within each group.
-        advantage: Of the first move, in logits.
-        draw_rate: Of equal players, 0 to 1.
+        sweeps: Result of `find_sweeps`.
+        ratings: [n] in logits, correct within each group.
+        advantage: First-move advantage in logits.
+        draw_rate: Draw rate of equal players, 0..1.
     """
     ratings = ratings.copy()
     for sweep in sweeps:
@@ -68,19 +64,15 @@ def place(pairings: Pairings, sweeps: list[Sweep], ratings: Floats, advantage: f
 
 
 def _find_shift(gaps: Floats, games: Integers, sign: int, draw_rate: float) -> float:
-    """How far to move a group, whose players are ahead by `gaps` in the pairings that it won (sign 1) or lost (-1)."""
+    """The shift, in logits, of a group that leads by `gaps` in the pairings that it won (sign 1) or lost (-1)."""
+    from scipy.optimize import brentq  # pyright: ignore
 
     def excess(shift: float) -> float:
+        """Logarithm of the probability of the sweep over 1/2; monotone."""
         expected = logistic(sign * (gaps + shift))
         wins = np.maximum(expected - draw_chances(expected, draw_rate) / 2, 1e-300)
         return float(games @ np.log(wins)) - _EVEN
 
     middle = -float(np.average(gaps, weights=games))
-    low, high = middle - _FAR, middle + _FAR
-    for _ in range(_HALVINGS):
-        shift = (low + high) / 2
-        if (excess(shift) < 0) == (sign > 0):
-            low = shift
-        else:
-            high = shift
-    return (low + high) / 2
+    far = _FAR + float(np.ptp(gaps))
+    return float(brentq(excess, middle - far, middle + far, xtol=1e-13))  # pyright: ignore

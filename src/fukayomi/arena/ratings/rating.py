@@ -1,94 +1,132 @@
-"""Ratings of all players from the games they played, with errors: from a tally to the figures of the table."""
+"""Ratings of all players with errors, from a tally of their games."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.ratings.bayes import bayes_ratings
-from fukayomi.arena.ratings.estimate import Estimate, Given, estimate
+from fukayomi.arena.ratings.estimate import Constraints, Estimate, estimate
 from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.simulation import Replays, simulate
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
+from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import Tabular
 
-_NAMED = 50  # players in a message
-_EQUAL_DECIMALS = 9  # of logits: ratings that differ in later ones differ by rounding
+_NAMED = 50  # players listed in a message
+_EQUAL_DECIMALS = 9  # of logits; smaller differences are rounding
 _BOUNDS = (
-    "> won, < lost every game against the largest group of players who scored against each other, or against those "
-    "already compared with it: no rating is the likeliest. It stands where that had an even chance, and has no error."
+    "> won and < lost every game against the largest group of players who scored against each other, or against "
+    "players already compared with it. Their likelihood has no maximum; at the rating shown, this outcome had "
+    "probability 1/2. It has no error."
 )
-_BY_RESULTS = "Ratings are those under which the wins, draws and losses are the likeliest, not the points."
+_BY_RESULTS = "Ratings are fitted to win/draw/loss counts, not to points."
 
 
 @dataclass(frozen=True)
 class PlayerRating:
-    """A row of the table."""
+    """The rating and results of a player."""
 
     name: str
     rating: float
     error: float | None
-    """None: it has none, being an anchor, or is not known."""
+    """Half the width of the confidence interval; None for anchors, for sweeps and without simulations."""
     points: float
+    """Points, a draw as half a point."""
     played: int
     cfs: float | None
-    """How certain it is, in percent, that the player is stronger than the next one."""
+    """Confidence for superiority: certainty that the player is stronger than the next one listed, in percent."""
     wins: int
     draws: int
     losses: int
     bound: str
-    """``>``: won every game against those it was compared with, so that the rating is only a convention; ``<``: lost
-    every one."""
+    """``>`` if the player won and ``<`` if it lost every game that it could be compared by; its rating is a convention
+    then. Otherwise empty."""
     pool: int
-    """Players of different pools cannot be compared; from 1."""
+    """Number of the player's pool, from 1; players of different pools cannot be compared."""
     bayes: float | None
-    """The rating by BayesElo's model and prior, if asked for."""
+    """The rating by BayesElo's model and prior, if requested."""
 
 
 @dataclass(frozen=True)
-class Ratings:
-    """The table.
-
-    Attributes:
-        players: From strong to weak, pool by pool.
-        first_mover_advantage: In points.
-        first_mover_deviation: Its standard deviation; None if it was not estimated.
-        draw_rate: Of equal players, in percent.
-        draw_rate_deviation: As first_mover_deviation.
-        confidence: Of the errors, in percent.
-        simulations: How many replays the errors come from; None: no errors were wanted.
-        certainty: [players, players] percent, how certain it is that the player of the row is the stronger; NaN where
-            the two cannot be compared.
-        notes: What a reader should know: sentences.
-    """
+class Ratings(Tabular):
+    """Ratings, one row per player. ``ratings["name"]`` is the rating of a player."""
 
     players: tuple[PlayerRating, ...]
+    """From strong to weak, pool by pool."""
     first_mover_advantage: float
+    """In rating points."""
     first_mover_deviation: float | None
+    """Standard deviation of the advantage; None if it was not estimated."""
     draw_rate: float
+    """Draw rate of equal players, in percent."""
     draw_rate_deviation: float | None
+    """Standard deviation of the draw rate; None if it was not estimated."""
     confidence: float
+    """Confidence level of the errors, in percent."""
     simulations: int | None
+    """Simulations behind the errors; None without errors."""
     certainty: Floats
+    """[players, players] certainty, in percent, that the player of the row is stronger than that of the column; NaN if
+    they cannot be compared."""
     notes: tuple[str, ...]
+    """Remarks for the reader, in sentences."""
+
+    def __getitem__(self, name: str) -> PlayerRating:
+        """The rating of a player.
+
+        Raises:
+            KeyError: No such player is listed.
+        """
+        for player in self.players:
+            if player.name == name:
+                return player
+        raise KeyError(name)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per player, from strong to weak."""
+        has_bayes = any(player.bayes is not None for player in self.players)
+        return [
+            {
+                "player": player.name,
+                "rating": player.rating,
+                "error": player.error,
+                "points": player.points,
+                "played": player.played,
+                "cfs": player.cfs,
+                "wins": player.wins,
+                "draws": player.draws,
+                "losses": player.losses,
+                "bound": player.bound,
+                "pool": player.pool,
+            }
+            | ({"bayes": player.bayes} if has_bayes else {})
+            for player in self.players
+        ]
 
 
-def rate(tally: Tally, options: RatingOptions | None = None) -> Ratings:
-    """Rates the players of a tally.
+def rate_tally(tally: Tally, options: RatingOptions | None = None, *, listener: Listener = SILENT) -> Ratings:
+    """Rate the players of a tally.
+
+    Args:
+        tally: Results by player.
+        options: How ratings are computed.
+        listener: Gets progress of the simulations.
 
     Raises:
-        ValueError: There are no games, or a player who is anchored or hidden has none.
+        ValueError: There are no games, or an anchored or hidden player has none.
     """
     options = options or RatingOptions()
     pairings = tally.pairings()
     if not len(pairings.first):
-        raise ValueError("there are no games to rate")
+        raise ValueError("no games to rate")
     check_names(pairings.names, [*options.anchors, *sorted(options.hidden)])
     anchors = {pairings.names.index(name): value * options.point for name, value in options.anchors.items()}
     advantage, draw_rate = options.first_mover_advantage, options.draw_rate
-    given = Given(
+    given = Constraints(
         anchors=anchors,
         average=options.average * options.point,
         advantage=None if advantage is None else advantage * options.point,
@@ -98,44 +136,44 @@ def rate(tally: Tally, options: RatingOptions | None = None) -> Ratings:
     found = estimate(pairings, given)
     replays = None
     if options.simulations:
-        replays = simulate(pairings, found, anchors, options.simulations, options.seed)
+        replays = simulate(pairings, found, anchors, options.simulations, options.seed, listener)
     bayes = bayes_ratings(pairings, found, anchors) if options.bayes else np.full(len(pairings.names), np.nan)
-    return _Writer(pairings, options, found, replays, bayes).write()
+    return _RatingsBuilder(pairings, options, found, replays, bayes).build()
 
 
 def rate_pairs(tally: Tally, options: RatingOptions | None = None) -> list[Ratings]:
-    """Rates each two players who met, and are not hidden, by their games against each other alone.
+    """Rate each two listed players who met from their games against each other alone.
 
     Raises:
-        ValueError: As `rate`.
+        ValueError: There are no games, or an anchored or hidden player has none.
     """
     options = options or RatingOptions()
-    order = [player.name for player in rate(tally, replace(options, simulations=0)).players]
+    order = [player.name for player in rate_tally(tally, replace(options, simulations=0)).players]
     found: list[Ratings] = []
     for number, one in enumerate(order):
         for other in order[number + 1 :]:
             games = tally.between(one, other)
             if games.names:
                 anchors = {name: value for name, value in options.anchors.items() if name in (one, other)}
-                found.append(rate(games, replace(options, anchors=anchors, hidden=frozenset())))
+                found.append(rate_tally(games, replace(options, anchors=anchors, hidden=frozenset())))
     return found
 
 
 def check_names(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuses names that nobody has.
+    """Check that all wanted names are players.
 
     Raises:
-        ValueError: One of the wanted is not among the names; it lists these.
+        ValueError: A wanted name is not among the names; the message lists them.
     """
     for name in wanted:
         if name not in names:
             listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-            raise ValueError(f"nobody of the name {name!r} played; the players are {listed}")
+            raise ValueError(f"no player named {name!r}; the players are {listed}")
 
 
 @dataclass(frozen=True, eq=False)
-class _Writer:
-    """Turns what was computed, in logits, into the table."""
+class _RatingsBuilder:
+    """Converts estimates in logits to ratings in points."""
 
     pairings: Pairings
     options: RatingOptions
@@ -143,9 +181,9 @@ class _Writer:
     replays: Replays | None
     bayes: Floats
 
-    def write(self) -> Ratings:
+    def build(self) -> Ratings:
         names, found, replays, point = self.pairings.names, self.found, self.replays, self.options.point
-        score = self._score()  # decides between equals, as after a single game; the names are in order already
+        score = self._score()  # breaks ties, for example after a single game; names are sorted already
         ranking = np.lexsort((-score, -found.ratings.round(_EQUAL_DECIMALS), found.groups.pool))
         shown = [int(player) for player in ranking if names[player] not in self.options.hidden]
         certainty = self._certainty()[np.ix_(shown, shown)]
@@ -187,22 +225,23 @@ class _Writer:
         )
 
     def _score(self) -> Floats:
-        """[n] points a game."""
+        """[n] points per game."""
         pairings = self.pairings
         points = pairings.of_player(pairings.points, pairings.games - pairings.points)
         return points / pairings.of_player(pairings.games, pairings.games)
 
     def _errors(self) -> Floats:
-        """[n] in points; NaN where there is none."""
+        """[n] errors in points; NaN without an error."""
         if self.replays is None or len(self.replays.ratings) < 2:
             return np.full(len(self.found.ratings), np.nan)
-        factor = NormalDist().inv_cdf(0.5 + self.options.confidence / 200) / self.options.point
+        factor = float(special.ndtri(0.5 + self.options.confidence / 200)) / self.options.point  # pyright: ignore
         errors = factor * self.replays.ratings.std(axis=0, ddof=1)
         is_known = _bounds(self.pairings, self.found) == 0
         is_known[[self.pairings.names.index(name) for name in self.options.anchors]] = False
         return np.where(is_known, errors, np.nan)
 
     def _certainty(self) -> Floats:
+        """[n, n] see `Ratings.certainty`, for all players."""
         count = len(self.found.ratings)
         if self.replays is None or len(self.replays.ratings) < 2:
             return np.full((count, count), np.nan)
@@ -212,7 +251,7 @@ class _Writer:
         difference = self.found.ratings[:, None] - self.found.ratings[None, :]
         ratio = np.divide(difference, deviation, out=np.full_like(deviation, np.nan), where=deviation > 1e-9)
         group = self.found.groups.group
-        return np.where(group[:, None] == group[None, :], 100 * _normal(ratio), np.nan)
+        return np.where(group[:, None] == group[None, :], 100 * special.ndtr(ratio), np.nan)
 
     def _notes(self) -> list[str]:
         notes = [*([_BY_RESULTS] if self.options.by_results else []), *self.found.notes]
@@ -220,7 +259,7 @@ class _Writer:
         if self.replays is not None and len(self.replays.ratings) < wanted:
             notes.append(
                 f"Only {len(self.replays.ratings):,} of {wanted:,} simulations had finite ratings: there are too few "
-                "games for errors that deserve trust."
+                "games for reliable errors."
             )
         if self.found.sweeps:
             notes.append(_BOUNDS)
@@ -230,10 +269,11 @@ class _Writer:
 
 
 def _bounds(pairings: Pairings, found: Estimate) -> Integers:
+    """[n] 1 for players that won all games they could be compared by, -1 for those that lost them, otherwise 0."""
     bounds = np.zeros(len(found.ratings), np.int64)
     for sweep in found.sweeps:
         bounds[sweep.members] = sweep.sign
-    core = found.groups.core[found.groups.pool]  # nobody has a likeliest rating where this is one player, nor has he
+    core = found.groups.core[found.groups.pool]  # a core of one player has no likeliest rating either
     alone = (found.groups.group == core) & (np.bincount(found.groups.group)[core] == 1)
     scored = pairings.of_player(pairings.points, pairings.games - pairings.points)
     games = pairings.of_player(pairings.games, pairings.games)
@@ -247,15 +287,9 @@ def _describe_pools(names: Sequence[str], groups: Groups) -> str:
         more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
         lists.append(f"({number + 1}) {', '.join(members[:_NAMED])}{more}")
     return (
-        f"The players fall into {len(groups.core)} pools that never met, and ratings of different pools cannot be "
-        f"compared: {'; '.join(lists)}. Play games between them, or anchor a player of each."
+        f"The players are in {len(groups.core)} pools without games between them; ratings of different pools cannot be "
+        f"compared: {'; '.join(lists)}. Play games between the pools, or anchor a player of each."
     )
-
-
-def _normal(values: Floats) -> Floats:
-    """The normal distribution function."""
-    flat = [0.5 * math.erfc(-value / math.sqrt(2)) for value in values.ravel().tolist()]
-    return np.array(flat).reshape(values.shape)
 
 
 def _deviation(values: Floats) -> float | None:

@@ -1,4 +1,7 @@
-"""How far ratings may be off: the same schedule is played again and again by players who are as strong as estimated."""
+"""Errors of ratings by parametric bootstrap: players of the estimated strength replay the same schedule many times.
+
+Source: B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap" (1993), section 6.5.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,56 +16,63 @@ from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.placement import Sweep
 from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
+from fukayomi.listener import SILENT, Listener
 
-_PATIENCE = 20  # times as many replays are tried as are wanted
-_CHUNK = 2_000_000  # numbers in the largest arrays
+_PATIENCE = 20  # replays tried per replay wanted
+_CHUNK = 2_000_000  # elements of the largest arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Replays:
-    """What R replays of the schedule gave.
-
-    Attributes:
-        ratings: [R, n] in logits, in pools without anchors from the pool's average.
-        advantages: [R] in logits.
-        draw_rates: [R], 0 to 1.
-    """
+    """Estimates from R replays of the schedule."""
 
     ratings: Floats
+    """[R, n] in logits; relative to the pool's average in pools without anchors."""
     advantages: Floats
+    """[R] first-move advantages in logits."""
     draw_rates: Floats
+    """[R] draw rates of equal players, 0..1."""
 
 
-def simulate(pairings: Pairings, found: Estimate, anchors: Mapping[int, float], count: int, seed: int) -> Replays:
-    """Plays the schedule again.
+def simulate(
+    pairings: Pairings,
+    found: Estimate,
+    anchors: Mapping[int, float],
+    count: int,
+    seed: int,
+    listener: Listener = SILENT,
+) -> Replays:
+    """Replay the schedule and estimate all strengths again.
 
-    Replays without finite ratings, as when somebody wins everything, are played again. That goes for players who did
-    so in truth as well: what their strength may be is not told by a replay in which it is infinite.
+    Replays without finite ratings, in which a player wins everything, are discarded and replaced. So are replays in
+    which players who really won everything do so again: an infinite rating says nothing about the error.
 
     Args:
         pairings: The schedule.
-        found: How strong the players are.
-        anchors: Players whose ratings are given.
-        count: How many replays; fewer come if too many of them have no finite ratings.
-        seed: Equal seeds give equal replays.
+        found: The estimated strengths.
+        anchors: Given ratings by player, in logits.
+        count: Number of replays; fewer are returned if too many have no finite ratings.
+        seed: Random seed.
+        listener: Gets the number of finished replays.
     """
-    stage = _Stage.of(pairings, found, anchors)
+    model = _ReplayModel.of(pairings, found, anchors)
     rng = np.random.default_rng(seed)
     chunk = max(1, min(count, _CHUNK // max(1, len(pairings.first), len(pairings.names) ** 2)))
     kept: list[tuple[Floats, Floats, Floats]] = []
     missing, tries = count, _PATIENCE * count
     while missing > 0 and tries > 0:
         size = min(chunk, tries)
-        kept.append(stage.replay(size, rng))
+        kept.append(model.replay(size, rng))
         tries -= size
         missing -= len(kept[-1][1])
+        listener.progress("simulating", min(count, count - missing), count)
     ratings, advantages, draw_rates = (np.concatenate(parts)[:count] for parts in zip(*kept, strict=True))
     return Replays(ratings, advantages, draw_rates)
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """All that every replay needs."""
+class _ReplayModel:
+    """The model from which results are drawn and to which they are fitted."""
 
     pairings: Pairings
     pools: Groups
@@ -75,7 +85,7 @@ class _Stage:
     by_results: bool
 
     @classmethod
-    def of(cls, pairings: Pairings, found: Estimate, anchors: Mapping[int, float]) -> "_Stage":
+    def of(cls, pairings: Pairings, found: Estimate, anchors: Mapping[int, float]) -> "_ReplayModel":
         pools = found.groups.pools_as_groups()
         references = [int(pools.members(pool)[0]) for pool in pools.without(anchors)]
         fixed = dict(anchors) | {player: float(found.ratings[player]) for player in references}
@@ -94,7 +104,7 @@ class _Stage:
         )
 
     def replay(self, count: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Ratings, advantages and draw rates of those of `count` replays that have finite ones."""
+        """Ratings, advantages and draw rates from `count` replays, without those that have no finite ratings."""
         wins, draws = self._play(count, rng)
         usable = self._are_connected(wins, draws)
         outcomes = Outcomes(self.pairings.games, wins + 0.5 * draws, draws).select(usable)
@@ -113,14 +123,14 @@ class _Stage:
         return self.pools.centre(ratings, self.anchors), advantages, rates
 
     def _play(self, count: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """Wins and draws [B, K] of who moves first."""
+        """Wins and draws [B, K] of the first movers."""
         expected = logistic(self.design.differences(self.parameters[None, :])[0])
         draw = draw_chances(expected, self.draw_rate)
         win = np.clip(np.divide(expected - draw / 2, 1 - draw, out=np.zeros_like(draw), where=draw < 1), 0, 1)
         games = self.pairings.games
         draws = rng.binomial(games, draw, (count, len(games)))
         wins = rng.binomial(games - draws, win)
-        for sweep in self.sweeps:  # each comes again with the chance one half, and never counts: play them apart
+        for sweep in self.sweeps:  # recurs with probability 1/2 and is never usable: redraw these games alone
             at = np.flatnonzero(sweep.games)
             is_won = (sweep.sides[at] * sweep.sign > 0)[None, :]
             again = np.arange(count)
@@ -133,7 +143,7 @@ class _Stage:
         return wins, draws
 
     def _are_connected(self, wins: Integers, draws: Integers) -> NDArray[np.bool_]:
-        """[B] whether each player of a pool can be reached from its first one, and the other way, by "scored"."""
+        """[B] whether every pool is strongly connected by "scored against"."""
         pairings = self.pairings
         players = len(pairings.names)
         scored = np.zeros((len(wins), players, players), np.float32)
@@ -147,6 +157,7 @@ class _Stage:
 
 
 def _reaches_all(scored: NDArray[np.float32], starts: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """[B] whether all players can be reached from the starts [n] by the steps [B, n, n]."""
     reached = np.tile(starts, (len(scored), 1))[:, None, :]
     total = -1
     while (now := int(np.count_nonzero(reached))) > total:

@@ -1,20 +1,22 @@
-"""The table of ratings as text, to the character as Ordo prints it.
+"""The table of ratings as text in the format of Ordo, character for character.
 
-Two things are done otherwise: names are padded by the columns they take on a terminal, where Ordo counts bytes, and
-nothing in a name steers the terminal.
+There are two differences: names are padded by their width on a terminal, where Ordo counts bytes, and control
+characters in names are replaced.
 """
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
+
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
-from fukayomi.arena.text import display_width, printable
+from fukayomi.arena.text import printable
 
 NAME_WIDTH = 50
-"""The column of names is no wider; longer names stick out."""
+"""Limit of the name column; longer names overflow it."""
 
 NAME_LIMIT = 200
-"""Letters of a name that are printed."""
+"""Characters of a name that are printed."""
 
 _LEAST_WIDTHS = {
     "RATING": 8, "ERROR": 7, "POINTS": 8, "PLAYED": 8, "(%)": 6, "CFS(%)": 8, "W": 5, "D": 5, "L": 5, "D(%)": 6,
@@ -23,11 +25,11 @@ _LEAST_WIDTHS = {
 
 
 def write_table(ratings: Ratings, *, explain: bool = True) -> str:
-    """The players, a table for each pool, then the first move and the draws, then what to know of both.
+    """A table of players for each pool, then the first-move advantage and the draw rate, then notes.
 
     Args:
-        ratings: What to write.
-        explain: Whether to say what the columns mean; notes are written always.
+        ratings: Ratings to write.
+        explain: Whether to explain the columns; notes are always written.
     """
     pools = sorted({player.pool for player in ratings.players})
     parts: list[str] = []
@@ -47,26 +49,26 @@ def write_table(ratings: Ratings, *, explain: bool = True) -> str:
 
 
 def _explain(ratings: Ratings) -> list[str]:
-    notes = ["White is who moves first (先手). A draw is half a point."]
+    notes = ["White is the player who moves first (先手). A draw is half a point."]
     if ratings.simulations:
         notes.append(
-            f"ERROR: {ratings.confidence:g} % confidence, by {ratings.simulations:,} simulations; +/-: one standard "
-            "deviation; CFS: certainty of being stronger than the next."
+            f"ERROR: {ratings.confidence:g} % confidence, from {ratings.simulations:,} simulations; +/-: one standard "
+            "deviation; CFS: certainty of being stronger than the next player."
         )
     if any(player.bayes is not None for player in ratings.players):
-        notes.append(f"BAYES: by BayesElo's model, with a prior of {PRIOR_DRAWS:g} draws a player.")
+        notes.append(f"BAYES: BayesElo's model with a prior of {PRIOR_DRAWS:g} draws per player.")
     return notes
 
 
 def _write_rows(players: list[PlayerRating], *, with_errors: bool) -> list[str]:
     names = [_shorten(printable(player.name)) for player in players]
-    width = min(max(map(display_width, ["PLAYER", *names])), NAME_WIDTH) + 1
+    width = min(max(map(cell_len, ["PLAYER", *names])), NAME_WIDTH) + 1
     rows = [_cells(player, with_errors=with_errors) for player in players]
     headings = list(_LEAST_WIDTHS) if not rows else list(rows[0])
     widths = [max(_LEAST_WIDTHS[name], 2 + max((len(row[name]) for row in rows), default=0)) for name in headings]
 
     def line(number: str, name: str, bound: str, cells: Iterable[str]) -> str:
-        padding = " " * (width - display_width(name))
+        padding = " " * (width - cell_len(name))
         return f"{number:>4} {name}{padding} {bound:1} :" + "".join(map(str.rjust, cells, widths))
 
     lines = [line("#", "PLAYER", "", headings)]
@@ -80,7 +82,7 @@ def _shorten(name: str) -> str:
 
 
 def _cells(player: PlayerRating, *, with_errors: bool) -> dict[str, str]:
-    """By heading."""
+    """The cells of a row by heading."""
     cells = {
         "RATING": f"{player.rating:z.1f}",
         "ERROR": "----" if player.error is None else f"{player.error:.1f}",

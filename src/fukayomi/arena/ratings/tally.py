@@ -1,4 +1,4 @@
-"""Results, added up: how often each player met each other with the first move, and what came of it."""
+"""Results counted by player and by who moved first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,36 +13,40 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Pairings:
-    """Games by who moved first and who moved second; arrays [K], K the number of such pairings that were played.
+    """Games by the player who moved first and the one who moved second. Arrays are [K], K the pairings played.
 
-    Players are numbers, their places in `names`. Wins and losses are those of who moved first.
+    Players are numbered by their place in `names`.
     """
 
     names: tuple[str, ...]
     first: Integers
+    """Players who moved first."""
     second: Integers
+    """Players who moved second."""
     wins: Integers
+    """Games won by the first mover."""
     draws: Integers
     losses: Integers
+    """Games lost by the first mover."""
 
     @property
     def games(self) -> Integers:
-        """All games of each pairing."""
+        """Number of games of each pairing, [K]."""
         return self.wins + self.draws + self.losses
 
     @property
     def points(self) -> Floats:
-        """What those with the first move scored, a draw as a half."""
+        """Points of the first movers, [K], a draw as half a point."""
         return (self.wins + 0.5 * self.draws).astype(np.float64)
 
     def select(self, which: NDArray[np.bool_]) -> "Pairings":
-        """Some of the pairings, of the same players."""
+        """The pairings of a mask [K]; the players stay the same."""
         return Pairings(
             self.names, self.first[which], self.second[which], self.wins[which], self.draws[which], self.losses[which]
         )
 
     def of_player(self, values_first: Floats | Integers, values_second: Floats | Integers) -> Floats:
-        """Sums by player, of what each pairing gives to who moves first and to who moves second."""
+        """Sums by player, [n], of a value [K] for the first movers and one for the second movers."""
         count = len(self.names)
         first, second = np.asarray(values_first, np.float64), np.asarray(values_second, np.float64)
         total = np.bincount(self.first, first, count) + np.bincount(self.second, second, count)
@@ -50,7 +54,12 @@ class Pairings:
 
 
 class Tally:
-    """Takes games and adds them up."""
+    """Counts results by player.
+
+    >>> tally = Tally.of([("new", "old", 1), ("old", "new", 0.5)])
+    >>> tally.names
+    ('new', 'old')
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -58,7 +67,7 @@ class Tally:
 
     @classmethod
     def of(cls, games: Iterable[tuple[str, str, float]]) -> Self:
-        """The tally of games as `add` takes them."""
+        """Count games given as (first mover, second mover, points of the first mover)."""
         tally = cls()
         for first, second, points in games:
             tally.add(first, second, points)
@@ -68,18 +77,18 @@ class Tally:
         """Count games.
 
         Args:
-            first: Who moved first.
-            second: Who moved second.
-            points: What the first scored in each: 1, 0.5 or 0.
-            games: How many such games.
+            first: The player who moved first.
+            second: The player who moved second.
+            points: Points of the first mover per game: 1, 0.5 or 0.
+            games: Number of such games.
 
         Raises:
-            ValueError: Somebody plays against himself, or the points are no result.
+            ValueError: A player plays itself, or the points are invalid.
         """
         if first == second:
             raise ValueError(f"{first!r} against itself says nothing about its strength")
         if points not in (0, 0.5, 1):
-            raise ValueError(f"a game scores 1, 0.5 or 0, not {points}")
+            raise ValueError(f"invalid points {points} (expected 1, 0.5 or 0)")
         pairing = tuple(self._numbers.setdefault(name, len(self._numbers)) for name in (first, second))
         self._counts.setdefault((pairing[0], pairing[1]), [0, 0, 0])[round(2 - 2 * points)] += games
 
@@ -89,7 +98,7 @@ class Tally:
         return tuple(sorted(self._numbers))
 
     def pairings(self) -> Pairings:
-        """The sums. They do not depend on the order of the games."""
+        """The counts as arrays, independent of the order of the games."""
         names = self.names
         place = {self._numbers[name]: number for number, name in enumerate(names)}
         rows = sorted((place[first], place[second], *counts) for (first, second), counts in self._counts.items())
@@ -97,7 +106,7 @@ class Tally:
         return Pairings(names, *(np.ascontiguousarray(column) for column in columns))
 
     def between(self, one: str, other: str) -> "Tally":
-        """The games of two players alone."""
+        """The games between two players."""
         pair = Tally()
         numbers = {self._numbers[name]: name for name in (one, other)}
         for (first, second), counts in self._counts.items():

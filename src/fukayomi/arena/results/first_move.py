@@ -1,56 +1,56 @@
-"""What the first move is worth (先手勝率): results by colour, for each two players, with a draw as half a win.
+"""The win rate of the first move (先手勝率): results by colour for each two players, a draw as half a win.
 
-Engines that do not vary play the same game again and again, and one decided game then counts many times. So games of
-identical moves can be left out: of games with the same players in the same colours, the same start and the same moves
-to the end, the first one stays, whatever the others' results. Games whose moves the source does not tell, as results
-in a PGN, all stay.
+Engines that do not vary play the same game again and again, and one decided game then counts many times. Therefore
+repeated games can be left out: of games with the same players, colours, start and moves, the first one counts, whatever
+the results of the others. Games whose moves are unknown, such as results in a PGN, are all kept.
 
-Games that an engine or somebody broke off count nowhere, as in `fukayomi.arena.results.pairs`.
+Games that were broken off do not count; see `fukayomi.arena.results.head_to_head`.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.pairs import counts_for_strength, half_points
+from fukayomi.arena.results.game_input import Games, iterate_games
+from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 from fukayomi.arena.results.score import MatchScore
+from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import Tabular
 
 
 @dataclass(slots=True)
 class Pairing:
-    """The games of two players, or of one against itself.
-
-    Attributes:
-        first_as_black: From the first player's view, where it was Black.
-        first_as_white: Where it was White. Empty if the player met itself.
-    """
+    """The games of two players, or of one against itself."""
 
     first: str
     second: str
     first_as_black: MatchScore = field(default_factory=MatchScore)
+    """The first player's score as Black."""
     first_as_white: MatchScore = field(default_factory=MatchScore)
+    """The first player's score as White; empty if it plays itself."""
 
     @property
     def total(self) -> MatchScore:
-        """From the first player's view."""
+        """The first player's score."""
         return self.first_as_black + self.first_as_white
 
     @property
     def black(self) -> MatchScore:
-        """From Black's view, whoever it was."""
+        """Black's score, whoever played Black."""
         return self.first_as_black + self.first_as_white.mirrored
 
     def as_black(self, player: str) -> MatchScore:
-        """The games in which one of the two was Black, from its view."""
+        """The score of one of the two as Black."""
         return self.first_as_black if player == self.first else self.first_as_white.mirrored
 
     def as_white(self, player: str) -> MatchScore:
-        """The games in which one of the two was White, from its view."""
+        """The score of one of the two as White."""
         return self.first_as_white if player == self.first else self.first_as_black.mirrored
 
     def lines(self) -> Iterator[str]:
-        """The six lines of a pairing: wins, losses, draws and the rate."""
+        """Up to six lines of text: wins, losses, draws and rate of the pairing and of each player by colour."""
         yield f"{self.first} vs {self.second}: {self.black if self.first == self.second else self.total}"
         yield f"Black vs White: {self.black}"
         if self.first == self.second:
@@ -62,56 +62,65 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class OpponentMean:
-    """Rates of a player's pairings, each opponent counted once however many games there were.
-
-    Attributes:
-        black: Of Black in the pairings of this player, whoever it was, 0..1; None where no pairing has such games.
-        as_black: Of this player as Black.
-        as_white: Of this player as White.
-    """
+    """Mean rates of a player over its opponents, each opponent counted once. Rates are 0..1, None without games."""
 
     player: str
     opponents: int
     black: float | None
+    """Black's rate in the player's pairings, whoever played Black."""
     as_black: float | None
+    """The player's rate as Black."""
     as_white: float | None
+    """The player's rate as White."""
 
     def __str__(self) -> str:
         rates = (("Black vs White", self.black), ("playing Black", self.as_black), ("playing White", self.as_white))
-        told = ", ".join(f"{name} {'-' if rate is None else f'{rate:.2%}'}" for name, rate in rates)
-        return f"{self.player}, mean over {self.opponents} opponents: {told}"
+        listed = ", ".join(f"{name} {'-' if rate is None else f'{rate:.2%}'}" for name, rate in rates)
+        return f"{self.player}, mean over {self.opponents} opponents: {listed}"
 
 
 @dataclass(slots=True)
-class FirstMoveStatistics:
-    """Results by colour.
-
-    Attributes:
-        pairings: In the order in which the players met.
-        games: How many games the pairings count.
-        failed: Games that were broken off or have no result, and count nowhere.
-        identical: Games with the same players, colours, start and moves as an earlier one; left out if `distinct`.
-        without_moves: Games that count and whose moves are not known, so that they may be identical unseen.
-        distinct: Identical games are left out.
-    """
+class FirstMoveResults(Tabular):
+    """Results by colour, one row per pairing."""
 
     distinct: bool
+    """Whether repeated games were left out."""
     pairings: list[Pairing] = field(default_factory=list[Pairing])
+    """In the order in which the players met."""
     games: int = 0
+    """Games in the pairings."""
     failed: int = 0
+    """Games not decided by play; they do not count."""
     identical: int = 0
+    """Games that repeat the players, colours, start and moves of an earlier one; left out if `distinct`."""
     without_moves: int = 0
+    """Counted games whose moves are unknown, so that repetitions cannot be seen."""
 
     @property
     def black(self) -> MatchScore:
-        """All games, from Black's view."""
+        """Black's score in all games."""
         return sum((pairing.black for pairing in self.pairings), MatchScore())
 
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per pairing; rates are 0..1 with a draw as half a win."""
+        return [
+            {
+                "first": pairing.first,
+                "second": pairing.second,
+                "games": pairing.total.games,
+                "black_rate": pairing.black.rate,
+                "first_rate": pairing.total.rate,
+                "first_as_black": pairing.first_as_black.rate,
+                "first_as_white": pairing.first_as_white.rate,
+            }
+            for pairing in self.pairings
+        ]
+
     def means(self, *, as_printed: bool = False) -> list[OpponentMean]:
-        """The mean over the opponents, for each player that met several.
+        """The mean rates of each player with several opponents.
 
         Args:
-            as_printed: Of the rates as they are printed, to a tenth of a percent, so that a reader comes to the same.
+            as_printed: Average the rates as printed, rounded to 0.1 %, so that a reader gets the same mean.
         """
         found: list[OpponentMean] = []
         for player in dict.fromkeys(name for pairing in self.pairings for name in (pairing.first, pairing.second)):
@@ -123,17 +132,26 @@ class FirstMoveStatistics:
         return found
 
 
-def measure_first_move(games: Iterable[Game], *, distinct: bool = False) -> FirstMoveStatistics:
-    """Counts results by colour for each two players.
+def first_move(games: Games, *, distinct: bool = False, listener: Listener = SILENT) -> FirstMoveResults:
+    """Count results by colour for each two players.
+
+    >>> from fukayomi.arena import first_move
+    >>> results = first_move([("a", "b", "1-0"), ("b", "a", "1-0"), ("a", "b", "1/2-1/2")])
+    >>> str(results.black)
+    '2-0-1 (83.3%)'
 
     Args:
-        games: Of any number of players.
-        distinct: Leave out games whose moves are those of an earlier one.
+        games: Games of any number of players; see `fukayomi.arena.results.game_input.Games`.
+        distinct: Leave out games that repeat the moves of an earlier one.
+        listener: Gets a note for each file or game that cannot be read.
+
+    Raises:
+        ValueError: No game could be read.
     """
-    found = FirstMoveStatistics(distinct)
+    found = FirstMoveResults(distinct)
     pairings: dict[tuple[str, str], Pairing] = {}
     seen: set[bytes] = set()
-    for game in games:
+    for game in iterate_games(games, listener=listener):
         if not counts_for_strength(game):
             found.failed += 1
             continue
@@ -157,7 +175,7 @@ def measure_first_move(games: Iterable[Game], *, distinct: bool = False) -> Firs
 
 
 def _identity(game: Game) -> bytes | None:
-    """The same for games that are identical; None if the moves are not known."""
+    """A hash that identical games share; None if the moves are unknown."""
     if game.moves is None:
         return None
     moves = " ".join(move.usi() for move in game.moves)
@@ -166,7 +184,7 @@ def _identity(game: Game) -> bytes | None:
     ).digest()
 
 
-def _mean(scores: list[MatchScore], as_printed: bool) -> float | None:
+def _mean(scores: Iterable[MatchScore], as_printed: bool) -> float | None:
     rates = [score.rate for score in scores if score.rate is not None]
     if as_printed:
         rates = [round(rate * 100, 1) / 100 for rate in rates]

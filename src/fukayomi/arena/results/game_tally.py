@@ -1,28 +1,29 @@
-"""The games of a league, added up for rating; and what was left out of it."""
+"""Games counted for rating, and the games that were left out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fukayomi.arena.ratings.tally import Tally
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.pairs import counts_for_strength, half_points
+from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 
 
 @dataclass
 class GameTally:
-    """Who beat whom."""
+    """Results by players, and the number of games left out by reason."""
 
     tally: Tally = field(default_factory=Tally)
     games: int = 0
-    """That count."""
+    """Games that count."""
     without_result: int = 0
-    """Without a result that was played for: unknown, broken off, or ended by a program's failure."""
+    """Games not decided by play: unknown result, broken off, or ended by a failing program."""
     without_names: int = 0
+    """Games with a nameless player."""
     against_itself: int = 0
-    """Of a player against one of its own name, which tell nothing of its strength."""
+    """Games between players of the same name, which say nothing about strength."""
 
     def add(self, game: Game) -> None:
-        """Count a game, or that it is left out."""
+        """Count a game, or count it as left out."""
         if not counts_for_strength(game):
             self.without_result += 1
         elif not game.black or not game.white:
@@ -35,25 +36,25 @@ class GameTally:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """How many games do not count, by why; reasons that occur."""
+        """Number of games left out, by reason; only reasons that occurred."""
         reasons = {
-            "without a result that was played for": self.without_result,
-            "without the players' names": self.without_names,
+            "not decided by play": self.without_result,
+            "without player names": self.without_names,
             "of a player against itself": self.against_itself,
         }
         return {reason: games for reason, games in reasons.items() if games}
 
 
 def tally_games(games: Iterable[Game]) -> GameTally:
-    """Adds up all games.
+    """Count all games.
 
     Raises:
-        ValueError: None of them counts.
+        ValueError: No game counts.
     """
-    league = GameTally()
+    found = GameTally()
     for game in games:
-        league.add(game)
-    if league.games == 0:
-        why = ", ".join(f"{count:,} {reason}" for reason, count in league.left_out.items())
-        raise ValueError(f"there is no game to rate: {why}" if why else "there is no game to rate")
-    return league
+        found.add(game)
+    if found.games == 0:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out.items())
+        raise ValueError(f"no games to rate: {reasons} left out" if reasons else "no games to rate")
+    return found

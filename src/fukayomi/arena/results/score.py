@@ -1,11 +1,11 @@
-"""Wins, losses and draws from one side's view."""
+"""Wins, losses and draws of one side."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class MatchScore:
-    """How games went for one side. A draw is half a point.
+    """Wins, losses and draws of one side. A draw is half a point.
 
     >>> str(MatchScore(240, 125, 1) + MatchScore(losses=2))
     '240-127-1 (65.4%)'
@@ -17,26 +17,26 @@ class MatchScore:
 
     @property
     def games(self) -> int:
-        """All of them."""
+        """Number of games."""
         return self.wins + self.losses + self.draws
 
     @property
     def points(self) -> float:
-        """With a draw as half a point."""
+        """Points, a draw as half a point."""
         return self.wins + self.draws / 2
 
     @property
     def rate(self) -> float | None:
-        """Points a game, 0..1; None without games."""
+        """Points per game, 0..1; None without games."""
         return self.points / self.games if self.games else None
 
     @property
     def mirrored(self) -> "MatchScore":
-        """From the other side's view."""
+        """The score of the other side."""
         return MatchScore(self.losses, self.wins, self.draws)
 
     def add(self, half_points: int) -> None:
-        """Count a game by its points times two."""
+        """Count a game that brought 0, 1 or 2 half points."""
         if half_points == 2:
             self.wins += 1
         elif half_points == 1:
@@ -45,12 +45,12 @@ class MatchScore:
             self.losses += 1
 
     def text(self) -> str:
-        """As ``240-125-1``."""
+        """For example ``240-125-1``: wins, losses, draws."""
         return f"{self.wins}-{self.losses}-{self.draws}"
 
     def __add__(self, other: "MatchScore") -> "MatchScore":
         return MatchScore(self.wins + other.wins, self.losses + other.losses, self.draws + other.draws)
 
     def __str__(self) -> str:
-        """As ``240-125-1 (65.7%)``: wins, losses, draws."""
+        """For example ``240-125-1 (65.7%)``."""
         return f"{self.text()} ({'-' if self.rate is None else f'{self.rate:.1%}'})"

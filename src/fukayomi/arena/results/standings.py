@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.pairs import counts_for_strength, half_points
+from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.statistics.intervals import Strength, estimate_strength
 from fukayomi.shogi import BLACK, WHITE, Color

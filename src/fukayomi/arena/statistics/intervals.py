@@ -1,62 +1,62 @@
-"""How sure a result is: win rates with Wilson's interval, scores in Elo and normalised Elo with their errors.
+"""Win rates with Wilson's interval; scores in Elo and normalised Elo with their errors.
 
-Results come as counts, from the view of the first of two players: three of single games (losses, draws, wins), or
-five of pairs of games (an opening played with both colours) by the points of the pair: 0, 1/2, 1, 3/2, 2. Five say
-more than three: an opening that favours one side and the advantage of the first move cancel within a pair, so that
-pairs scatter less than games do.
+Results are counts from the first player's view: three for single games (losses, draws, wins), or five for pairs of
+games (one opening played with both colours) by the points of the pair: 0, 1/2, 1, 3/2, 2. The five are called
+pentanomial. They say more than the three: what an opening or the first move gives in one game of a pair it takes in the
+other, so pairs scatter less than games.
 
-All intervals are of 95 %. Sources: E. B. Wilson, "Probable inference, the law of succession, and statistical
-inference" (1927); M. Van den Bergh, "Normalized Elo".
+All intervals are 95 %. Sources: E. B. Wilson, "Probable inference, the law of succession, and statistical inference"
+(1927), https://doi.org/10.1080/01621459.1927.10502953; M. Van den Bergh, "Normalized Elo".
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import erfc, log, log10, sqrt
+from math import log, log10, sqrt
 
 Z95 = 1.959963984540054
-"""A normal variable lies within so many standard deviations in 95 % of cases."""
+"""Half width of the 95 % interval of a normal variable, in standard deviations."""
 
 NELO_PER_UNIT = 800 / log(10)
-"""Normalised Elo of a mean of one standard deviation a game above 1/2."""
+"""Normalised Elo of a mean score one standard deviation per game above 1/2."""
 
 ABSENT = 1e-3
-"""What an outcome that never came counts as, so that it is not taken for impossible."""
+"""Count that stands in for 0, so that an outcome which never occurred is not impossible."""
 
 LARGEST_SCORE = 0.999
-"""Elo is infinite at a score of 1; nothing beyond this score, or below its complement, is told apart."""
+"""Elo is infinite at a score of 1; scores are limited to this value and its complement."""
 
 
 class CountsError(ValueError):
-    """Counts of results that are neither three nor five numbers from 0."""
+    """Result counts that are not three or five numbers of 0 or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class WinRate:
-    """Wins among the decided games, and the score in which a draw is half a win.
-
-    Attributes:
-        rate: Wins among wins and losses, 0..1; None where there are none. Draws are left out.
-        low: Lower end of Wilson's 95 % interval of `rate`, 0..1; 0 where there are no decided games.
-        high: Its upper end; 1 where there are no decided games.
-        score: Points a game with draws as half, 0..1; None without games.
-    """
+    """The share of wins among decided games, and the score in which a draw is half a win."""
 
     wins: int
     losses: int
     draws: int
     rate: float | None
+    """Wins among decided games, 0..1, draws left out; None without decided games."""
     low: float
+    """Lower end of Wilson's 95 % interval of `rate`; 0 without decided games."""
     high: float
+    """Upper end of the interval; 1 without decided games."""
     score: float | None
+    """Points per game, 0..1, a draw as half a point; None without games."""
 
     def __str__(self) -> str:
-        """As ``79.17% (70.00%-86.09%)``; draws left out."""
+        """For example ``79.17% (70.00%-86.09%)``; draws left out."""
         rate = "-" if self.rate is None else f"{self.rate:.2%}"
         return f"{rate} ({self.low:.2%}-{self.high:.2%})"
 
 
 def wilson(wins: int, losses: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of the probability of a win, 0..1. Without games: all of it."""
+    """Wilson's score interval for the probability of a win (Wilson 1927); (0, 1) without games.
+
+    (share + z² / 2n ± z sqrt(share (1 - share) / n + z² / 4n²)) / (1 + z² / n)
+    """
     games = wins + losses
     if games == 0:
         return 0.0, 1.0
@@ -67,59 +67,119 @@ def wilson(wins: int, losses: int, z: float = Z95) -> tuple[float, float]:
     return max(0.0, (center - half) / scale), min(1.0, (center + half) / scale)
 
 
-def win_rate(wins: int, losses: int, draws: int = 0) -> WinRate:
-    """The win rate of so many games.
+def win_rate(wins: int, *, losses: int, draws: int = 0) -> WinRate:
+    """The win rate with its 95 % interval.
+
+    >>> from fukayomi.arena import win_rate
+    >>> found = win_rate(76, losses=20, draws=4)
+    >>> print(found)
+    79.17% (70.00%-86.09%)
+    >>> found.score
+    0.78
 
     Raises:
         CountsError: A count is negative.
     """
     losses, draws, wins = check_counts((losses, draws, wins))
     decided, games = wins + losses, wins + losses + draws
+    low, high = wilson(wins, losses)
     return WinRate(
-        wins, losses, draws,
-        wins / decided if decided else None,
-        *wilson(wins, losses),
-        (wins + draws / 2) / games if games else None,
-    )  # fmt: skip
+        wins=wins,
+        losses=losses,
+        draws=draws,
+        rate=wins / decided if decided else None,
+        low=low,
+        high=high,
+        score=(wins + draws / 2) / games if games else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much stronger the first player is, by the counts; errors are half the 95 % interval.
+    """How much stronger the first player is. Errors are half the width of the 95 % interval.
 
-    Errors are None, and with them no claim is made, where every result is the same: such results show no scatter.
-
-    Attributes:
-        games: Of five counts: twice the pairs.
-        pairs: None of three counts.
-        score: Points a game, 0..1, with draws as half; None without games.
-        elo: Difference on the logistic scale, within ±1200; None without games.
-        nelo: Normalised Elo, the mean over the standard deviation of a game; None without games.
-        los: Likelihood of superiority: how probable it is that the first player is the stronger, 0..1; 1/2 without
-            games.
+    Errors are None if all results are the same: then nothing shows how much results scatter.
     """
 
     games: int
+    """Number of games; twice the pairs for five counts."""
     pairs: int | None
+    """Number of pairs; None for three counts."""
     score: float | None
+    """Points per game, 0..1, a draw as half a point; None without games."""
     elo: float | None
+    """Rating difference on the logistic scale, within ±1200; None without games."""
     elo_error: float | None
     nelo: float | None
+    """Normalised Elo: mean score over the standard deviation of one game; None without games."""
     nelo_error: float | None
     los: float
+    """Likelihood of superiority: probability that the first player is the stronger, 0..1; 1/2 without games."""
+
+    def __str__(self) -> str:
+        """For example ``+55.6 ±27.7 Elo``."""
+        if self.elo is None:
+            return "no games"
+        error = "" if self.elo_error is None else f" ±{self.elo_error:.1f}"
+        return f"{self.elo:+.1f}{error} Elo"
+
+
+def elo(
+    *, wins: int | None = None, draws: int = 0, losses: int | None = None, pairs: Sequence[int] | None = None
+) -> Strength:
+    """The Elo difference of two players with its error, from the first player's view.
+
+    >>> from fukayomi.arena import elo
+    >>> print(elo(wins=76, draws=4, losses=20))
+    +219.9 ±79.0 Elo
+    >>> print(elo(pairs=[34, 54, 63, 64, 75]))
+    +55.6 ±27.7 Elo
+
+    Args:
+        wins: Games won.
+        draws: Games drawn.
+        losses: Games lost.
+        pairs: Counts of game pairs by points (0, 1/2, 1, 3/2, 2), instead of the other three.
+
+    Raises:
+        CountsError: A count is negative or missing.
+    """
+    return estimate_strength(choose_counts(wins, draws, losses, pairs))
+
+
+def choose_counts(wins: int | None, draws: int, losses: int | None, pairs: Sequence[int] | None) -> tuple[int, ...]:
+    """Counts as this package takes them: (losses, draws, wins), or those of pairs.
+
+    Raises:
+        CountsError: Neither or both were given, or they are no counts.
+    """
+    if pairs is not None:
+        if wins is not None or losses is not None or draws:
+            raise CountsError("give either wins, draws and losses, or pairs")
+        if len(pairs) != 5:
+            raise CountsError(f"pairs are five counts, by the points 0, 1/2, 1, 3/2, 2, not {len(pairs)}")
+        return check_counts(pairs)
+    if wins is None or losses is None:
+        raise CountsError("give wins and losses (and draws), or pairs")
+    return check_counts((losses, draws, wins))
 
 
 def estimate_strength(counts: Sequence[int]) -> Strength:
-    """Elo, normalised Elo and likelihood of superiority by three counts (losses, draws, wins) or five (of pairs).
+    """Elo, normalised Elo and likelihood of superiority from three counts (losses, draws, wins) or five (pairs).
 
-    An outcome that never came counts as 1/1000, which keeps everything finite. `score` is exact all the same.
+    With the mean m and the variance v of n results, the standard error of m is sqrt(v / n); Elo is the logistic
+    transform of m, and LOS is the normal probability of m > 1/2. Normalised Elo is (m - 1/2) / sqrt(v of one game) in
+    units of 800 / ln 10 (Van den Bergh, "Normalized Elo"). Outcomes that never occurred count as 1/1000,
+    which keeps everything finite; `score` is exact all the same.
 
     Raises:
         CountsError: There are not three or five counts, or one is negative.
     """
+    from scipy.special import ndtr  # pyright: ignore  # here: importing SciPy takes longer than most commands
+
     counts = check_counts(counts)
     results, steps = sum(counts), len(counts) - 1
-    games_a_result = 2 if len(counts) == 5 else 1
+    games_per_result = 2 if len(counts) == 5 else 1
     pairs = results if len(counts) == 5 else None
     if results == 0:
         return Strength(0, pairs, None, None, None, None, None, 0.5)
@@ -130,40 +190,37 @@ def estimate_strength(counts: Sequence[int]) -> Strength:
     error = sqrt(variance / total)
     scattered = max(counts) < results
     return Strength(
-        games=games_a_result * results,
+        games=games_per_result * results,
         pairs=pairs,
         score=sum(i * count for i, count in enumerate(counts)) / (steps * results),
         elo=score_to_elo(mean),
         elo_error=(score_to_elo(mean + Z95 * error) - score_to_elo(mean - Z95 * error)) / 2 if scattered else None,
-        nelo=(mean - 0.5) / sqrt(games_a_result * variance) * NELO_PER_UNIT,
-        nelo_error=Z95 * NELO_PER_UNIT / sqrt(games_a_result * total) if scattered else None,
-        los=normal_cdf((mean - 0.5) / error),
+        nelo=(mean - 0.5) / sqrt(games_per_result * variance) * NELO_PER_UNIT,
+        nelo_error=Z95 * NELO_PER_UNIT / sqrt(games_per_result * total) if scattered else None,
+        los=float(ndtr((mean - 0.5) / error)),
     )
 
 
 def check_counts(counts: Sequence[int]) -> tuple[int, ...]:
-    """The counts, if they are three or five numbers from 0.
+    """The counts as a tuple.
 
     Raises:
-        CountsError: They are not.
+        CountsError: They are not three or five numbers of 0 or more.
     """
     if len(counts) not in (3, 5) or min(counts) < 0:
         listed = ", ".join(map(str, counts))
-        raise CountsError(f"three counts (losses, draws, wins) or five (of pairs) from 0 are needed, not [{listed}]")
+        raise CountsError(
+            f"expected three counts (losses, draws, wins) or five (pairs), 0 or more each, not [{listed}]"
+        )
     return tuple(counts)
 
 
 def score_to_elo(score: float) -> float:
-    """Elo difference at which this score is expected; within ±1200."""
+    """Elo difference at which this score is expected, within ±1200."""
     score = min(max(score, 1 - LARGEST_SCORE), LARGEST_SCORE)
     return -400 * log10(1 / score - 1)
 
 
 def elo_to_score(elo: float) -> float:
-    """Score, 0..1, that is expected at this Elo difference."""
+    """Expected score, 0..1, at this Elo difference."""
     return 1 / (1 + 10 ** (-elo / 400))
-
-
-def normal_cdf(x: float) -> float:
-    """Probability that a standard normal variable is below `x`."""
-    return erfc(-x / sqrt(2)) / 2

@@ -1,19 +1,18 @@
-"""The sequential probability ratio test: after every pair of games, is there proof enough to stop the match?
+"""The sequential probability ratio test (SPRT): is there enough evidence to stop the match?
 
-The test weighs two hypotheses, that the first player is stronger by `elo0` or by `elo1`. Its log-likelihood ratio
-(LLR) is the generalised one: of all distributions of results with the strength of a hypothesis the most likely one is
-taken, for both. It is computed exactly, from nothing but the counts of results; so a match that was stopped and goes on
-comes to the same decision.
+The test compares two hypotheses: the first player is stronger by `elo0` (H0), or by `elo1` (H1). Its log-likelihood
+ratio (LLR) is the generalised one: for each hypothesis it takes the most likely of all result distributions with that
+strength. The LLR is exact and depends on the result counts alone, so a match that was stopped and resumed reaches the
+same decision.
 
-Counts are those of `intervals`: losses, draws, wins, or five of pairs. Results of two games with the same
-opening belong together, and games counted singly (three counts) take them for independent: then the errors stay below
-alpha and beta, and the match lasts longer than it must.
+Counts are those of `intervals`: losses, draws, wins, or five for pairs. The two games of an opening belong together.
+Three counts treat them as independent: the error rates then stay below alpha and beta, and the match takes longer than
+necessary.
 
-The bounds are Wald's. They hold for an LLR that moves without jumps; ours jumps with each result, and passes the bound
-a little before it stops. No correction is made for this: it makes the true errors, if anything, a little smaller than
-alpha and beta (``benchmarks/sprt.py`` measures 4.2 % to 5.1 % where 5 % are allowed), while a correction would have to
-know the order of the results. The first crossing decides: who runs a test stops there, and what games in play would
-have added does not count.
+The bounds are Wald's. They assume an LLR without jumps; the real one jumps with each result and overshoots the bound a
+little. No correction is made: the overshoot makes the true error rates, if anything, slightly smaller than alpha and
+beta (``benchmarks/sprt.py`` measures 4.2 % to 5.1 % for 5 %), and a correction would need the order of the results. The
+first crossing decides: stop there, and ignore games that were still running.
 
 Sources: M. Van den Bergh, "A practical introduction to the GSPRT"; A. Wald, "Sequential tests of statistical
 hypotheses" (1945).
@@ -27,45 +26,42 @@ from math import isfinite, log
 from fukayomi.arena.statistics.intervals import check_counts
 
 LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
-"""Hypotheses beyond these are no test of engines, and the solution by steps might not settle."""
+"""Limit of the hypotheses, by model. Beyond it the iterative solution may not converge."""
 
 
 class SprtError(ValueError):
-    """Settings that describe no test."""
+    """Settings that do not describe a test."""
 
 
 class SprtModel(StrEnum):
-    """On which scale the hypotheses are given."""
+    """The scale of the hypotheses."""
 
     LOGISTIC = "logistic"
-    """Elo, by the mean score alone. How many games the same bounds take depends on the share of draws."""
+    """Elo, from the mean score alone. The length of a test depends on the draw rate."""
     NORMALIZED = "normalized"
-    """Normalised Elo, the mean over the standard deviation: the same bounds always take about the same games."""
+    """Normalised Elo, the mean over the standard deviation. The same bounds always take about the same games."""
 
 
 class SprtDecision(StrEnum):
-    """What a test says."""
+    """The outcome of a test."""
 
     CONTINUE = "continue"
     H0 = "H0"
-    """The difference is rather `elo0`: the first player is not as much better as hoped."""
+    """The difference is closer to `elo0`."""
     H1 = "H1"
-    """It is rather `elo1`."""
+    """The difference is closer to `elo1`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SprtStatus:
-    """Where a test stands.
-
-    Attributes:
-        llr: The log-likelihood ratio; 0 without games.
-        lower: H0 is accepted at this LLR or below.
-        upper: H1 is accepted at this LLR or above.
-    """
+    """The state of a test after some results."""
 
     llr: float
+    """Log-likelihood ratio; 0 without games."""
     lower: float
+    """H0 is accepted at this LLR or below."""
     upper: float
+    """H1 is accepted at this LLR or above."""
     decision: SprtDecision
 
 
@@ -73,21 +69,20 @@ class SprtStatus:
 class SprtSettings:
     """A test of two hypotheses.
 
-    Attributes:
-        elo0: The first player's advantage by H0.
-        elo1: By H1; larger than `elo0`.
-        alpha: How often H1 may be accepted where H0 is true.
-        beta: How often H0 may be accepted where H1 is true.
-
     Raises:
-        SprtError: There is no such test.
+        SprtError: The settings do not describe a test.
     """
 
     elo0: float = 0.0
+    """Advantage of the first player under H0."""
     elo1: float = 10.0
+    """Advantage of the first player under H1; larger than `elo0`."""
     alpha: float = 0.05
+    """Probability of accepting H1 when H0 is true."""
     beta: float = 0.05
+    """Probability of accepting H0 when H1 is true."""
     model: SprtModel = SprtModel.NORMALIZED
+    """Scale of `elo0` and `elo1`."""
 
     def __post_init__(self) -> None:
         largest = LARGEST_ELO[self.model]
@@ -102,21 +97,29 @@ class SprtSettings:
 
     @property
     def lower(self) -> float:
-        """The LLR at which H0 is accepted."""
+        """The LLR at which H0 is accepted: ln(beta / (1 - alpha))."""
         return log(self.beta / (1 - self.alpha))
 
     @property
     def upper(self) -> float:
-        """The LLR at which H1 is accepted."""
+        """The LLR at which H1 is accepted: ln((1 - beta) / alpha)."""
         return log((1 - self.beta) / self.alpha)
 
     def evaluate(self, counts: Sequence[int]) -> SprtStatus:
-        """The test after results with these counts: three (losses, draws, wins), or five of pairs.
+        """The state of the test after results with these counts.
+
+        >>> status = SprtSettings(elo0=0, elo1=5).evaluate([34, 54, 63, 64, 75])
+        >>> round(status.llr, 2), status.decision.value
+        (1.3, 'continue')
+
+        Args:
+            counts: Losses, draws, wins; or pairs of games by points (0, 1/2, 1, 3/2, 2).
 
         Raises:
             CountsError: There are not three or five counts, or one is negative.
         """
-        from fukayomi.arena.statistics.sprt_likelihood import log_likelihood_ratios  # NumPy: not for settings alone
+        # Imports NumPy, which settings alone do not need.
+        from fukayomi.arena.statistics.sprt_likelihood import log_likelihood_ratios
 
         normalized = self.model is SprtModel.NORMALIZED
         llr = float(log_likelihood_ratios([check_counts(counts)], self.elo0, self.elo1, normalized=normalized)[0])

@@ -1,10 +1,10 @@
-"""The generalised likelihood ratio of the sequential test, exactly, for many matches at once.
+"""The exact generalised likelihood ratio of the sequential test, for many matches at once.
 
-Of all distributions of results that have the strength of a hypothesis, the one under which the observed shares are most
-likely stands for the hypothesis. Zeros would make it impossible for ever: an outcome that never came counts as 1/1000.
+A hypothesis is represented by the result distribution of its strength that makes the observed shares most likely. An
+outcome that never occurred counts as 1/1000: a zero would rule it out forever.
 
 Sources: M. Van den Bergh, "The generalized maximum likelihood ratio for the expectation value of a distribution"
-(proposition 1.1), "Normalized Elo", "Comments on normalized Elo" (section 4.1).
+(proposition 1.1); "Normalized Elo"; "Comments on normalized Elo" (section 4.1).
 """
 
 from math import sqrt
@@ -16,18 +16,18 @@ from fukayomi.arena.statistics.intervals import ABSENT, NELO_PER_UNIT, elo_to_sc
 
 Floats = npt.NDArray[np.float64]
 
-ROUNDS = 100  # of tangents: a few are enough, save for results that hardly ever differ
-ROOT_STEPS = 100  # likewise: mostly four or five
+ROUNDS = 100  # linearisations at most; a few suffice unless nearly all results are the same
+ROOT_STEPS = 100  # at most; mostly four or five
 
 
 def log_likelihood_ratios(counts: npt.ArrayLike, elo0: float, elo1: float, *, normalized: bool) -> Floats:
-    """The LLR of each of many matches.
+    """The LLR of each match.
 
     Args:
-        counts: [matches, 3 or 5], from 0. An outcome that never came counts as 1/1000.
-        elo0: The first player's advantage by H0.
-        elo1: By H1.
-        normalized: They are normalised Elo, within ±200; otherwise logistic.
+        counts: [matches, 3 or 5], 0 or more each.
+        elo0: Advantage of the first player under H0.
+        elo1: Advantage under H1.
+        normalized: Whether these are normalised Elo, within ±200, or logistic.
 
     Returns:
         [matches]; 0 for a match without results.
@@ -42,21 +42,21 @@ def log_likelihood_ratios(counts: npt.ArrayLike, elo0: float, elo1: float, *, no
 
 
 def _most_likely(shares: Floats, elo: float, normalized: bool) -> Floats:
-    """The distributions of results with this strength that make the observed shares most likely; [3 or 5, matches]."""
+    """The result distributions of a strength that make the observed shares most likely; [3 or 5, matches]."""
     outcomes = shares.shape[0]
     scores = np.linspace(0.0, 1.0, outcomes)[:, None]
     if not normalized:
         values: Floats = np.broadcast_to(scores - elo_to_score(elo), shares.shape)
         return shares / (1 + _multiplier(shares, values, np.zeros_like(shares[0])) * values)
-    # The normalised mean of a pair is that of a game times the root of two.
+    # The normalised mean of a pair is that of a game times sqrt(2).
     unit = elo / NELO_PER_UNIT * (sqrt(2) if outcomes == 5 else 1)
     return _most_likely_normalized(shares, scores, unit)
 
 
 def _most_likely_normalized(shares: Floats, scores: Floats, unit: float) -> Floats:
-    """The most likely distributions whose mean is 1/2 and `unit` standard deviations.
+    """The most likely distributions whose mean lies `unit` standard deviations above 1/2.
 
-    The condition is not linear in the probabilities. Its tangent at the last solution is, and gives the next one.
+    This condition is not linear in the probabilities. It is linearised at each solution to find the next.
     """
     found = np.full_like(shares, 1 / shares.shape[0])
     theta = np.zeros_like(shares[0])
@@ -73,19 +73,19 @@ def _most_likely_normalized(shares: Floats, scores: Floats, unit: float) -> Floa
 
 
 def _multiplier(shares: Floats, values: Floats, start: Floats) -> Floats:
-    """The theta for which p = shares / (1 + theta * values) is positive and keeps the condition sum(p * values) = 0.
+    """The theta for which p = shares / (1 + theta * values) is positive and satisfies sum(p * values) = 0.
 
-    Of all p that keep the condition, this one makes the shares most likely. The sum falls from one pole, next to which
-    some p is infinite, to another: Newton's steps find the zero, and halving where they leave the bracket.
+    Of all p that satisfy the condition, this one makes the shares most likely (proposition 1.1). The sum falls
+    monotonically between two poles: Newton's method finds its zero, with bisection where a step leaves the bracket.
 
     Args:
-        shares: Positive, [outcomes, matches]; each column's sum is 1.
-        values: [outcomes, matches]; each column has both signs.
-        start: A first guess, [matches]; 0 always serves.
+        shares: [outcomes, matches], positive; each column sums to 1.
+        values: [outcomes, matches]; each column has values of both signs.
+        start: [matches], a first guess; 0 always works.
     """
     pole_low, pole_high = -1 / values.max(0), -1 / values.min(0)
     theta = np.where((start > pole_low) & (start < pole_high), start, 0.0)
-    columns = np.arange(len(theta))  # that have not settled yet
+    columns = np.arange(len(theta))  # not converged yet
     p, v, t, low, high = shares, values, theta.copy(), pole_low, pole_high
     for _ in range(ROOT_STEPS):
         terms = v / (1 + t * v)
@@ -95,7 +95,7 @@ def _multiplier(shares: Floats, values: Floats, start: Floats) -> Floats:
         step = t + sums / (weighted * terms).sum(0)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
         theta[columns] = step
-        # So near to the zero a step of Newton's squares the error, measured by the distance to the poles.
+        # This close to the zero a Newton step squares the error, relative to the distance from the poles.
         far = np.abs(step - t) > 1e-9 * np.minimum(step - pole_low[columns], pole_high[columns] - step)
         if not far.any():
             break

@@ -1,56 +1,61 @@
-"""How often each combination of strategies was played, and who won: the tables."""
+"""How often each combination of strategies was played, and who won."""
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
+from fukayomi.arena.text import printable
 from fukayomi.shogi import Color
 from fukayomi.shogi.record import Result
+from fukayomi.tabular import Tabular
 
 NO_STRATEGY, NO_STRATEGY_ENGLISH = "分類なし", "none"
 DRAWS_RULE = (
-    "Rates are of the games whose result is known; a draw is no win for either side, so the three add up to 100 %."
+    "Rates are shares of the games with a known result. A draw is not a win for either side, so the three rates add up "
+    "to 100 %."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """A combination of strategies and how its games went. Rates are shares of the games whose result is known."""
+    """A combination of strategies and the results of its games. Rates are shares of games with a known result."""
 
     tags: tuple[Tag, ...]
     games: int
     share: float
-    """Of the table's games."""
+    """Share of the table's games, 0..1."""
     results: dict[Result, int]
+    """Games by result."""
 
     @property
     def name(self) -> str:
-        """As 角換わり,後手早繰り銀."""
+        """For example 角換わり,後手早繰り銀."""
         return ",".join(tag.label for tag in self.tags) or NO_STRATEGY
 
     @property
     def english(self) -> str:
-        """The same in English."""
+        """The name in English."""
         return ", ".join(tag.english for tag in self.tags) or NO_STRATEGY_ENGLISH
 
     @property
     def black_rate(self) -> float | None:
-        """How many games Black won; None if no result is known."""
+        """Share of games won by Black, 0..1; None if no result is known."""
         return self._rate(Result.BLACK_WIN)
 
     @property
     def white_rate(self) -> float | None:
-        """How many games White won."""
+        """Share of games won by White."""
         return self._rate(Result.WHITE_WIN)
 
     @property
     def draw_rate(self) -> float | None:
-        """How many games were drawn."""
+        """Share of drawn games."""
         return self._rate(Result.DRAW)
 
     def _rate(self, result: Result) -> float | None:
@@ -59,40 +64,53 @@ class StrategyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyTable:
-    """Combinations of strategies, the most frequent first."""
+class StrategyTable(Tabular):
+    """Combinations of strategies of a group of games, most frequent first."""
 
     group: str
     """The year, or the player with its colour; empty for all games."""
     english: str
+    """The group in English."""
     games: int
-    """All games of the group, also those whose rows were left out."""
-    rows: tuple[StrategyRow, ...]
+    """All games of the group, including those of omitted rows."""
+    combinations: tuple[StrategyRow, ...]
 
-    def row(self, name: str) -> StrategyRow | None:
-        """The row of this name, if there is one."""
-        return next((row for row in self.rows if row.name == name), None)
+    def find(self, name: str) -> StrategyRow | None:
+        """The row with this Japanese name, if there is one."""
+        return next((row for row in self.combinations if row.name == name), None)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per combination."""
+        return [
+            {
+                "strategy": row.name,
+                "english": row.english,
+                "games": row.games,
+                "share": row.share,
+                "black_rate": row.black_rate,
+                "white_rate": row.white_rate,
+                "draw_rate": row.draw_rate,
+            }
+            for row in self.combinations
+        ]
 
 
 @dataclass(slots=True)
-class StrategyCounts:
-    """Counts games and makes tables of them.
-
-    Attributes:
-        kinds: Which tags make a row's name.
-        by: What the games are split by; None: one table of all.
-        min_rating: Both players are rated at least so; None: unrated games count as well.
-        games: How many were counted.
-        below_rating: How many were left out by `min_rating`.
-        undated: How many were left out for want of a year.
-    """
+class StrategyCounts(Tabular):
+    """Counts the strategies of games; `tables` has the result."""
 
     kinds: Collection[StrategyKind] = NAMED_KINDS
+    """Kinds of tags that name a row."""
     by: SplitBy | None = None
+    """How games are grouped; None for one table of all games."""
     min_rating: float | None = None
+    """Rating that both players need; None counts unrated games too."""
     games: int = 0
+    """Games counted."""
     below_rating: int = 0
+    """Games left out by `min_rating`."""
     undated: int = 0
+    """Games left out because they have no year."""
     _groups: dict[tuple[str, str], Counter[tuple[tuple[Tag, ...], Result]]] = field(
         default_factory=dict[tuple[str, str], Counter[tuple[tuple[Tag, ...], Result]]]
     )
@@ -118,16 +136,22 @@ class StrategyCounts:
         return True
 
     def tables(self, top: int | None = None, min_count: int = 1) -> list[StrategyTable]:
-        """The tables: by year in order, by engine the one with the most games first.
+        """One table per group: years in order; players by number of games.
 
         Args:
-            top: At most so many rows each; None: all.
-            min_count: Only rows of at least so many games.
+            top: Most frequent rows to keep per table; None keeps all.
+            min_count: Games that a row needs.
         """
         groups = sorted(self._groups.items())
         if self.by is SplitBy.ENGINE:
             groups.sort(key=lambda item: -item[1].total())
         return [_table(group, english, counts, top, min_count) for (group, english), counts in groups]
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of all tables; with the group, if games are grouped."""
+        return [
+            ({"group": table.group} if self.by else {}) | dict(row) for table in self.tables() for row in table.rows()
+        ]
 
     def _groups_of(self, game: Game) -> list[tuple[str, str]]:
         if self.by is SplitBy.YEAR:
@@ -151,13 +175,13 @@ def _table(
 
 
 def tables_csv(tables: Sequence[StrategyTable], by: SplitBy | None) -> bytes:
-    """Tables as CSV for spreadsheets: rates from 0 to 1, UTF-8 with the mark that Excel needs to see it is that."""
+    """Tables as CSV for spreadsheets: rates 0..1, UTF-8 with the byte order mark that Excel needs."""
     text = io.StringIO()
     writer = csv.writer(text)
     group_title = {None: [], SplitBy.YEAR: ["年"], SplitBy.ENGINE: ["対局者"]}[by]
     writer.writerow([*group_title, "戦型", "回数", "出現率", "先手勝率", "後手勝率", "引分率", "strategy"])
     for table in tables:
-        for row in table.rows:
+        for row in table.combinations:
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             written = ["" if rate is None else f"{rate:.4f}" for rate in rates]
             writer.writerow([*([_cell(table.group)] if by else []), row.name, row.games, *written, row.english])
@@ -165,6 +189,6 @@ def tables_csv(tables: Sequence[StrategyTable], by: SplitBy | None) -> bytes:
 
 
 def _cell(name: str) -> str:
-    """A name out of a file, so that no spreadsheet takes it for a formula and no terminal for a command."""
-    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    """A player's name, made safe: a spreadsheet must not read it as a formula, nor a terminal as a command."""
+    shown = printable(name)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown

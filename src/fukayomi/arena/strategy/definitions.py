@@ -1,6 +1,6 @@
-"""What a strategy is: shapes of pieces on the board, written in YAML for Black and mirrored for White.
+"""Definitions of strategies: shapes of pieces on the board, written in YAML for Black and mirrored for White.
 
-docs/strategies.md says how a definition is written.
+docs/strategies.md explains the format.
 """
 
 import re
@@ -20,7 +20,7 @@ from fukayomi.shogi import PieceType, square_from_usi
 
 EMPTY = 0
 WHITE_PIECE = 16
-"""A piece on a square is its PieceType, and 16 more if it is White's; 0 is an empty square."""
+"""Added to the PieceType of White's pieces; 0 is an empty square."""
 
 _TYPES = {
     "P": PieceType.PAWN, "L": PieceType.LANCE, "N": PieceType.KNIGHT, "S": PieceType.SILVER, "G": PieceType.GOLD,
@@ -30,11 +30,11 @@ _TYPES = {
 }  # fmt: skip
 _PLACED = re.compile(r"(_|\+?[PLNSBR]|[GK]|\+?[plnsbr]|[gk])([1-9][a-i])")
 _PLAYED = re.compile(r"(\+?[PLNSBR]|[GK])(\*|[1-9][a-i])([1-9][a-i])(\+?)")
-_DROP_BASE = 81 - PieceType.PAWN  # drops have their piece in place of the square they come from
+_DROP_BASE = 81 - PieceType.PAWN  # in Move.raw a drop has its piece in place of the from-square
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be read. The message names the file, the definition and the key."""
+    """An invalid definition. The message names the file, the definition and the key."""
 
 
 class Placed(NamedTuple):
@@ -48,15 +48,15 @@ class Placed(NamedTuple):
         """Read ``S7g``, ``+r2b`` or ``_5e``.
 
         Raises:
-            ValueError: The text is none of these.
+            ValueError: The text is not a piece on a square.
         """
         found = _PLACED.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is no piece on a square, as S7g (own), p8e (the opponent's) or _5e (empty)")
+            raise ValueError(f"{text!r} is not a piece on a square: S7g (own), p8e (the opponent's) or _5e (empty)")
         return cls(_piece(found[1]), square_from_usi(found[2]))
 
     def mirrored(self) -> "Placed":
-        """The same as the other side sees it."""
+        """The same from the other side's view."""
         return Placed(self.piece ^ WHITE_PIECE if self.piece else EMPTY, 80 - self.square)
 
     @classmethod
@@ -65,26 +65,23 @@ class Placed(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A move with its piece: ``R2h6h``, ``B8h2b+`` or ``B*4e``.
-
-    Attributes:
-        piece: What moves, as it was before the move.
-        raw: The move as `Move.raw` has it.
-    """
+    """A move with its piece: ``R2h6h``, ``B8h2b+`` or ``B*4e``."""
 
     piece: int
+    """The moving piece, before any promotion."""
     raw: int
+    """The move as in `Move.raw`."""
 
     @classmethod
     def from_text(cls, text: str) -> "Played":
         """Read ``R2h6h``, ``B8h2b+`` or ``B*4e``.
 
         Raises:
-            ValueError: The text is none of these.
+            ValueError: The text is not a move with its piece.
         """
         found = _PLAYED.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is no move with its piece, as R2h6h, B8h2b+ or B*4e")
+            raise ValueError(f"{text!r} is not a move with its piece: R2h6h, B8h2b+ or B*4e")
         piece, to = _piece(found[1]), square_from_usi(found[3])
         start = _DROP_BASE + piece if found[2] == "*" else square_from_usi(found[2])
         return cls(piece, to | start << 7 | (1 << 14 if found[4] else 0))
@@ -100,7 +97,7 @@ class Played(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A kind of piece in a hand: ``B`` in Black's, ``b`` in White's."""
+    """A type of piece in hand: ``B`` for Black, ``b`` for White."""
 
     piece: int
 
@@ -109,14 +106,14 @@ class Kept(NamedTuple):
         """Read ``B`` or ``b``.
 
         Raises:
-            ValueError: The text is no piece that can be in a hand.
+            ValueError: The text is not a piece that can be in hand.
         """
         if len(text) != 1 or text.upper() not in "PLNSGBR":
-            raise ValueError(f"{text!r} is no piece in a hand, as B (own) or b (the opponent's)")
+            raise ValueError(f"{text!r} is not a piece in hand: B (own) or b (the opponent's)")
         return cls(_piece(text))
 
     def mirrored(self) -> "Kept":
-        """The same in the other hand."""
+        """The same piece in the other player's hand."""
         return Kept(self.piece ^ WHITE_PIECE)
 
     @classmethod
@@ -135,10 +132,10 @@ def _piece(letters: str) -> int:
 
 
 class Side(StrEnum):
-    """Whose a strategy is."""
+    """Whether a strategy belongs to one side or to both."""
 
     EACH = "each"
-    """One side's: its name begins with 先手 or 後手."""
+    """One side's; shown with 先手 or 後手."""
     GAME = "game"
     """Both sides' together."""
 
@@ -155,77 +152,80 @@ Names = tuple[str, ...]
 
 
 class Shape(_Model):
-    """What must hold right after a move; all of it. Squares, pieces and plies are as Black sees them.
+    """Conditions that must all hold right after a move. Squares and pieces are from Black's view.
 
-    It is looked at when something that it asks for has just come about: one of its moves was played or, if it names
-    none, a piece came to its square (or left one that must be empty), a piece came to hand, a tag was given.
+    A shape is checked when a move may complete it: one of `moves` was played or, if there are none, a piece arrived on
+    its square (or left a square that must be empty), a piece came into hand, or a required tag was found.
     """
 
     moves: tuple[Played, ...] = ()
-    """The move just played is one of them."""
+    """The move just played is one of these."""
     captures: tuple[Kept, ...] = ()
-    """The move just played took one of these, as it lies in the hand now."""
+    """The move just played captured one of these (named as they are in hand)."""
     pieces: tuple[Placed, ...] = ()
-    """All stand there."""
+    """All of these are on the board."""
     any: tuple[tuple[Placed, ...], ...] = ()
-    """Of each group at least one stands there."""
+    """At least one of each group is on the board."""
     none: tuple[Placed, ...] = ()
-    """None of them stands there."""
+    """None of these is on the board."""
     hand: tuple[Kept, ...] = ()
-    """All are in hand."""
+    """All of these are in hand."""
     no_hand: tuple[Kept, ...] = ()
-    """None is in hand."""
+    """None of these is in hand."""
     min_ply: Annotated[int, Field(ge=1)] = 1
+    """First ply at which the shape counts."""
     max_ply: Annotated[int, Field(ge=1, le=512)]
-    """The game's ply of the move, at most."""
+    """Last ply at which the shape counts."""
     before_outbreak: bool = False
-    """Nothing but pawns and bishops was captured so far."""
+    """Nothing but pawns and bishops has been captured so far."""
     requires: Names = ()
-    """Tags that the side has (or, a definition of both sides, Black); tags of the game as well."""
+    """Tags that the side must have (Black, in a definition of both sides), or the game."""
     opponent_requires: Names = ()
+    """Tags that the opponent must have."""
     excludes: Names = ()
-    """Tags that the side does not have."""
+    """Tags that the side must not have."""
     opponent_excludes: Names = ()
+    """Tags that the opponent must not have."""
 
     @model_validator(mode="after")
     def _comes_about(self) -> Self:
         if not (self.moves or self.captures or self.pieces or self.any or self.hand or self.references()[0]):
-            raise ValueError("it asks for nothing that a move could bring about")
+            raise ValueError("no condition that a move could complete")
         if self.captures and not all(kept.piece < WHITE_PIECE for kept in self.captures):
-            raise ValueError("captures are the side's own: capital letters")
+            raise ValueError("captures must be capital letters: they come into the side's own hand")
         if self.min_ply > self.max_ply:
             raise ValueError(f"min_ply {self.min_ply} is above max_ply {self.max_ply}")
         return self
 
     def references(self) -> tuple[Names, Names]:
-        """The names of the tags that it asks for and of those that it rules out."""
+        """Names of the required and of the excluded tags."""
         return self.requires + self.opponent_requires, self.excludes + self.opponent_excludes
 
 
 class Definition(_Model):
-    """A strategy with its names and the shapes by which it is known."""
+    """A strategy with its names and the shapes that define it."""
 
     name: Annotated[str, Field(min_length=1)]
     english: Annotated[str, Field(min_length=1)]
     kind: StrategyKind
     side: Side = Side.EACH
     helper: bool = False
-    """It only serves other definitions and is never shown."""
+    """Used by other definitions only and never shown."""
     hides: Names = ()
-    """What is not shown beside it, because it says more; and what those hide."""
+    """Less specific strategies that are not shown beside it, nor what those hide."""
     when: Annotated[tuple[Shape, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-    """One shape, or several of which any will do."""
+    """One shape or several alternatives."""
 
 
 def load_definitions(path: Path | None = None) -> tuple[Definition, ...]:
     """The definitions of a YAML file, in its order.
 
     Args:
-        path: None takes fukayomi's own.
+        path: The file; None for the package's own definitions.
 
     Raises:
-        DefinitionError: The file is no YAML, or a definition in it is wrong.
-        OSError: It cannot be read.
+        DefinitionError: The file is not YAML, or a definition in it is invalid.
+        OSError: The file cannot be read.
     """
     if path is None:
         return _own_definitions()
@@ -242,9 +242,9 @@ def _read_definitions(data: bytes, file: str) -> tuple[Definition, ...]:
     try:
         entries: Any = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"{file}: no YAML: {' '.join(str(error).split())}") from error
+        raise DefinitionError(f"{file}: invalid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(entries, list) or not entries:
-        raise DefinitionError(f"{file}: a list of definitions is expected")
+        raise DefinitionError(f"{file}: expected a list of definitions")
     numbered = enumerate(cast("list[object]", entries), 1)
     definitions = tuple(_read_definition(entry, number, file) for number, entry in numbered)
     _check_references(definitions, file)
@@ -262,24 +262,24 @@ def _read_definition(entry: object, number: int, file: str) -> Definition:
 
 
 def _check_references(definitions: tuple[Definition, ...], file: str) -> None:
-    """Raise unless names are different, and what is referred to exists and nothing hides itself."""
+    """Check that names are unique, that references exist and that no definition hides itself."""
     by_name: dict[str, Definition] = {}
     for definition in definitions:
         if definition.name in by_name:
-            raise DefinitionError(f"{file}: {definition.name}: name: there are two of this name")
+            raise DefinitionError(f"{file}: {definition.name}: name: defined twice")
         by_name[definition.name] = definition
     for definition in definitions:
         wanted = [("hides", name) for name in definition.hides]
         wanted += [("when", name) for shape in definition.when for names in shape.references() for name in names]
         for key, name in wanted:
             if name not in by_name:
-                raise DefinitionError(f"{file}: {definition.name}: {key}: there is no definition {name!r}")
+                raise DefinitionError(f"{file}: {definition.name}: {key}: no definition named {name!r}")
         _check_circle(definition, by_name, (), file)
 
 
 def _check_circle(definition: Definition, by_name: dict[str, Definition], path: Names, file: str) -> None:
     if definition.name in path:
         circle = " -> ".join((*path[path.index(definition.name) :], definition.name))
-        raise DefinitionError(f"{file}: {definition.name}: hides: a circle: {circle}")
+        raise DefinitionError(f"{file}: {definition.name}: hides: a cycle: {circle}")
     for hidden in definition.hides:
         _check_circle(by_name[hidden], by_name, (*path, definition.name), file)

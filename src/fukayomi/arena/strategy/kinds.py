@@ -22,4 +22,4 @@ class SplitBy(StrEnum):
 
     YEAR = "year"
     ENGINE = "engine"
-    """One group per player and color; each game counts for its Black and for its White."""
+    """One group per player and colour; each game counts for its Black and for its White."""

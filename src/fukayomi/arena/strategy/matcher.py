@@ -1,16 +1,17 @@
-"""Finding strategies in games: the board goes forward move by move, and each move wakes the definitions it touches.
+"""Finds strategies in games.
 
-Every definition is compiled for both sides. An index says which of them a move can complete: by the piece that arrives
-on a square, by the square that it leaves, by what it captures, by the move itself. So a move costs a few look-ups, and
-nearly all of them find nothing.
+Definitions are compiled for both sides. An index gives the shapes that a move can complete: by the piece that arrives
+on a square, the square left empty, the captured piece, or the move itself. A move costs a few lookups, and nearly all
+of them find nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fukayomi.arena.strategy.definitions import EMPTY, WHITE_PIECE, Definition, Placed, Shape, Side
 from fukayomi.shogi import START_SFEN, Color, Move, PieceType, Position
+from fukayomi.tabular import Tabular
 
 _SQUARES = 81
 _FIRST_DROP = 81 - PieceType.PAWN
@@ -22,48 +23,60 @@ _PROMOTED: Final = {
     for color in (0, WHITE_PIECE)
 }
 _QUIET: Final = frozenset({PieceType.PAWN, PieceType.BISHOP})
-"""What may be captured before the fight breaks out."""
+"""Pieces whose capture is not an outbreak."""
 
 SIDE_NAMES: Final = {Color.BLACK: "先手", Color.WHITE: "後手"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A strategy as a game shows it."""
+    """A strategy found in a game."""
 
     definition: Definition
     color: Color | None
-    """None for what belongs to both sides."""
+    """The side it belongs to; None for both sides together."""
 
     @property
     def label(self) -> str:
-        """The name with its side, as 先手四間飛車."""
+        """The name with its side, for example 先手四間飛車."""
         return self.definition.name if self.color is None else SIDE_NAMES[self.color] + self.definition.name
 
     @property
     def english(self) -> str:
-        """The name in English, as Black Fourth-File Rook."""
+        """The name in English, for example Black Fourth-File Rook."""
         return self.definition.english if self.color is None else f"{self.color.name.title()} {self.definition.english}"
 
     @property
     def mirrored(self) -> "Tag":
-        """The same with the sides changed."""
+        """The same strategy of the other side."""
         return self if self.color is None else Tag(self.definition, self.color.opponent)
 
 
 @dataclass(frozen=True, slots=True)
-class Classification:
-    """What was found in a game."""
+class Classification(Tabular):
+    """The strategies of a game."""
 
-    fired: dict[Tag, int]
-    """Every tag with the ply whose move completed it, helpers and what is hidden included."""
+    plies: dict[Tag, int]
+    """The ply at which each tag was found, including helper tags and hidden ones."""
     tags: tuple[Tag, ...]
-    """Those that are shown, in the order of the definitions."""
+    """The tags to show, in the order of the definitions."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per tag to show."""
+        return [
+            {
+                "strategy": tag.label,
+                "english": tag.english,
+                "kind": tag.definition.kind.value,
+                "ply": self.plies[tag],
+            }
+            for tag in self.tags
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    """A shape as the matcher reads it, for one side. Masks have a bit for each tag."""
+    """A shape compiled for one side. `requires` and `excludes` have a bit per tag."""
 
     order: int
     tag: int
@@ -81,13 +94,13 @@ class _Rule:
 
 
 class Matcher:
-    """Classifies games by a set of definitions. It is not changed by use, so threads may share it."""
+    """Classifies games by a set of definitions. It is immutable, so threads may share it."""
 
     def __init__(self, definitions: Sequence[Definition]) -> None:
         """Compile definitions.
 
         Args:
-            definitions: As `load_definitions` gives them.
+            definitions: Definitions from `load_definitions`.
         """
         self._tags: list[Tag] = []
         self._bits: dict[tuple[str, Color | None], int] = {}
@@ -113,16 +126,16 @@ class Matcher:
         """Find the strategies of a game.
 
         Args:
-            initial_sfen: Where it begins.
-            moves: Its moves; each is legal.
+            initial_sfen: The first position.
+            moves: The moves; all must be legal.
 
         Raises:
-            InvalidSfenError: The start is no position.
+            InvalidSfenError: `initial_sfen` is not a position.
         """
         return self._shown(self._run(_Board(initial_sfen), moves))
 
     def _run(self, board: "_Board", moves: Iterable[Move]) -> dict[int, int]:
-        """The numbers of the tags that fired, each with its ply."""
+        """The number of each tag found, with its ply."""
         fired: dict[int, int] = {}
         ply = board.next_ply - 1
         if board.is_special:
@@ -147,7 +160,7 @@ class Matcher:
     def _try(
         self, rules: list[_Rule], board: "_Board", captured: int, ply: int, fired: dict[int, int], mask: int
     ) -> int:
-        """Fire what holds, in the order of the definitions, and then what waited for just these tags."""
+        """Record the tags of rules that hold, in the order of the definitions; then of rules that required these."""
         while rules:
             following: list[_Rule] = []
             for rule in sorted(set(rules), key=lambda rule: rule.order) if len(rules) > 1 else rules:
@@ -170,7 +183,7 @@ class Matcher:
         )
 
     def _hidden_by(self, tag: Tag) -> int:
-        """The tags that this one hides: of its side, of the game or, for a game's, of both."""
+        """Mask of the tags that this one hides: those of its side and of the game, or all for a tag of the game."""
         by_name = {other.definition.name: other.definition for other in self._tags}
         waiting, names = list(tag.definition.hides), set[str]()
         while waiting:
@@ -190,7 +203,7 @@ class Matcher:
         return mask
 
     def _add(self, definition: Definition, shape: Shape, color: Color) -> None:
-        """Compile a shape for a side and enter it wherever a move can complete it."""
+        """Compile a shape for a side and index it by everything that can complete it."""
         tag = self._bits[definition.name, None if definition.side is Side.GAME else color].bit_length() - 1
         rule = _compile(
             shape, color, len(self._rules), tag,
@@ -237,7 +250,7 @@ def _compile(shape: Shape, color: Color, order: int, tag: int, requires: int, ex
 
 
 def _holds(rule: _Rule, board: "_Board", captured: int, ply: int, mask: int) -> bool:
-    """Whether all that a rule asks for holds after the move of this ply."""
+    """Whether all conditions of a rule hold after the move of this ply."""
     if mask & rule.requires != rule.requires or mask & rule.excludes:
         return False
     if not rule.min_ply <= ply <= rule.max_ply or (rule.before_outbreak and board.has_outbreak):
@@ -258,21 +271,16 @@ def _holds(rule: _Rule, board: "_Board", captured: int, ply: int, mask: int) -> 
 
 
 class _Board:
-    """Pieces and hands only: the moves are known to be legal.
-
-    Attributes:
-        squares: The piece on each square, as the definitions number them.
-        hands: How many of each piece are in hand, by the same numbers.
-        next_ply: The ply of the next move.
-        is_special: Whether the game begins elsewhere than the start position.
-        has_outbreak: Whether more than pawns and bishops was captured.
-    """
+    """Pieces and hands without rules: moves are known to be legal."""
 
     __slots__ = ("_turn", "hands", "has_outbreak", "is_special", "next_ply", "squares")
 
     def __init__(self, sfen: str) -> None:
         self.is_special = sfen != START_SFEN
+        """Whether the game starts from another position than the usual one."""
         self.has_outbreak = False
+        """Whether anything but pawns and bishops has been captured."""
+        # Pieces are numbered as in definitions.py: `squares` by square, `hands` the count of each piece.
         if self.is_special:
             self.squares, self.hands, self._turn, self.next_ply = _read_position(sfen)
             self.has_outbreak = any(
@@ -291,8 +299,8 @@ class _Board:
         """Play a move.
 
         Returns:
-            Where a piece arrived and which square became empty (-1: none), both as piece * 81 + square; and what the
-            mover got into hand (0: nothing).
+            The arrival of a piece and the square left empty (-1 if none), both as piece * 81 + square, and the captured
+            piece in the mover's hand (0 if none).
         """
         to, start, squares, turn = raw & 127, raw >> 7 & 127, self.squares, self._turn
         captured = 0
@@ -319,7 +327,7 @@ class _Board:
 
 
 def _read_position(sfen: str) -> tuple[list[int], list[int], int, int]:
-    """The squares and hands of a position, 16 if White is to move, and the next ply."""
+    """The squares, the hands, 16 if White is to move (else 0), and the next ply of a position."""
     position = Position.from_sfen(sfen, allow_missing_king=True)
     squares, hands = [EMPTY] * _SQUARES, [0] * (2 * WHITE_PIECE)
     for square in range(_SQUARES):

@@ -1,6 +1,6 @@
-"""The pictures: bars of how often strategies are played with Black's win rate over them, and both over the years.
+"""Plots of strategies: shares as bars with Black's win rate, and both over the years.
 
-Text is drawn as outlines, so that it looks the same everywhere. Where no Japanese font is installed, strategies are
+SVG text is drawn as outlines, so that it looks the same everywhere. Without an installed Japanese font, strategies are
 named in English.
 """
 
@@ -11,9 +11,11 @@ import contextlib
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
+from fukayomi.files.atomic import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,40 +27,51 @@ JAPANESE_FONTS: Final = (
     "BIZ UDPGothic", "BIZ UDGothic", "MS Gothic", "TakaoPGothic", "VL Gothic", "M PLUS 1p",
     "WenQuanYi Zen Hei", "Droid Sans Fallback",
 )  # fmt: skip
-FALLBACK_FONT: Final = "DejaVu Sans"  # comes with matplotlib
+FALLBACK_FONT: Final = "DejaVu Sans"  # part of matplotlib
 
 SHARE_COLOR, RATE_COLOR = "#3d6fa8", "#e07b1a"
 INK, MUTED, LINE = "#22262d", "#727a86", "#dfe1e0"
 MAX_PANELS = 12
-"""More groups or strategies than these are not drawn: nobody could read them."""
+"""Limit of panels; further groups or strategies are not drawn."""
 MAX_BARS = 40
-"""Nor are more rows of a table."""
-_MAX_WIDTH = 20.0  # inches; files may claim any number of years
+"""Limit of rows per table."""
+YEAR_PANELS = 4
+"""Strategies drawn by year if none are chosen."""
+_MAX_WIDTH = 20.0  # inches; a file may contain any number of years
 _ENGLISH_LEGEND: Final = ("share", "Black's win rate, of all games with draws (right axis)")
-_MAX_TITLE = 60  # letters of a name
+_MAX_TITLE = 60  # characters of a name
+
+_STYLE: Final[Any] = {
+    "svg.fonttype": "path",  # outlines: a viewer needs no font
+    "svg.hashsalt": "fukayomi",  # makes SVG files reproducible
+    "font.size": 9.5,
+    "axes.edgecolor": LINE,
+    "axes.unicode_minus": False,
+    "xtick.color": MUTED,
+    "text.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Lettering:
-    """The fonts of a picture and what they can write.
-
-    Attributes:
-        family: Font families, as matplotlib takes them.
-        is_japanese: Whether strategies are named in Japanese.
-        letters: The code points that the fonts have.
-    """
+    """The fonts of a plot."""
 
     family: tuple[str, ...]
+    """Names of font families for matplotlib."""
     is_japanese: bool
+    """Whether strategies are named in Japanese."""
     letters: frozenset[int]
+    """Code points that the fonts have."""
 
     def drawable(self, text: str) -> str:
-        """The text, with a question mark for what no font can write."""
+        """The text with a question mark for every character that the fonts lack."""
         return "".join(letter if letter == "\n" or ord(letter) in self.letters else "?" for letter in text)
 
 
 def find_lettering(candidates: Sequence[str] = JAPANESE_FONTS) -> Lettering:
-    """The first of the fonts that is installed, and matplotlib's own behind it."""
+    """The first installed font of the candidates, with matplotlib's own as fallback; no candidates: English names."""
     from matplotlib import font_manager
 
     japanese = _first_installed(candidates) or (_first_installed(candidates) if _add_new_fonts(candidates) else None)
@@ -77,28 +90,37 @@ def _first_installed(candidates: Sequence[str]) -> str | None:
 
 
 def _add_new_fonts(candidates: Sequence[str]) -> bool:
-    """Tell matplotlib, which remembers what it once found, of fonts installed since; whether there are any."""
+    """Add fonts installed since matplotlib last looked; returns whether there are any."""
     from matplotlib import font_manager
 
     known = {font.fname for font in font_manager.fontManager.ttflist}
     new = [path for path in font_manager.findSystemFonts() if path not in known] if candidates else []
     for path in new:
-        with contextlib.suppress(OSError, RuntimeError):  # a file that is no font
+        with contextlib.suppress(OSError, RuntimeError):  # not a font
             font_manager.fontManager.addfont(path)
     return bool(new)
 
 
-def draw_shares(tables: Sequence[StrategyTable], kind: str, lettering: Lettering) -> bytes:
-    """For each table, bars of the rows' shares and, on the right axis, a line of Black's win rate.
+def plot_shares(
+    tables: Sequence[StrategyTable], path: Path | str | None = None, *, lettering: Lettering | None = None
+) -> "Figure":
+    """Plot a panel per table: bars of shares and, on the right axis, a line of Black's win rate.
+
+        counts = arena.count_strategies("games/", by="engine")
+        arena.plot_shares(counts.tables(top=20), "shares.svg")
 
     Args:
-        tables: At most MAX_PANELS of them are drawn, with their first MAX_BARS rows.
-        kind: ``png`` or ``svg``.
-        lettering: As `find_lettering` gives it.
+        tables: Tables to plot: the first MAX_PANELS, with their first MAX_BARS rows.
+        path: Also write the plot to this file, .svg or .png.
+        lettering: Fonts; by default the first Japanese font that is installed.
+
+    Raises:
+        ValueError: The path has another suffix.
     """
-    shown = [replace(table, rows=table.rows[:MAX_BARS]) for table in tables[:MAX_PANELS]]
-    rows = [row for table in shown for row in table.rows]
-    most = max((len(table.rows) for table in shown), default=0)
+    lettering = lettering or find_lettering()
+    shown = [replace(table, combinations=table.combinations[:MAX_BARS]) for table in tables[:MAX_PANELS]]
+    rows = [row for table in shown for row in table.combinations]
+    most = max((len(table.combinations) for table in shown), default=0)
     label_lines = max((_label(row, lettering).count("\n") + 1 for row in rows), default=1)
     width = min(_MAX_WIDTH, max(5.0, 1.6 + (0.42 + 0.2 * label_lines) * most))
 
@@ -110,47 +132,72 @@ def draw_shares(tables: Sequence[StrategyTable], kind: str, lettering: Lettering
         )
         _title(axes, f"{_shortened(title)}: {table.games:,} {'局' if lettering.is_japanese else 'games'}", lettering)
 
-    return _save(draw, len(shown), (width, 5.2), kind, lettering)
+    return _finish(draw, len(shown), (width, 5.2), path, lettering)
 
 
-def draw_years(tables: Sequence[StrategyTable], names: Sequence[str], kind: str, lettering: Lettering) -> bytes:
-    """For each strategy, a line of its share and, on the right axis, one of Black's win rate, over the years.
+def plot_years(
+    tables: Sequence[StrategyTable],
+    names: Sequence[str] = (),
+    path: Path | str | None = None,
+    *,
+    lettering: Lettering | None = None,
+) -> "Figure":
+    """Plot a panel per strategy: its share and, on the right axis, Black's win rate over the years.
+
+        counts = arena.count_strategies("games/", by="year")
+        arena.plot_years(counts.tables(), ["角換わり", "相掛かり"], "years.svg")
 
     Args:
-        tables: By year, with all their rows.
-        names: Rows to draw, by their Japanese names; at most MAX_PANELS.
-        kind: ``png`` or ``svg``.
-        lettering: As `find_lettering` gives it.
+        tables: Tables by year, with all rows.
+        names: Japanese names of the rows to plot, at most MAX_PANELS; by default the most frequent.
+        path: Also write the plot to this file, .svg or .png.
+        lettering: Fonts; by default the first Japanese font that is installed.
+
+    Raises:
+        ValueError: No row has one of the names, or the path has another suffix.
     """
-    shown = names[:MAX_PANELS]
+    lettering = lettering or find_lettering()
+    unknown = [name for name in names if not any(table.find(name) for table in tables)]
+    if unknown:
+        raise ValueError(f"no row is named {', '.join(map(repr, unknown))}")
+    shown = (names or _most_frequent(tables))[:MAX_PANELS]
 
     def draw(axes: "Axes", number: int) -> None:
-        rows = [(int(table.group), table.row(shown[number])) for table in tables]
+        rows = [(int(table.group), table.find(shown[number])) for table in tables]
         _draw_lines(axes, rows)
         english = next((row.english for _, row in rows if row), shown[number])
         _title(axes, shown[number] if lettering.is_japanese else english, lettering)
 
     width = min(_MAX_WIDTH, max(5.0, 1.6 + 0.6 * len(tables)))
-    return _save(draw, len(shown), (width, 3.4), kind, lettering)
+    return _finish(draw, len(shown), (width, 3.4), path, lettering)
+
+
+def _most_frequent(tables: Sequence[StrategyTable]) -> list[str]:
+    """The rows with the most games over all tables, apart from the row without a strategy."""
+    totals: dict[str, int] = {}
+    for table in tables:
+        for row in table.combinations:
+            if row.tags:
+                totals[row.name] = totals.get(row.name, 0) + row.games
+    return sorted(totals, key=lambda name: (-totals[name], name))[:YEAR_PANELS]
 
 
 def _draw_bars(axes: "Axes", table: StrategyTable, lettering: Lettering) -> None:
-    places = range(len(table.rows))
-    axes.bar(places, [100 * row.share for row in table.rows], color=SHARE_COLOR, width=0.66)
-    labels = [lettering.drawable(_label(row, lettering)) for row in table.rows]
+    places = range(len(table.combinations))
+    axes.bar(places, [100 * row.share for row in table.combinations], color=SHARE_COLOR, width=0.66)
+    labels = [lettering.drawable(_label(row, lettering)) for row in table.combinations]
     axes.set_xticks(places, labels, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
-    axes.set_xlim(-0.7, len(table.rows) - 0.3)
+    axes.set_xlim(-0.7, len(table.combinations) - 0.3)
     axes.set_ylim(bottom=0)
-    rates = _right_axis(axes, [row.black_rate for row in table.rows])
-    known = [(place, 100 * rate) for place, row in enumerate(table.rows) if (rate := row.black_rate) is not None]
-    if known:
-        rates.plot(
-            *zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, clip_on=False, linewidth=1.6
-        )
+    rates = _right_axis(axes, [row.black_rate for row in table.combinations])
+    known = [
+        (place, 100 * rate) for place, row in enumerate(table.combinations) if (rate := row.black_rate) is not None
+    ]
+    _draw_rates(rates, known)
 
 
 def _label(row: StrategyRow, lettering: Lettering) -> str:
-    """A row's name, broken where it is long."""
+    """The name of a row, with line breaks."""
     parts = row.name.split(",") if lettering.is_japanese else row.english.split(", ")
     return "\n".join(",".join(parts[i : i + 2]) for i in range(0, len(parts), 2))
 
@@ -164,16 +211,16 @@ def _draw_lines(axes: "Axes", rows: "list[tuple[int, StrategyRow | None]]") -> N
     axes.set_ylim(bottom=0)
     rates = _right_axis(axes, [row.black_rate if row else None for _, row in rows])
     known = [(year, 100 * rate) for year, row in rows if row and (rate := row.black_rate) is not None]
-    if known:
-        _draw_rates(rates, known)
+    _draw_rates(rates, known)
 
 
 def _draw_rates(axes: "Axes", known: Sequence[tuple[int, float]]) -> None:
-    axes.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6, clip_on=False)
+    if known:
+        axes.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6, clip_on=False)
 
 
 def _right_axis(axes: "Axes", rates: Sequence[float | None]) -> "Axes":
-    """The axis of win rates: it shows 50 % and what there is, in steps of ten."""
+    """The axis of win rates: from 40 % to 60 %, or more in steps of ten if the rates need it."""
     known = [100 * rate for rate in rates if rate is not None]
     right = axes.twinx()
     right.set_ylim(
@@ -197,36 +244,46 @@ def _title(axes: "Axes", text: str, lettering: Lettering) -> None:
     axes.set_title(lettering.drawable(text), loc="left", fontsize=11, color=INK, parse_math=False)
 
 
-def _save(
-    draw: Callable[["Axes", int], None], panels: int, size: tuple[float, float], kind: str, lettering: Lettering
-) -> bytes:
-    """Draw panels under one another, or beside one another where there is room, with one legend."""
+def figure_bytes(figure: "Figure", kind: str) -> bytes:
+    """A plot of this module as a file; the same tables give the same bytes.
+
+    Args:
+        figure: The plot.
+        kind: ``png`` or ``svg``.
+    """
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context(_STYLE):
+        figure.savefig(buffer, format=kind, dpi=100, facecolor="white", metadata=metadata)
+    return buffer.getvalue()
+
+
+def _finish(
+    draw: Callable[["Axes", int], None],
+    panels: int,
+    size: tuple[float, float],
+    path: Path | str | None,
+    lettering: Lettering,
+) -> "Figure":
+    """Draw panels below each other, or side by side if there is room, with one legend; write them to the path."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    style: Any = {
-        "svg.fonttype": "path",  # outlines: a viewer needs no font
-        "svg.hashsalt": "fukayomi",  # the same tables give the same bytes
-        "font.family": list(lettering.family),
-        "font.size": 9.5,
-        "axes.edgecolor": LINE,
-        "axes.unicode_minus": False,
-        "xtick.color": MUTED,
-        "text.color": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
+    kind = "" if path is None else Path(path).suffix.lower()[1:]
+    if kind not in ("", "png", "svg"):
+        raise ValueError(f"{path}: expected a file name that ends in .svg or .png")
     columns = max(1, min(panels, int(15 // size[0])))
     lines = -(-panels // columns)
-    with mpl.rc_context(style):
+    with mpl.rc_context({**_STYLE, "font.family": list(lettering.family)}):
         figure = Figure(figsize=(size[0] * columns, size[1] * max(1, lines) + 0.4), layout="constrained")
         for number in range(panels):
             draw(figure.add_subplot(lines, columns, number + 1), number)
         _legend(figure, lettering)
-        buffer = io.BytesIO()
-        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        figure.savefig(buffer, format=kind, dpi=100, facecolor="white", metadata=metadata)
-    return buffer.getvalue()
+    if path is not None:
+        replace_file(Path(path), figure_bytes(figure, kind))
+    return figure
 
 
 def _legend(figure: "Figure", lettering: Lettering) -> None:

@@ -1,4 +1,4 @@
-"""Definitions in plain words, as docs/strategies.md and ``fukayomi strategy --list`` have them."""
+"""Definitions in words, for docs/strategies.md and ``fukayomi strategy --list``."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,18 +6,18 @@ from fukayomi.arena.strategy.definitions import WHITE_PIECE, Definition, Kept, P
 from fukayomi.shogi import PieceType, square_name
 
 _DROPS_FROM = 81
-_OUTBREAK = "nothing but pawns and bishops was taken so far"
+_OUTBREAK = "nothing but pawns and bishops captured so far"
 
 
 def describe(definition: Definition) -> tuple[str, ...]:
-    """Each of its shapes in words, as Black plays it: any of them will do."""
+    """Each shape in words, from Black's view; the shapes are alternatives."""
     return tuple(_describe(shape, definition.side) for shape in definition.when)
 
 
 def _describe(shape: Shape, side: Side) -> str:
     parts = [
         *_listed("the move ", [_played(move) for move in shape.moves], " or "),
-        *_listed("it takes a ", [_name(kept.piece) for kept in shape.captures], " or "),
+        *_listed("it captures a ", [_name(kept.piece) for kept in shape.captures], " or "),
         *_listed("", [_placed(one) for one in shape.pieces], ", "),
         *(" or ".join(_placed(one) for one in group) for group in shape.any),
         *_listed("none of ", [_placed(one) for one in shape.none], ", "),
@@ -53,7 +53,7 @@ def _kept(kept: Kept) -> str:
 def _placed(one: Placed) -> str:
     square = square_name(one.square)
     if not one.piece:
-        return f"nothing on {square}"
+        return f"{square} empty"
     return f"{_name(one.piece)} {square}" if one.piece < WHITE_PIECE else f"the opponent's {_name(one.piece)} {square}"
 
 

@@ -1,6 +1,6 @@
-"""``fukayomi first-move``: what the first move is worth, for each two players of a match or a heap of records."""
+"""``fukayomi first-move``: the win rate of the first move, for every two players."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,40 +8,51 @@ import typer
 
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.problems import ProblemList
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.arena.results.first_move import FirstMoveStatistics
+    from fukayomi.arena.results.first_move import FirstMoveResults
     from fukayomi.arena.results.score import MatchScore
+
+
+@dataclass(frozen=True)
+class FirstMoveOptions:
+    """Which games count."""
+
+    distinct: Annotated[bool, typer.Option("--distinct", help="Count repeated games once.")] = False
 
 
 def first_move(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
+        typer.Argument(metavar="SOURCE...", help="Match folders, match.db, PGN, records, folders, zip or tar."),
     ],
-    distinct: Annotated[bool, typer.Option("--distinct", help="Count games of identical moves once.")] = False,
+    options: FirstMoveOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Count the results of Black (先手) and White, for each two players, as wins-losses-draws (rate).
+    """Count the results of Black (先手) and White, for every two players: wins-losses-draws (rate).
 
-    A draw counts as half a win. Games that crashed, stalled, were interrupted or have no result count nowhere.
+    \b
+      fukayomi first-move match/
+      fukayomi first-move games.pgn --distinct
 
-    With --distinct, of games with the same players in the same colours, the same start and the same moves only the
-    first one counts. Engines that do not vary need it: one game, played again and again, is not evidence.
+    A draw counts as half a win. Games without a result, or broken off by a crash, stall or interruption, do not count.
 
-    Who met several opponents also gets the mean of the rates above it, each opponent counted once.
+    With --distinct, only the first of several games with the same players, colours, start position and moves counts.
+    Use it for engines that do not vary: one game played many times is not evidence.
+
+    A player with several opponents also gets its mean rates, each opponent counted once.
     """
-    from fukayomi.arena.results.first_move import measure_first_move
-    from fukayomi.arena.results.sources import read_games
+    from fukayomi.arena.results.first_move import first_move
 
-    problems: list[str] = []
+    listener = ProblemList()
     with user_errors():
-        found = measure_first_move(read_games(sources, problems.append), distinct=distinct)
-    for problem in problems:
+        found = first_move(sources, distinct=options.distinct, listener=listener)
+    for problem in listener.problems:
         typer.echo(f"skipped {printable(problem)}", err=True)
     if as_json:
-        typer.echo(json_text(_as_json(found, problems)))
+        typer.echo(json_text(_as_json(found, listener.problems)))
         return
     for pairing in found.pairings:
         for line in pairing.lines():
@@ -51,23 +62,22 @@ def first_move(
         for mean in found.means(as_printed=True):
             typer.echo(printable(str(mean)))
         typer.echo(f"All games, Black vs White: {found.black}")
-    typer.echo(_account(found))
+    typer.echo(_count(found))
 
 
-def _account(found: "FirstMoveStatistics") -> str:
-    """What was counted, and how."""
+def _count(found: "FirstMoveResults") -> str:
     parts = [f"{found.games:,} games, a draw is half a win"]
     if found.identical:
         kept = "left out" if found.distinct else "counted; --distinct leaves them out"
         parts.append(f"{found.identical:,} repeat the moves of an earlier game ({kept})")
     if found.failed:
-        parts.append(f"{found.failed:,} more without a result that was played for")
+        parts.append(f"{found.failed:,} more not decided by play")
     if found.distinct and found.without_moves:
         parts.append(f"{found.without_moves:,} without moves, which cannot be compared")
     return "; ".join(parts)
 
 
-def _as_json(found: "FirstMoveStatistics", problems: list[str]) -> dict[str, Any]:
+def _as_json(found: "FirstMoveResults", problems: list[str]) -> dict[str, Any]:
     return {
         "games": found.games, "failed": found.failed, "identical": found.identical, "distinct": found.distinct,
         "without_moves": found.without_moves, "problems": problems, "black": _score(found.black),

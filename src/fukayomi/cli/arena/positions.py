@@ -1,104 +1,118 @@
-"""``fukayomi positions``: sets of positions to begin matches from, made of games, and how two of them compare."""
+"""``fukayomi positions``: sets of positions to start matches from, made from games, and comparisons of two sets."""
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.arena.positions.balanced import BalanceConditions, EvalOf, Exclusion
+from fukayomi.arena.positions.balanced import EVEN_MIDDLE_GAMES, EVEN_OPENINGS, BalanceConditions, EvalOf, Exclusion
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import progress_bar
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
     from fukayomi.arena.positions.balanced_set import BalancedSet
     from fukayomi.arena.positions.compare import PositionSet
 
-Sources = Annotated[
-    list[Path],
-    typer.Argument(metavar="IN...", help="Records with evaluations: CSA, KIF, ...; folders, zip, tar."),
-]
-Out = Annotated[Path, typer.Option("--out", "-o", help="The file of lines to write.")]
-Moves1 = Annotated[
-    int | None, typer.Option(min=1, help="The first of the two plies.", show_default="24; 32 with --middle-game")
-]
-Moves2 = Annotated[int | None, typer.Option(min=1, help="The second.", show_default="36; 80 with --middle-game")]
-MiddleGame = Annotated[
-    bool,
-    typer.Option(
-        "--middle-game",
-        "--less-than-moves2",
-        "--less_than_moves2",
-        help="Lines up to the position just before the evaluation first passes --eval2, of plies moves1 to moves2.",
-    ),
-]
-EvalLimit = Annotated[
-    int, typer.Option("--eval", min=0, help="No evaluation up to the end of the line is further from zero.")
-]
-Eval2 = Annotated[
-    int | None,
-    typer.Option(min=0, help="The same, at the two plies alone.", show_default="100; 150 with --middle-game"),
-]
-FilterMoves = Annotated[
-    int, typer.Option("--filter-moves", "--filter_moves", min=0, help="Only games of at least so many plies.")
-]
-FilterRating = Annotated[
-    float,
-    typer.Option(
-        "--filter-rating",
-        "--filter_rating",
-        min=0,
-        help="Only games whose players are both rated at least so; 0: all games.",
-    ),
-]
-EvalOfPly = Annotated[
-    EvalOf,
-    typer.Option(
-        "--eval-of", "--eval_of", help="The evaluation after ply N is noted at move N + 1 (next) or N (last)."
-    ),
-]
+
+def _both(name: str) -> str:
+    """The defaults of both kinds of lines."""
+    return f"{getattr(EVEN_OPENINGS, name)}; {getattr(EVEN_MIDDLE_GAMES, name)} with --middle-game"
+
+
+@dataclass(frozen=True)
+class BalanceOptions:
+    """The conditions for a line."""
+
+    moves1: Annotated[int | None, typer.Option(min=1, help="First ply for --eval2.", show_default=_both("moves1"))] = (
+        None
+    )
+    moves2: Annotated[
+        int | None,
+        typer.Option(min=1, help="Second ply for --eval2, at which the line ends.", show_default=_both("moves2")),
+    ] = None
+    middle_game: Annotated[
+        bool,
+        typer.Option(
+            "--middle-game",
+            "--less-than-moves2",
+            "--less_than_moves2",
+            help="End each line just before an evaluation first exceeds --eval2, at a ply within moves1 to moves2.",
+        ),
+    ] = EVEN_OPENINGS.middle_game
+    eval_limit: Annotated[
+        int, typer.Option("--eval", min=0, help="Limit of all evaluations up to the end of the line (centipawns).")
+    ] = EVEN_OPENINGS.eval
+    eval2: Annotated[
+        int | None,
+        typer.Option(min=0, help="Limit of the evaluations at the two plies.", show_default=_both("eval2")),
+    ] = None
+    filter_moves: Annotated[
+        int, typer.Option("--filter-moves", "--filter_moves", min=0, help="Use only games of N plies or more.")
+    ] = EVEN_OPENINGS.filter_moves
+    filter_rating: Annotated[
+        float,
+        typer.Option(
+            "--filter-rating",
+            "--filter_rating",
+            min=0,
+            help="Use only games with both players rated R or higher; 0 uses all.",
+        ),
+    ] = EVEN_OPENINGS.filter_rating
+    eval_of: Annotated[
+        EvalOf,
+        typer.Option(
+            "--eval-of", "--eval_of", help="Move that holds the evaluation after ply N: move N + 1 (next) or N (last)."
+        ),
+    ] = EVEN_OPENINGS.eval_of
+
+    def conditions(self) -> BalanceConditions:
+        """The conditions as the library takes them.
+
+        Raises:
+            ValueError: They contradict each other.
+        """
+        base = EVEN_MIDDLE_GAMES if self.middle_game else EVEN_OPENINGS
+        return replace(
+            base,
+            moves1=base.moves1 if self.moves1 is None else self.moves1,
+            moves2=base.moves2 if self.moves2 is None else self.moves2,
+            eval=self.eval_limit,
+            eval2=base.eval2 if self.eval2 is None else self.eval2,
+            filter_moves=self.filter_moves,
+            filter_rating=self.filter_rating,
+            eval_of=self.eval_of,
+        )
 
 
 def balanced(
-    sources: Sources,
-    out: Out,
-    moves1: Moves1 = None,
-    moves2: Moves2 = None,
-    middle_game: MiddleGame = False,
-    eval_limit: EvalLimit = 170,
-    eval2: Eval2 = None,
-    filter_moves: FilterMoves = 50,
-    filter_rating: FilterRating = 3800,
-    eval_of: EvalOfPly = EvalOf.NEXT_MOVE,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="IN...", help="Records with evaluations: CSA, KIF and others; folders, zip, tar."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write, one line of moves per row.")],
+    options: BalanceOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Make a set of balanced lines out of games with evaluations.
+    """Make a set of balanced lines from games with evaluations.
 
     \b
       fukayomi positions balanced floodgate/2025 -o balanced.sfen
       fukayomi positions balanced floodgate/2025 -o middle.sfen --middle-game
       fukayomi match --openings balanced.sfen --opening-plies 24 ...
 
-    Games count that start even and end by resignation, declaration, repetition or impasse, and in which both sides note
-    evaluations. Of games with the same position at ply moves1 (with --middle-game: at the end of the line) one is kept,
-    and the set is the same whatever the order of the games. The file appears only when it is complete.
+    Games count if they start from the usual start position, end by resignation, declaration, repetition or impasse, and
+    have evaluations of both sides. Of games with the same position at ply moves1 (with --middle-game: at the end of the
+    line), one is kept. The set does not depend on the order of the games. The file appears when it is complete.
     """
-    defaults = (32, 80, 150) if middle_game else (24, 36, 100)
-    chosen = [
-        given if given is not None else default
-        for given, default in zip((moves1, moves2, eval2), defaults, strict=True)
-    ]
     check_target(out, sources)
     start = time.monotonic()
     with user_errors():
-        conditions = BalanceConditions(
-            chosen[0], chosen[1], eval_limit, chosen[2], filter_moves, filter_rating, middle_game, eval_of
-        )
-        found = _collect(sources, conditions)
+        found = _collect(sources, options.conditions())
         if found:
             from fukayomi.files.atomic import AtomicFile
 
@@ -110,24 +124,22 @@ def balanced(
         _print_balanced(found, out)
     if not found:
         hint = "; see --filter-rating" if found.left_out[Exclusion.RATING] else ""
-        fail(f"no game passed, and nothing was written{hint}")
+        fail(f"no game meets the conditions, and nothing was written{hint}")
 
 
 def _collect(paths: list[Path], conditions: BalanceConditions) -> "BalancedSet":
-    from fukayomi.arena.positions.balanced_set import collect
-    from fukayomi.data.records.sources import find_files, iter_sources
+    from fukayomi.arena.positions.balanced_set import BalancedListener, BalancedSet, balanced_positions
 
-    files = find_files(paths)
+    class Bars(StageBars, BalancedListener):
+        def counted(self, found: BalancedSet) -> None:
+            self.show(games=found.games_read, lines=len(found))
+
+    columns = "{task.fields[games]:,} games, {task.fields[lines]:,} lines,"
     try:
-        columns = "{task.fields[games]:,} games, {task.fields[lines]:,} lines,"
-        with progress_bar(sum(file.stat().st_size for file in files), columns, games=0, lines=0) as bar:
-            return collect(
-                iter_sources(files, bar.advance),
-                conditions,
-                lambda found: bar.show(games=found.games_read, lines=len(found)),
-            )
+        with Bars(columns, games=0, lines=0) as listener:
+            return balanced_positions(paths, conditions, listener=listener)
     except KeyboardInterrupt:
-        fail("stopped; nothing was written", INTERRUPTED)
+        fail("interrupted; nothing was written", INTERRUPTED)
 
 
 def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
@@ -136,18 +148,18 @@ def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
     if conditions.middle_game:
         at_plies = (f"|eval| > {limit2} already at ply {one}", f"|eval| not > {limit2} up to ply {two + 1}")
     return {
-        Exclusion.UNREADABLE: "files that cannot be read",
-        Exclusion.NO_RECORD: "files that are no record",
+        Exclusion.UNREADABLE: "unreadable files",
+        Exclusion.NO_RECORD: "files that are not records",
         Exclusion.DAMAGED: "damaged",
-        Exclusion.START: "no even start",
-        Exclusion.ENDING: "ended otherwise",
+        Exclusion.START: "another start position",
+        Exclusion.ENDING: "other endings",
         Exclusion.PLIES: "too short",
         Exclusion.RATING: f"rated below {conditions.filter_rating:g}",
         Exclusion.NO_EVALS: "no evaluations of one side",
         Exclusion.EVAL: f"|eval| > {limit}" + ("" if conditions.middle_game else f" up to ply {two}"),
         Exclusion.EVAL_MOVES1: at_plies[0],
         Exclusion.EVAL_MOVES2: at_plies[1],
-        Exclusion.DUPLICATE: "same position as another",
+        Exclusion.DUPLICATE: "same position as another game",
     }
 
 
@@ -170,7 +182,8 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
     Console().print(table)
     for ply, count in sorted(found.unjudged.items()):
         if count:
-            typer.echo(f"{count:,} of the games that passed have no evaluation after ply {ply}")
+            games = "game has" if count == 1 else "games have"
+            typer.echo(f"{count:,} accepted {games} no evaluation after ply {ply}")
     print_problems(found.problems)
     if found:
         typer.echo(f"{len(found):,} lines in {printable(str(out))}")
@@ -189,33 +202,40 @@ def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[s
     }
 
 
+@dataclass(frozen=True)
+class CompareOptions:
+    """How sets are compared."""
+
+    ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; shorter lines count as they are.")] = 24
+    top: Annotated[int, typer.Option(min=0, help="Strategies to list.")] = 12
+    english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False
+
+
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A file of lines, as fukayomi match --openings takes it.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
-    ply: Annotated[int, typer.Option(min=0, help="Cut all lines at this ply; a shorter line counts as it ends.")] = 24,
-    top: Annotated[int, typer.Option(min=0, help="At most so many strategies.")] = 12,
-    english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False,
+    a: Annotated[Path, typer.Argument(metavar="A", help="File of lines, as for fukayomi match --openings.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="File to compare it with.")],
+    options: CompareOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what two sets of lines have in common, and the strategies (戦型) of each.
+    """Show what two sets of lines have in common, and the strategies (戦型) of each.
 
-    fukayomi positions compare balanced.sfen taya36.sfen
+    \b
+      fukayomi positions compare balanced.sfen taya36.sfen
 
     A line is found as a line if the other set has the same moves, and as a position if the other set reaches the same
-    position, by whatever order of moves.
+    position, whatever the order of moves.
     """
     from fukayomi.arena.game.openings import read_openings
     from fukayomi.arena.positions.compare import compare_positions
-    from fukayomi.arena.strategy.definitions import load_definitions
-    from fukayomi.arena.strategy.matcher import Matcher
+    from fukayomi.arena.strategy.classify import default_matcher
 
     with user_errors():
-        sets = compare_positions(read_openings(a), read_openings(b), ply, Matcher(load_definitions()))
+        sets = compare_positions(read_openings(a), read_openings(b), options.ply, default_matcher())
     if as_json:
         described = [_set_as_json(path, one) for path, one in zip((a, b), sets, strict=True)]
-        typer.echo(json_text({"ply": ply, "a": described[0], "b": described[1]}))
+        typer.echo(json_text({"ply": options.ply, "a": described[0], "b": described[1]}))
     else:
-        _print_comparison((a, b), sets, ply, top, english=english)
+        _print_comparison((a, b), sets, options.ply, options.top, english=options.english)
 
 
 def _set_as_json(path: Path, one: "PositionSet") -> dict[str, Any]:
@@ -228,12 +248,12 @@ def _set_as_json(path: Path, one: "PositionSet") -> dict[str, Any]:
 
 _IN_COMMON = {
     "lines": "lines",
-    "short": "that end before",
+    "short": "shorter lines",
     "distinct_lines": "distinct lines",
     "distinct_positions": "distinct positions",
-    "lines_in_other": "lines that the other has as a line",
-    "lines_with_position_in_other": "lines whose position the other has",
-    "positions_in_other": "positions that the other has",
+    "lines_in_other": "lines that the other set has as a line",
+    "lines_with_position_in_other": "lines whose position the other set has",
+    "positions_in_other": "positions that the other set has",
 }
 
 

@@ -1,157 +1,151 @@
-"""``fukayomi rate``: how strong the players of a match, a league or a heap of records are."""
+"""``fukayomi rate``: ratings of players from their games."""
 
 import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.problems import ProblemList, print_problems
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
-    from fukayomi.arena.ratings.options import RatingOptions
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
     from fukayomi.arena.results.game_tally import GameTally
 
-FARTHEST_ANCHOR = 100_000  # points from 0
+LARGEST_ANCHOR = 100_000  # rating points
 
-Sources = Annotated[
-    list[Path],
-    typer.Argument(metavar="SOURCE...", help="A match's folder or match.db, PGN, records, folders, zip or tar."),
-]
-Average = Annotated[float | None, typer.Option(help="The players' average.", show_default="0")]
-Anchor = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=R", help="Hold this player at R instead of an average. May be given several times."),
-]
-Hide = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Count this player's games, but do not list it. May be given several times."),
-]
-Pairs = Annotated[bool, typer.Option("--pairs", help="Rate each two players by their own games alone too.")]
-FirstMover = Annotated[
-    bool, typer.Option("--first-mover/--no-first-mover", help="Estimate what the first move is worth, or take 0.")
-]
-ByResults = Annotated[
-    bool,
-    typer.Option("--by-results", help="Make the wins, draws and losses the likeliest, not the points (Ordo's -M)."),
-]
-Bayes = Annotated[
-    bool, typer.Option("--bayes", help="Show ratings by BayesElo's model, with its prior, beside the others.")
-]
-Scale = Annotated[float, typer.Option(help="How many points ahead promise a score of 76 %.")]
-Confidence = Annotated[float, typer.Option(help="Of the errors, in percent.")]
-Simulations = Annotated[
-    int, typer.Option(min=0, max=1_000_000, help="Replays that give the errors and CFS; 0 for neither.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Of the simulations: equal seeds give equal errors.")]
-Matrix = Annotated[
-    Path | None, typer.Option(metavar="FILE.csv", help="Write how certain it is that each player beats each other.")
-]
+
+@dataclass(frozen=True)
+class RateOptions:
+    """How players are rated."""
+
+    average: Annotated[
+        float | None, typer.Option(help="Average rating of all players.", show_default=f"{RatingOptions.average:g}")
+    ] = None
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=R", help="Fix the rating of a player at R. Repeat for more players."),
+    ] = None
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Count the games of a player but do not list it. Repeat for more players."),
+    ] = None
+    pairs: Annotated[bool, typer.Option("--pairs", help="Also rate every two players by their own games.")] = False
+    first_mover: Annotated[
+        bool, typer.Option("--first-mover/--no-first-mover", help="Estimate the first-move advantage, or assume 0.")
+    ] = True
+    by_results: Annotated[
+        bool, typer.Option("--by-results", help="Fit win/draw/loss counts instead of points (Ordo's -M).")
+    ] = RatingOptions.by_results
+    bayes: Annotated[bool, typer.Option("--bayes", help="Add a column with BayesElo's ratings.")] = RatingOptions.bayes
+    scale: Annotated[float, typer.Option(help="Rating difference for a 76 % expected score.")] = RatingOptions.scale
+
+
+@dataclass(frozen=True)
+class ErrorOptions:
+    """How the errors of ratings are computed."""
+
+    PANEL: ClassVar = "Errors"
+
+    confidence: Annotated[float, typer.Option(help="Confidence level of the error bars (%).")] = (
+        RatingOptions.confidence
+    )
+    simulations: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Simulations for ERROR and CFS; 0 omits both.")
+    ] = RatingOptions.simulations
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed of the simulations; the same seed gives identical errors.")
+    ] = RatingOptions.seed
+    matrix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write a table of the certainty (%) that each player beats each other."),
+    ] = None
 
 
 def rate(
-    sources: Sources,
-    average: Average = None,
-    anchor: Anchor = None,
-    hide: Hide = None,
-    pairs: Pairs = False,
-    first_mover: FirstMover = True,
-    by_results: ByResults = False,
-    bayes: Bayes = False,
-    scale: Scale = 202.0,
-    confidence: Confidence = 95.0,
-    simulations: Simulations = 1000,
-    seed: Seed = 0,
-    matrix: Matrix = None,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Match folders, match.db, PGN, records, folders, zip or tar."),
+    ],
+    ratings: RateOptions,
+    errors: ErrorOptions,
     as_json: AsJson = False,
 ) -> None:
     """Rate players by their games, as Ordo does.
 
-    fukayomi rate match/ · fukayomi rate games.pgn --anchor suisho5=4200 · fukayomi rate 2026.zip --pairs --hide book
+    \b
+      fukayomi rate match/
+      fukayomi rate games.pgn --anchor suisho5=4200
+      fukayomi rate 2026.zip --pairs --hide book
 
-    Ratings are those of maximum likelihood: with them, and with what the first move is worth, everybody is expected to
-    score what he scored. A draw is half a point. ERROR and CFS (how certain a player is stronger than the next) come
-    from playing the same schedule again, by chance; errors are relative to the average or, with anchors, to these.
+    Ratings have maximum likelihood: every player's expected score equals its actual score, and so does that of the
+    first move. A draw is half a point. ERROR and CFS (certainty of being stronger than the next player) come from
+    simulating the same schedule. Errors are relative to the average, or to the anchors.
 
-    Choose --by-results where most games are drawn: it heeds what the model of draws (docs/ratings.md) tells of
-    strength, for smaller errors if that model is right. By points no rating depends on it.
+    Use --by-results if most games are drawn. It also uses what draws reveal about strength, and gives smaller errors if
+    the draw model of docs/ratings.md is right. Ratings by points do not depend on that model.
 
-    A game that several sources hold counts as often, except that of a match's folder only the database is read, and
-    of a.csa and a.kif the first.
+    A player who won (>) or lost (<) every game has no likeliest rating. It is placed where that outcome had an even
+    chance. "White" is the player who moves first (先手), as in PGN.
 
-    Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A player who won
-    (>) or lost (<) everything has no likeliest rating and is placed where that had an even chance. White is who moves
-    first (先手), as in PGN. In --json all figures are those of the table, rates in percent.
+    Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A game found in
+    several sources counts several times, with two exceptions: only the database of a match folder is read, and only the
+    first of a.csa and a.kif.
     """
-    from fukayomi.arena.ratings.options import RatingOptions
-
-    if average is not None and anchor:
-        raise typer.BadParameter("players that are anchored leave no average to choose", param_hint="--average")
-    _check_numbers(scale, confidence)
+    if ratings.average is not None and ratings.anchor:
+        raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
+    if not 0 < ratings.scale < math.inf:
+        raise typer.BadParameter(f"{ratings.scale} is not above 0", param_hint="--scale")
+    if not 0 < errors.confidence < 100:
+        raise typer.BadParameter(f"{errors.confidence} is not between 0 and 100", param_hint="--confidence")
     options = RatingOptions(
-        average=average or 0.0,
-        anchors=_parse_anchors(anchor or []),
-        hidden=frozenset(hide or []),
-        first_mover_advantage=None if first_mover else 0.0,
-        scale=scale,
-        by_results=by_results,
-        confidence=confidence,
-        bayes=bayes,
-        simulations=simulations,
-        seed=seed,
+        average=RatingOptions.average if ratings.average is None else ratings.average,
+        anchors=_parse_anchors(ratings.anchor or []),
+        hidden=frozenset(ratings.hide or []),
+        first_mover_advantage=None if ratings.first_mover else 0.0,
+        scale=ratings.scale,
+        by_results=ratings.by_results,
+        confidence=errors.confidence,
+        bayes=ratings.bayes,
+        simulations=errors.simulations,
+        seed=errors.seed,
     )
-    problems: list[str] = []
     try:
         with user_errors():
-            _rate(sources, options, problems, pairs=pairs, matrix=matrix, as_json=as_json)
+            _rate(sources, options, pairs=ratings.pairs, matrix=errors.matrix, as_json=as_json)
     except KeyboardInterrupt:
-        fail("stopped", INTERRUPTED)
+        fail("interrupted", INTERRUPTED)
 
 
-def _check_numbers(scale: float, confidence: float) -> None:
-    if not 0 < scale < math.inf:
-        raise typer.BadParameter(f"{scale} is no number above 0", param_hint="--scale")
-    if not 0 < confidence < 100:
-        raise typer.BadParameter(f"{confidence} is not between 0 and 100", param_hint="--confidence")
-
-
-def _rate(
-    sources: Sequence[Path],
-    options: "RatingOptions",
-    problems: list[str],
-    *,
-    pairs: bool,
-    matrix: Path | None,
-    as_json: bool,
-) -> None:
-    from fukayomi.arena.ratings.rating import rate as rate_players
-    from fukayomi.arena.ratings.rating import rate_pairs
+def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matrix: Path | None, as_json: bool) -> None:
+    from fukayomi.arena.ratings.rating import rate_pairs, rate_tally
     from fukayomi.arena.ratings.table import write_table
+    from fukayomi.arena.results.game_input import iterate_games
     from fukayomi.arena.results.game_tally import tally_games
-    from fukayomi.arena.results.sources import read_games
     from fukayomi.files.atomic import replace_file
 
-    league = tally_games(read_games(sources, problems.append))
-    ratings = rate_players(league.tally, options)
-    pair_ratings = rate_pairs(league.tally, options) if pairs else []
+    listener = ProblemList()
+    found = tally_games(iterate_games(sources, listener=listener))
+    ratings = rate_tally(found.tally, options)
+    pair_ratings = rate_pairs(found.tally, options) if pairs else []
     if matrix is not None:
         replace_file(matrix, _matrix(ratings).encode())
     if as_json:
-        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, league, problems)))
+        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, listener.problems)))
         return
-    print_problems(problems)
+    print_problems(listener.problems)
     typer.echo(write_table(ratings), nl=False)
-    typer.echo(_account(league))
+    typer.echo(_count(found))
     if pair_ratings:
-        typer.echo("\nEach two players alone:")
+        typer.echo("\nEvery two players by their own games:")
     for pair in pair_ratings:
         typer.echo("\n" + write_table(pair, explain=False), nl=False)
 
@@ -163,34 +157,34 @@ def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
         try:
             anchors[name] = float(value)
         except ValueError:
-            anchors[name] = math.nan  # as whoever writes NAME=nan
-        if not name or not abs(anchors[name]) <= FARTHEST_ANCHOR:
+            anchors[name] = math.nan  # refused below, like NAME=nan
+        if not name or not abs(anchors[name]) <= LARGEST_ANCHOR:
             raise typer.BadParameter(
-                f"{text!r} is not NAME=RATING, or beyond {FARTHEST_ANCHOR:,}", param_hint="--anchor"
+                f"{text!r} is not NAME=RATING with a rating within ±{LARGEST_ANCHOR:,}", param_hint="--anchor"
             )
     if len(anchors) < len(texts):
         raise typer.BadParameter("a player is anchored twice", param_hint="--anchor")
     return anchors
 
 
-def _account(league: "GameTally") -> str:
-    left_out = "".join(f"; {count:,} {reason} left out" for reason, count in league.left_out.items())
-    return f"{league.games:,} {'game' if league.games == 1 else 'games'}{left_out}."
+def _count(found: "GameTally") -> str:
+    left_out = "".join(f"; {count:,} {reason} left out" for reason, count in found.left_out.items())
+    return f"{found.games:,} {'game' if found.games == 1 else 'games'}{left_out}."
 
 
 def _as_json(
-    ratings: "Ratings", pairs: "list[Ratings] | None", league: "GameTally", problems: list[str]
+    ratings: "Ratings", pairs: "list[Ratings] | None", found: "GameTally", problems: list[str]
 ) -> dict[str, Any]:
-    found = _ratings_as_json(ratings) | {
-        "games": league.games,
-        "without_result": league.without_result,
-        "without_names": league.without_names,
-        "against_itself": league.against_itself,
+    document = _ratings_as_json(ratings) | {
+        "games": found.games,
+        "without_result": found.without_result,
+        "without_names": found.without_names,
+        "against_itself": found.against_itself,
         "problems": problems,
     }
     if pairs is not None:
-        found["pairs"] = [_ratings_as_json(pair) for pair in pairs]
-    return found
+        document["pairs"] = [_ratings_as_json(pair) for pair in pairs]
+    return document
 
 
 def _ratings_as_json(ratings: "Ratings") -> dict[str, Any]:
@@ -209,12 +203,12 @@ def _ratings_as_json(ratings: "Ratings") -> dict[str, Any]:
 def _player_as_json(player: "PlayerRating") -> dict[str, Any]:
     found = asdict(player)
     if player.bayes is None:
-        del found["bayes"]  # it was not asked for
+        del found["bayes"]  # not requested
     return found
 
 
 def _matrix(ratings: "Ratings") -> str:
-    """CSV: how certain it is, in percent, that the player of the row is stronger than that of the column."""
+    """CSV of the certainty in percent that the player of the row is stronger than that of the column."""
     names = [player.name for player in ratings.players]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What ``fukayomi strategy`` prints and writes: tables, the tags of games, definitions, pictures."""
+"""Output of ``fukayomi strategy``: tables, strategies of games, definitions, pictures."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,24 +20,25 @@ from fukayomi.cli.common.tables import number_table
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.files.atomic import replace_file
 
-FONT_HINT = "Noto Sans CJK JP (Debian's fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans would do."
-DRAWN_BY_YEAR = 4  # strategies, where none is chosen
+FONT_HINT = "Install Noto Sans CJK JP (Debian: fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans."
 
 
 def print_games(
     games: Iterable[tuple[Game, Classification]], kinds: tuple[StrategyKind, ...], problems: list[str], *,
     english: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Print the tags of each game with their plies.
+    """Print the strategies of each game with their plies.
 
     Args:
-        games: Read one by one; what cannot be read is added to `problems` meanwhile.
-        kinds: Of which kinds tags are shown.
-        problems: Printed last.
+        games: Games with their strategies; reading them may add to `problems`.
+        kinds: Kinds of strategies to show.
+        problems: Messages about what could not be read, printed last.
+        english: Name strategies in English.
+        as_json: Print one JSON object.
     """
     listed: list[dict[str, Any]] = []
     for played, found in games:
-        tags = [(tag, found.fired[tag]) for tag in found.tags if tag.definition.kind in kinds]
+        tags = [(tag, found.plies[tag]) for tag in found.tags if tag.definition.kind in kinds]
         if as_json:
             listed.append(
                 {"name": played.name, "black": played.black, "white": played.white, "tags": [
@@ -55,14 +56,14 @@ def print_games(
 
 
 def print_definitions(definitions: tuple[Definition, ...], *, as_json: bool) -> None:
-    """Print what strategies there are, and by what each is known."""
+    """Print all definitions in words."""
     shown = [definition for definition in definitions if not definition.helper]
     if as_json:
         fields = {"name", "english", "kind", "side", "hides"}
         listed = [{**one.model_dump(mode="json", include=fields), "when": describe(one)} for one in shown]
         typer.echo(json_text(listed))
         return
-    grid = Grid("kind", "strategy", "English", "side", "known by", "not shown beside it", show_lines=True)
+    grid = Grid("kind", "strategy", "English", "side", "found by", "hides", show_lines=True)
     for one in shown:
         grid.add_row(one.kind, one.name, one.english, one.side, "\nor ".join(describe(one)), ", ".join(one.hides))
     Console().print(grid)
@@ -71,7 +72,7 @@ def print_definitions(definitions: tuple[Definition, ...], *, as_json: bool) -> 
 def print_result(
     counts: StrategyCounts, tables: list[StrategyTable], problems: list[str], *, english: bool, as_json: bool
 ) -> None:
-    """Print the tables, and what could not be read."""
+    """Print the tables and what could not be read."""
     if as_json:
         typer.echo(json_text(_as_json(counts, tables, problems)))
     else:
@@ -87,7 +88,7 @@ def _print_tables(counts: StrategyCounts, tables: list[StrategyTable], *, englis
             titles = ("strategy", "games", "share", "Black won", "White won", "drawn")
         group = escape(printable(table.english if english else table.group))
         grid = number_table(*titles, title=group or None)
-        for row in table.rows:
+        for row in table.combinations:
             rates = (row.share, row.black_rate, row.white_rate, row.draw_rate)
             grid.add_row(row.english if english else row.name, f"{row.games:,}", *map(_percent, rates))
         console.print(grid)
@@ -97,9 +98,9 @@ def _print_tables(counts: StrategyCounts, tables: list[StrategyTable], *, englis
 
 
 def left_out(counts: StrategyCounts) -> str:
-    """How many games do not count, and why."""
+    """Number of games left out, by reason."""
     reasons = ((counts.below_rating, "below the rating or unrated"), (counts.undated, "without a date"))
-    return ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "none has moves"
+    return ", ".join(f"{number:,} {reason}" for number, reason in reasons if number) or "no game has moves"
 
 
 def _percent(rate: float | None) -> str:
@@ -120,7 +121,7 @@ def _as_json(counts: StrategyCounts, tables: list[StrategyTable], problems: list
                     "white_win_rate": row.white_rate, "draw_rate": row.draw_rate,
                     "results": {result.name.lower(): count for result, count in sorted(row.results.items())},
                 }
-                for row in table.rows
+                for row in table.combinations
             ]}
             for table in tables
         ],
@@ -132,36 +133,22 @@ def write_files(
     counts: StrategyCounts, tables: list[StrategyTable], csv: Path | None, picture: Path | None, draw: list[str], *,
     english: bool,
 ) -> None:  # fmt: skip
-    """Write what was asked for: the tables as CSV, and a picture of them with these rows."""
+    """Write the tables as CSV and as a picture, if requested."""
     if csv is not None:
         replace_file(csv, tables_csv(tables, counts.by))
     if picture is not None:
-        replace_file(picture, _draw(counts, tables, draw, picture.suffix.lower()[1:], english=english))
+        _plot(counts, tables, draw, picture, english=english)
 
 
-def _draw(counts: StrategyCounts, tables: list[StrategyTable], names: list[str], kind: str, *, english: bool) -> bytes:
-    from fukayomi.arena.strategy.pictures import MAX_PANELS, draw_shares, draw_years, find_lettering
+def _plot(counts: StrategyCounts, tables: list[StrategyTable], names: list[str], path: Path, *, english: bool) -> None:
+    from fukayomi.arena.strategy.pictures import MAX_PANELS, find_lettering, plot_shares, plot_years
 
     lettering = find_lettering(()) if english else find_lettering()
     if not english and not lettering.is_japanese:
         typer.echo("no Japanese font is installed: the picture names strategies in English. " + FONT_HINT, err=True)
     if counts.by is SplitBy.YEAR:
-        every = counts.tables()
-        names = names or _most_frequent(every)
-        unknown = [name for name in names if not any(table.row(name) for table in every)]
-        if unknown:
-            raise ValueError(f"--draw: no row is named {', '.join(map(repr, unknown))}")
-        return draw_years(every, names, kind, lettering)
+        plot_years(counts.tables(), names, path, lettering=lettering)
+        return
     if len(tables) > MAX_PANELS:
         typer.echo(f"the picture shows the first {MAX_PANELS} of {len(tables)} tables", err=True)
-    return draw_shares(tables, kind, lettering)
-
-
-def _most_frequent(tables: list[StrategyTable]) -> list[str]:
-    """The rows with the most games over all years that have a strategy."""
-    totals: dict[str, int] = {}
-    for table in tables:
-        for row in table.rows:
-            if row.tags:
-                totals[row.name] = totals.get(row.name, 0) + row.games
-    return sorted(totals, key=lambda name: (-totals[name], name))[:DRAWN_BY_YEAR]
+    plot_shares(tables, path, lettering=lettering)

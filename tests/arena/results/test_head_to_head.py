@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.pairs import HeadToHead, PairError, count_head_to_head
+from fukayomi.arena.results.head_to_head import HeadToHead, PairError, count_head_to_head
 from fukayomi.shogi.record import Result, Termination
 
 

@@ -1,0 +1,66 @@
+"""Games in any form that users have them: paths, records, results as tuples, DataFrames."""
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.sources import read_games
+from fukayomi.listener import SILENT, Listener
+from fukayomi.shogi.record import Record, Result
+
+Games = Any
+"""What the functions of `fukayomi.arena` accept as games: a path or several (match folders, match.db, PGN, records,
+folders, zip, tar); `Game` or `Record` objects; tuples (black, white, result); or a DataFrame with the columns black,
+white and result.
+
+A result is a `Result`; Black's points 1, 0.5 or 0; or "1-0", "1/2-1/2", "0-1", "*" from Black's view.
+"""
+
+_RESULTS: dict[Any, Result] = {
+    1: Result.BLACK_WIN, 0.5: Result.DRAW, 0: Result.WHITE_WIN, None: Result.UNKNOWN,
+    "1-0": Result.BLACK_WIN, "1/2-1/2": Result.DRAW, "0-1": Result.WHITE_WIN, "*": Result.UNKNOWN,
+    **{result.name.lower(): result for result in Result},
+}  # fmt: skip
+
+
+def iterate_games(games: Games, *, listener: Listener = SILENT) -> Iterator[Game]:
+    """All games, one at a time.
+
+    Args:
+        games: See `Games`.
+        listener: Gets a note for each file or game that cannot be read.
+
+    Raises:
+        SourceError: A path does not exist, or no game could be read from the paths.
+        ValueError: An item is not a game, or has an invalid result.
+    """
+    if isinstance(games, str | PathLike):
+        games = [games]
+    elif hasattr(games, "columns"):  # a DataFrame of pandas or polars
+        games = zip(games["black"], games["white"], games["result"], strict=True)
+    paths: list[Path] = []
+    for item in games:
+        if isinstance(item, str | PathLike):
+            paths.append(Path(item))  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            yield _game(item)
+    if paths:
+        yield from read_games(paths, listener.note)
+
+
+def _game(item: Any) -> Game:
+    if isinstance(item, Game):
+        return item
+    if isinstance(item, Record):
+        return Game.from_record(item)
+    try:
+        black, white, result = item
+    except (TypeError, ValueError):
+        raise ValueError(f"{item!r} is not a game: expected a path, a record or (black, white, result)") from None
+    if not isinstance(result, Result):
+        if result not in _RESULTS:
+            raise ValueError(f"invalid result {result!r} (expected 1, 0.5 or 0 points of Black, or 1-0, 1/2-1/2, 0-1)")
+        result = _RESULTS[result]
+    return Game(str(black), str(white), result)

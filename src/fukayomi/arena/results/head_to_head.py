@@ -1,0 +1,142 @@
+"""The results of two players against each other: wins, draws and losses, and the points of game pairs.
+
+Only games decided by play count. A game that an engine broke off (crash, stall, protocol error) or that was
+interrupted says something about the program or the computer and nothing about strength, whoever is given the point; it
+is left out and reported. A loss on time or by an illegal move is decided by play and counts.
+
+A pair counts if both its games count, one with each colour. A failed game does not complete its pair, and then the
+other game of the pair is left out too.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fukayomi.arena.results.game import Game
+from fukayomi.shogi.record import Result, Termination
+
+FAILURES = frozenset(
+    {
+        Termination.CRASH,
+        Termination.STALL,
+        Termination.PROTOCOL,
+        Termination.ERROR,
+        Termination.INTERRUPTED,
+        Termination.TAKEN_BACK,
+    }
+)
+"""Endings that say nothing about strength."""
+
+
+class PairError(ValueError):
+    """Games with the same pair number that do not form a pair."""
+
+
+class PlayersError(ValueError):
+    """Two players that cannot be compared: unknown, identical, or not named where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadToHead:
+    """The results of two players, from the first player's view."""
+
+    first: str
+    second: str
+    results: tuple[int, int, int]
+    """Losses, draws and wins among all games that count."""
+    pairs: tuple[int, int, int, int, int]
+    """Complete pairs by points: 0, 1/2, 1, 3/2, 2."""
+    drawn_pairs: int
+    """Complete pairs of two draws; they are among those of one point."""
+    paired_results: tuple[int, int, int]
+    """Losses, draws and wins in complete pairs."""
+    has_pairs: bool
+    """Whether the source numbers its pairs; if not, its games only count singly."""
+    failed: int
+    """Games that do not count."""
+    single: int
+    """Games that count and are not in a complete pair."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Counts for a sequential test: those of pairs if the source has pairs, otherwise those of games."""
+        return self.pairs if self.has_pairs else self.results
+
+
+def counts_for_strength(game: Game) -> bool:
+    """Whether a game was decided by play."""
+    return game.result is not Result.UNKNOWN and game.termination not in FAILURES
+
+
+def half_points(game: Game, player: str) -> int:
+    """Half points of a player from a game: 0, 1 for a draw, 2 for a win."""
+    if game.result is Result.DRAW:
+        return 1
+    return 2 if (game.result is Result.BLACK_WIN) == (game.black == player) else 0
+
+
+def find_players(games: Iterable[Game], players: tuple[str, str] | None) -> tuple[str, str]:
+    """Check the names of two players; without names, the only two there are.
+
+    Raises:
+        PlayersError: A player has no games, both are the same, or no names were given and there are not exactly two.
+    """
+    names = list(dict.fromkeys(name for game in games for name in (game.black, game.white)))
+    listed = ", ".join(names)
+    if players is None:
+        if len(names) != 2:
+            raise PlayersError(f"choose two players; the players are {listed}")
+        return names[0], names[1]
+    for player in players:
+        if player not in names:
+            raise PlayersError(f"no game of {player!r}; the players are {listed}")
+    if players[0] == players[1]:
+        raise PlayersError(f"choose two different players, not {players[0]!r} twice")
+    return players
+
+
+def count_head_to_head(games: Iterable[Game], first: str, second: str) -> HeadToHead:
+    """Count the results of two players; games of others are skipped.
+
+    Args:
+        games: Games of one match.
+        first: The player from whose view results are counted.
+        second: The other player.
+
+    Raises:
+        PairError: More than two games that count share a pair number, or two with the same colours.
+    """
+    results, pairs, paired_results = [0] * 3, [0] * 5, [0] * 3
+    drawn_pairs = failed = 0
+    has_pairs = False
+    waiting: dict[int, Game] = {}
+    complete: set[int] = set()
+    for game in games:
+        if {game.black, game.white} != {first, second} or game.black == game.white:
+            continue
+        has_pairs = has_pairs or game.pair is not None
+        if not counts_for_strength(game):
+            failed += 1
+            continue
+        points = half_points(game, first)
+        results[points] += 1
+        if game.pair is None:
+            continue
+        other = waiting.pop(game.pair, None)
+        if game.pair in complete or (other is not None and other.black == game.black):
+            raise PairError(f"pair {game.pair} of {first} and {second} has more games than one with each colour")
+        if other is None:
+            waiting[game.pair] = game
+            continue
+        complete.add(game.pair)
+        both = (points, half_points(other, first))
+        pairs[sum(both)] += 1
+        drawn_pairs += both == (1, 1)
+        for one in both:
+            paired_results[one] += 1
+    lost, drawn, won = results
+    ll, ld, even, wd, ww = pairs
+    return HeadToHead(
+        first, second, (lost, drawn, won), (ll, ld, even, wd, ww), drawn_pairs,
+        (paired_results[0], paired_results[1], paired_results[2]), has_pairs, failed,
+        sum(results) - 2 * sum(pairs),
+    )  # fmt: skip
