@@ -99,8 +99,14 @@ def test_a_drop_onto_a_piece_is_rejected():
     assert decode(records)[2][0] == 26 * 81 + 80 - Move.from_usi("G*5b").to_square
 
 
-def test_no_records_are_no_error():
-    decode(np.zeros(0, cshogi.HuffmanCodedPosAndEval))
+def test_no_records_give_no_rows_and_leave_other_arrays_alone():
+    decoded = decode(np.zeros(0, cshogi.HuffmanCodedPosAndEval))
+    assert [array.shape for array in decoded] == [(0, 628), (0, 8), (0,), (0,), (0,)]
+    labels = np.full(1, 7, np.uint16)
+    nothing = (np.zeros((0, 628), np.uint8), np.zeros((0, 8), np.uint8), labels, np.zeros(0, np.float32))
+    with pytest.raises(ValueError, match="0 and 1"):
+        _native.decode_hcpe(np.zeros((0, 38), np.uint8), *nothing, np.zeros(0, np.float32))
+    assert labels[0] == 7
 
 
 def test_wrong_arrays_are_rejected_before_anything_is_written():
