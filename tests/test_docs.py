@@ -41,7 +41,7 @@ def test_commands_of_fukayomi_exist() -> None:
 
 
 def test_options_of_the_engine_are_described() -> None:
-    from fukayomi.engine.settings import Settings
+    from fukayomi.engine.settings import UsiSettings
     from fukayomi.usi.options import Options
 
     described: dict[str, str] = {}
@@ -50,4 +50,4 @@ def test_options_of_the_engine_are_described() -> None:
             names, defaults = (cell.replace("+", "") for cell in line.split("|")[1:3])
             pairs = zip(names.split(","), defaults.split(","), strict=True)
             described |= {name.strip(" `"): default.strip(" `") for name, default in pairs}
-    assert described == {option.name: option.default for option in Options(Settings()).declared}
+    assert described == {option.name: option.default for option in Options(UsiSettings()).declared}

@@ -12,7 +12,7 @@ from odd_evaluators import Failing, Slow
 from places import ROOT
 
 from fukayomi import Engine, EvaluatorError, Network, Position, analyse, read_record
-from fukayomi.engine.settings import Settings
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidSfenError, Move
 from fukayomi.shogi.record import Record
@@ -166,7 +166,7 @@ def test_declares_and_resigns(sfen: str, move: str) -> None:
 
 
 def test_resigns_below_the_threshold() -> None:
-    with Engine("<uniform>", settings=Settings(model="<uniform>", resign_threshold=900)) as engine:
+    with Engine("<uniform>", settings=UsiSettings(model="<uniform>", resign_threshold=900)) as engine:
         answer = engine.choose(Position(), Go(nodes=10))
     assert answer.bestmove is not None
     assert answer.bestmove.move == "resign"

@@ -5,11 +5,11 @@ import sys
 
 from odd_evaluators import Failing, Slow
 
-from fukayomi.engine.settings import Settings
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.engine.usi_engine import UsiEngine
 
 
-def load(_: Settings) -> Slow:
+def load(_: UsiSettings) -> Slow:
     kind, number = sys.argv[1:]
     return Slow(float(number), 4) if kind == "slow" else Failing(int(number), 4)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.settings import Settings, read_suggestions
+from fukayomi.engine.settings import UsiSettings, read_suggestions
 from fukayomi.usi.options import Kind, Option, OptionError, Options, check, combo, filename, spin
 from fukayomi.usi.text import UsiTextError
 
@@ -71,7 +71,7 @@ def test_suggestions_hold_until_the_next_and_never_against_the_user() -> None:
 
 
 def test_option_lines_round_trip() -> None:
-    lines = [option.text() for option in Options(Settings()).declared]
+    lines = [option.text() for option in Options(UsiSettings()).declared]
     assert [Option.from_text(line).text() for line in lines] == lines
     assert all(" " not in Option.from_text(line).name for line in lines)
     assert Option.from_text("option name Clear Hash type button") == Option("Clear Hash", Kind.BUTTON)
@@ -87,4 +87,4 @@ def test_any_option_line_is_read_or_refused(text: str) -> None:
 def test_reads_a_file_of_suggestions() -> None:
     pairs, complaints = read_suggestions("# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n", "net.ini")
     assert pairs == [("C_init", "120"), ("DNN_Batch_Size", "8")]
-    assert complaints == ["net.ini:5: 'nonsense' is not of the form NAME=VALUE"]
+    assert complaints == ["net.ini:5: 'nonsense' is not NAME=VALUE"]

@@ -29,13 +29,23 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
     from fukayomi.engine.search import SearchResult
+    from fukayomi.engine.settings import UsiSettings
 
-__all__ = ["Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"]
+__all__ = [
+    "Engine",
+    "Evaluation",
+    "EvaluatorError",
+    "GameAnalysis",
+    "Network",
+    "SearchResult",
+    "UsiSettings",
+    "analyse",
+]
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _MODULE_OF = {
     "Engine": "engine", "Evaluation": "evaluation", "EvaluatorError": "evaluators", "GameAnalysis": "analysis",
-    "Network": "network", "SearchResult": "search", "analyse": "engine",
+    "Network": "network", "SearchResult": "search", "UsiSettings": "settings", "analyse": "engine",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import best_move, has_limits, limits_of
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
-from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS, Settings
+from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
 from fukayomi.engine.usi_output import search_infos
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -43,7 +43,8 @@ class Engine:
         network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`. By default
             the network that comes with the package.
         memory_mb: Memory of the tree in MiB, 16 or more.
-        settings: All options of the search; by default those that the network suggests.
+        settings: Options of the search and of the game; by default those that the network suggests. Those of the
+            network itself have no effect.
 
     Raises:
         EvaluatorError: The network cannot be loaded.
@@ -54,7 +55,7 @@ class Engine:
         network: "Network | str | Path | Evaluator | None" = None,
         *,
         memory_mb: int | None = None,
-        settings: Settings | None = None,
+        settings: UsiSettings | None = None,
     ) -> None:
         self._owns_network = not isinstance(network, Network)
         self.network = network if isinstance(network, Network) else Network(network)

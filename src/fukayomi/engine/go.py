@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.clock import Clock, budget
 from fukayomi.engine.control import Limits
-from fukayomi.engine.settings import Settings
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import BLACK, Position
 from fukayomi.usi.text import RESIGN, BestMove, Go
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from fukayomi.engine.search import SearchResult
 
 
-def has_limits(go: Go, settings: Settings) -> bool:
+def has_limits(go: Go, settings: UsiSettings) -> bool:
     """Whether the search ends by itself: by the command's limits, or by Const_Playout."""
     return not go.infinite and (go.has_limits() or settings.const_playout > 0)
 
 
-def limits_of(go: Go, position: Position, settings: Settings) -> Limits:
+def limits_of(go: Go, position: Position, settings: UsiSettings) -> Limits:
     """The limits of a search that ends by itself: Const_Playout if it is set, otherwise those of the command.
 
     Args:
@@ -46,7 +46,7 @@ def _clock(go: Go, position: Position) -> Clock:
     )
 
 
-def best_move(result: "SearchResult", settings: Settings, *, may_resign: bool = True) -> BestMove:
+def best_move(result: "SearchResult", settings: UsiSettings, *, may_resign: bool = True) -> BestMove:
     """The answer to `go`: the best move, or resignation when mated or below Resign_Threshold.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.settings import INTERNAL_NETWORK, Settings, read_suggestions
+from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options
 
@@ -48,7 +48,7 @@ class Network:
 
     name: str
     """What it is called: name of the file, "embedded network", or the class of the evaluator."""
-    settings: Settings
+    settings: UsiSettings
     """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``)."""
     problems: tuple[str, ...]
     """Lines of that file that cannot be used, and why."""
@@ -64,9 +64,9 @@ class Network:
         batch_size: int = 0,
     ) -> None:
         if model is not None and not isinstance(model, str | Path):
-            self.name, self.settings, self.problems, self.evaluator = type(model).__name__, Settings(), (), model
+            self.name, self.settings, self.problems, self.evaluator = type(model).__name__, UsiSettings(), (), model
             return
-        options = Options(Settings())
+        options = Options(UsiSettings())
         given = {"DNN_Provider": device, "Threads": str(threads), "DNN_Batch_Size": str(batch_size)}
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:
@@ -155,7 +155,7 @@ def find_network(model: str) -> Path:
     return path
 
 
-def take_suggestions(options: Options[Settings]) -> list[str]:
+def take_suggestions(options: Options[UsiSettings]) -> list[str]:
     """Set the options that the file beside the network suggests (``network.onnx.ini``), except those the user has set.
 
     Returns:
@@ -174,7 +174,7 @@ def take_suggestions(options: Options[Settings]) -> list[str]:
     return problems + options.suggest(pairs)
 
 
-def load_evaluator(settings: Settings) -> "Evaluator":
+def load_evaluator(settings: UsiSettings) -> "Evaluator":
     """Load the evaluator that the options name. Takes seconds, and imports heavy libraries.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The options of the engine, with dlshogi's names and units, and what they mean for the search and the clock."""
+"""The options of the USI engine, with dlshogi's names and units, and their meaning for the search and the clock."""
 
 from dataclasses import dataclass
 
@@ -15,50 +15,83 @@ RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Values of the options; a comment gives the unit where it is not plain."""
+class UsiSettings:
+    """Values of the engine's USI options; each field is one option.
 
-    # What evaluates. "<internal>" is the embedded network; "<hash>" and "<uniform>" stand for networks in tests.
+    >>> UsiSettings(c_init=200, draw_ply=256).search_params().c_init
+    2.0
+    """
+
+    # The network.
     model: str = filename("DNN_Model", INTERNAL_NETWORK)
+    """ONNX file; "<internal>" is the embedded network, "<hash>" and "<uniform>" are evaluators for tests."""
     provider: str = combo("DNN_Provider", "auto", ("auto", "cpu", "cuda", "tensorrt"))
-    batch_size: int = spin("DNN_Batch_Size", 0, 0, 1024)  # 0: measured, as for the next two
-    slots: int = spin("UCT_Threads", 0, 0, 16)  # batches in flight
-    threads: int = spin("Threads", 0, 0, 512)  # CPU threads that evaluate a batch
-    # The tree.
+    """Device; "auto" takes CUDA where it is available, otherwise the CPU."""
+    batch_size: int = spin("DNN_Batch_Size", 0, 0, 1024)
+    """Positions per batch; 0: measured when the network is loaded."""
+    slots: int = spin("UCT_Threads", 0, 0, 16)
+    """Batches in flight; 0: measured."""
+    threads: int = spin("Threads", 0, 0, 512)
+    """CPU threads for one batch; 0: measured."""
+    # The search.
     hash_mb: int = spin("USI_Hash", 1024, 16, 65_536)
+    """Memory of the tree, MiB."""
     node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000)
+    """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True)
+    """Whether to keep the part of the tree that is still valid when the position changes."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
-    softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)  # per cent
-    c_init: int = spin("C_init", 144, 0, 10_000)  # per cent
+    """Lines to report."""
+    softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)
+    """Divisor of the policy's logits, percent."""
+    c_init: int = spin("C_init", 144, 0, 10_000)
+    """Exploration below the root, percent."""
     c_base: int = spin("C_base", 28288, 1, 10_000_000)
-    c_fpu_reduction: int = spin("C_fpu_reduction", 27, 0, 100)  # per cent
-    c_init_root: int = spin("C_init_root", 116, 0, 10_000)  # per cent
+    """Visits over which exploration grows, below the root."""
+    c_fpu_reduction: int = spin("C_fpu_reduction", 27, 0, 100)
+    """Reduction of the value of moves without visits, below the root, percent."""
+    c_init_root: int = spin("C_init_root", 116, 0, 10_000)
+    """Exploration at the root, percent."""
     c_base_root: int = spin("C_base_root", 25617, 1, 10_000_000)
-    c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100)  # per cent
-    # The game.
-    draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)  # moves after which a game is drawn; 0: never
-    draw_value_black: int = spin("Draw_Value_Black", 500, 0, 1000)  # per mille
-    draw_value_white: int = spin("Draw_Value_White", 500, 0, 1000)  # per mille
+    """Visits over which exploration grows, at the root."""
+    c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100)
+    """Reduction of the value of moves without visits, at the root, percent."""
+    # The rules of the game.
+    draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)
+    """Moves after which a game is drawn; 0: no limit."""
+    draw_value_black: int = spin("Draw_Value_Black", 500, 0, 1000)
+    """Value of a draw for Black, per mille."""
+    draw_value_white: int = spin("Draw_Value_White", 500, 0, 1000)
+    """Value of a draw for White, per mille."""
     entering_king_rule: str = combo("EnteringKingRule", "CSARule27", RULES)
-    resign_threshold: int = spin("Resign_Threshold", 10, 0, 1000)  # per mille
-    # Time. The margins are what the way to the GUI and back may take.
-    const_playout: int = spin("Const_Playout", 0, 0, 1_000_000_000)  # nodes a move, whatever the clock says; 0: off
+    """Rule of declaration wins (入玉宣言)."""
+    resign_threshold: int = spin("Resign_Threshold", 10, 0, 1000)
+    """Win rate below which the engine resigns, per mille."""
+    # Time.
+    const_playout: int = spin("Const_Playout", 0, 0, 1_000_000_000)
+    """Nodes per move, whatever the clock shows; 0: off."""
     byoyomi_margin_ms: int = spin("Byoyomi_Margin", 100, 0, 100_000)
+    """Unused part of byoyomi, for the communication with the GUI."""
     time_margin_ms: int = spin("Time_Margin", 1000, 0, 100_000)
+    """Unused part of a clock without byoyomi."""
     ponder: bool = check("USI_Ponder", False)
+    """Whether the GUI lets the engine ponder; the engine itself ignores it."""
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
-    # What is said.
-    pv_interval_ms: int = spin("PV_Interval", 500, 0, 100_000)  # 0: only at the end
+    """Whether to search the opponent's position in the opponent's time, instead of one expected answer."""
+    # Output.
+    pv_interval_ms: int = spin("PV_Interval", 500, 0, 100_000)
+    """Time between info lines; 0: only at the end."""
     eval_coef: int = spin("Eval_Coef", round(EVAL_SCALE), 1, 10_000)
+    """Scale of centipawns: a win rate p is Eval_Coef * ln(p / (1 - p))."""
     debug: bool = check("DebugMessage", False)
+    """Whether to write the time budget and the reason why a search ended."""
 
     def evaluator_key(self) -> tuple[object, ...]:
-        """What the loaded evaluator depends on: if it changes, load again."""
+        """The options of the network: if they change, it must be loaded again."""
         return self.model, self.provider, self.batch_size, self.slots, self.threads
 
     def tree_key(self) -> tuple[object, ...]:
-        """What the tree depends on: if it changes, the tree is lost."""
+        """The options of the tree: if they change, the tree is lost."""
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
@@ -69,12 +102,12 @@ class Settings:
         return Margins(byoyomi_ms=self.byoyomi_margin_ms, clock_ms=self.time_margin_ms)
 
     def declaration_rule(self) -> DeclarationRule:
-        """The rule of declaration (入玉宣言) in the core's terms."""
+        """The rule of declaration wins (入玉宣言)."""
         rules = (DeclarationRule.NONE, DeclarationRule.POINTS_24, DeclarationRule.POINTS_27)
         return rules[RULES.index(self.entering_king_rule)]
 
     def search_params(self) -> SearchParams:
-        """The parameters of the search in the core's terms: fractions, not per cent."""
+        """The parameters of the native search, as fractions instead of percent."""
         params = SearchParams()
         params.softmax_temperature = self.softmax_temperature / 100
         params.c_init = self.c_init / 100
@@ -91,17 +124,17 @@ class Settings:
 
 
 def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Read the file that suggests options for a model: NAME=VALUE lines; empty lines and # ; comments are skipped.
+    """Read the options that a file beside a network suggests: lines NAME=VALUE, empty lines, comments after # or ;.
 
     Args:
-        text: the content.
-        name: the file, for messages.
+        text: Content of the file.
+        name: Name of the file, for messages.
 
     Returns:
-        The pairs, and what is wrong with the lines that are none.
+        The pairs, and the problems of the other lines.
     """
     pairs: list[tuple[str, str]] = []
-    complaints: list[str] = []
+    problems: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line or line[0] in "#;":
@@ -110,5 +143,5 @@ def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[
         if found and option.strip():
             pairs.append((option.strip(), value.strip()))
         else:
-            complaints.append(f"{name}:{number}: {line!r} is not of the form NAME=VALUE")
-    return pairs, complaints
+            problems.append(f"{name}:{number}: {line!r} is not NAME=VALUE")
+    return pairs, problems

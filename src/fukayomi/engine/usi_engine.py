@@ -26,7 +26,7 @@ from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import best_move, has_limits, limits_of
-from fukayomi.engine.settings import Settings
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.engine.usi_output import Output, search_infos
 from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.usi.options import OptionError, Options
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 LOADING_NOTICE_S = 5.0
 """While the network is loading, the GUI is told so at this interval."""
 UNTIL_STOPPED = Limits(until_stopped=True)
-LoadEvaluator = Callable[[Settings], "Evaluator"]
+LoadEvaluator = Callable[[UsiSettings], "Evaluator"]
 
 
 class State(Enum):
@@ -93,7 +93,7 @@ class _Loaded:
     """The loading thread has ended."""
 
     evaluator: "Evaluator | None"
-    settings: Settings
+    settings: UsiSettings
     error: Exception | None = None
 
 
@@ -139,10 +139,10 @@ class UsiEngine:
         self._deferred: deque[_Event] = deque()  # what arrived while the network was loading
         self._state = State.IDLE
         self._exit_code = 0
-        self._options = Options(Settings())
+        self._options = Options(UsiSettings())
         self._position = Position()
         self._searcher: Searcher | None = None
-        self._searcher_settings: Settings | None = None
+        self._searcher_settings: UsiSettings | None = None
         self._job: _Job | None = None
         self._is_readyok_due = False
 
@@ -267,7 +267,7 @@ class UsiEngine:
         self._state = State.LOADING
         threading.Thread(target=self._load, args=(settings, old), name="fukayomi-loader", daemon=True).start()
 
-    def _load(self, settings: Settings, old: "Searcher | None") -> None:
+    def _load(self, settings: UsiSettings, old: "Searcher | None") -> None:
         """Load a network; runs in a thread of its own."""
         try:
             if old is not None:
@@ -360,7 +360,7 @@ class UsiEngine:
             self._output.say(_describe_budget(limits.budget))
         return limits
 
-    def _search(self, job: _Job, settings: Settings) -> None:
+    def _search(self, job: _Job, settings: UsiSettings) -> None:
         """Search; runs in a thread of its own."""
         assert self._searcher is not None
         is_silent = self._state is State.STOCHASTIC_PONDERING
@@ -424,7 +424,7 @@ class UsiEngine:
         self._output.write(*self._last_infos(job, settings), answer.text())
         return answer if settings.stochastic_ponder and state is State.THINKING else None
 
-    def _last_infos(self, job: _Job, settings: Settings) -> list[str]:
+    def _last_infos(self, job: _Job, settings: UsiSettings) -> list[str]:
         """The info lines before the answer."""
         if job.result is None:
             return [Info(string=f"Error: {job.error!r}").text()]
@@ -435,7 +435,7 @@ class UsiEngine:
             lines.append(Info(string=f"search ended: {job.result.reason.value}").text())
         return lines
 
-    def _answer(self, job: _Job, settings: Settings, state: State) -> BestMove:
+    def _answer(self, job: _Job, settings: UsiSettings, state: State) -> BestMove:
         if job.can_declare:
             return BestMove(WIN)
         if job.result is None:  # the search itself failed

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi._native import centipawns
-from fukayomi.engine.settings import Settings
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.usi.text import Info, Score
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Output:
         """Write an ``info string``."""
         self.write(Info(string=text).text())
 
-    def report(self, progress: "Progress", settings: Settings) -> None:
+    def report(self, progress: "Progress", settings: UsiSettings) -> None:
         """Write how far a search is."""
         if progress.error is not None:
             self.say(f"Error: {progress.error}")
         self.write(*(info.text() for info in search_infos(progress, settings)))
 
 
-def search_infos(progress: "Progress", settings: Settings) -> list[Info]:
+def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
     """The progress of a search in USI's terms, one info per line of play."""
     return [
         Info(
