@@ -1,4 +1,4 @@
-"""Searches that answer what a test has written down."""
+"""Searches whose answers a test has written down."""
 
 from fukayomi._native import SearchLine
 from fukayomi.engine.search import Progress, Reason, SearchResult
@@ -6,7 +6,7 @@ from fukayomi.shogi import Move, Position
 
 
 def answer(*lines: tuple[float, str] | tuple[float, str, int], nodes: int = 100) -> SearchResult:
-    """A search's result from its lines: win rate of the side to move, moves, plies to mate if there is one."""
+    """The result of a search, from its lines: win rate of the side to move, moves, plies to mate if there is one."""
     found = tuple(_line(*line) for line in lines)
     progress = Progress(lines=found, nodes=nodes, root_visits=nodes, seconds=0.1, seldepth=1, hashfull=0)
     return SearchResult(found[0].move, None, progress, Reason.LIMIT)
@@ -18,7 +18,7 @@ def _line(winrate: float, moves: str, mate: int | None = None) -> SearchLine:
 
 
 class Script:
-    """Answers from a list, one a position; remembers which positions it was asked about."""
+    """Answers from a list, one per position; remembers the positions it was asked about."""
 
     def __init__(self, *answers: SearchResult) -> None:
         self._answers = list(answers)
@@ -30,5 +30,5 @@ class Script:
 
 
 def first_move(position: Position) -> SearchResult:
-    """A search without an opinion."""
+    """A search that prefers the first legal move and finds every position even."""
     return answer((0.5, position.legal_moves[0].usi()))

@@ -1,4 +1,4 @@
-"""The arithmetic of an analysis, by hand; and the games that are not like others."""
+"""The arithmetic of an analysis, computed by hand, and unusual games."""
 
 import pytest
 from analysis_answers import Script, answer, first_move
@@ -40,7 +40,7 @@ def test_the_preferred_move_loses_nothing_and_no_loss_is_negative() -> None:
     search = Script(answer((0.60, "2g2f")), answer((0.90, "9c9d")), answer((0.30, "7g7f")), answer((0.5, "8d8e")))
     moves = analyse_record(record_of("2g2f 8c8d 1g1f"), search).moves
     assert moves[0].is_best
-    assert moves[0].loss == 0  # although White's search is happier than Black's was
+    assert moves[0].loss == 0  # although White's search finds White better than Black's did
     assert moves[0].loss_cp == 0
     assert not moves[1].is_best
     assert moves[1].loss == pytest.approx(0.2)
@@ -147,7 +147,7 @@ def test_a_declaration_that_was_open_is_the_best_move() -> None:
     assert move.loss == pytest.approx(0.1)
 
 
-def test_an_illegal_end_is_told_and_the_legal_moves_are_judged() -> None:
+def test_an_illegal_move_ends_the_game_and_the_legal_moves_are_judged() -> None:
     record = record_of(
         "2g2f 8c8d",
         termination=Termination.ILLEGAL_MOVE,

@@ -1,4 +1,4 @@
-"""The page, the graph and the annotated record: whole, self-contained, and safe whatever the record says."""
+"""The page, the graph and the annotated record: complete, self-contained, and safe with any text in the record."""
 
 import json
 import re
@@ -25,7 +25,7 @@ VOID = {"meta", "path", "rect", "circle", "line", "use", "img", "br", "hr", "inp
 
 
 class Outline(HTMLParser):
-    """Checks that tags nest, and collects what matters."""
+    """Checks that tags nest; collects ids, links, tags and text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -80,7 +80,7 @@ def game(**facts: object) -> tuple[Record, GameAnalysis]:
     return record, analyse_record(record, Script(*map(answer, rates)), engine="test network", limits="100 nodes")
 
 
-def test_page_is_well_formed_and_says_what_matters() -> None:
+def test_page_is_well_formed_and_complete() -> None:
     found = outline(analysis_page(game()[1]))
     for words in ("先手太郎", "Gote", "Cup", "2026/01/02", "投了", "test network", "100 nodes"):
         assert words in found.text
@@ -98,7 +98,7 @@ def test_page_is_self_contained() -> None:
     assert "@import" not in page
     found = outline(page)
     assert all(link.startswith("#") for link in found.links)
-    assert {link[1:] for link in found.links} <= set(found.ids)  # every link leads somewhere
+    assert {link[1:] for link in found.links} <= set(found.ids)  # every link has a target
     assert len(found.ids) == len(set(found.ids))
     assert not {"link", "iframe", "object", "embed", "base", "form"} & set(found.tags)
 
@@ -107,7 +107,7 @@ def test_graph_links_its_mistakes_to_their_rows() -> None:
     assert {"#ply-1", "#ply-4"} <= set(outline(analysis_page(game()[1])).links)
 
 
-def test_page_escapes_whatever_the_record_says() -> None:
+def test_page_escapes_the_texts_of_the_record() -> None:
     record, analysis = game(black_name=HOSTILE, white_name=HOSTILE, event=HOSTILE, start_time=HOSTILE)
     record.illegal_move = HOSTILE
     record.termination = Termination.ILLEGAL_MOVE
@@ -121,14 +121,14 @@ def test_page_escapes_whatever_the_record_says() -> None:
 
 
 @pytest.mark.parametrize("moves", [0, 1])
-def test_page_and_graph_of_hardly_any_game(moves: int) -> None:
+def test_page_and_graph_of_a_game_of_no_moves_or_one(moves: int) -> None:
     record = Record(moves=[RecordedMove(Move.from_usi("7g7f"))][:moves])
     analysis = analyse_record(record, first_move)
     outline(analysis_page(analysis))
     ET.fromstring(graph_svg(analysis))
 
 
-def test_page_of_nothing_but_an_interruption() -> None:
+def test_page_of_an_analysis_interrupted_at_once() -> None:
     record, _ = game()
     found = outline(analysis_page(assemble(record, [])))
     assert "Partial: 0 of 4 moves" in found.text
@@ -204,7 +204,7 @@ def test_annotated_record_reads_back_with_our_scores(tmp_path: Path) -> None:
     assert re.search(r"#読み筋=△９四歩", read.moves[0].comment)
 
 
-def test_an_end_that_kif_cannot_say_is_left_out(tmp_path: Path) -> None:
+def test_an_ending_that_kif_cannot_express_is_left_out(tmp_path: Path) -> None:
     record, analysis = game()
     record.result = Result.BLACK_WIN  # although Black resigned
     write_report(analysis, tmp_path)

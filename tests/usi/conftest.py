@@ -15,13 +15,13 @@ ODD_ENGINE = (sys.executable, str(HELPERS / "odd_engine.py"))
 
 @pytest.fixture(scope="session")
 def engine_command() -> tuple[str, ...]:
-    """The engine's program and arguments."""
+    """The program and arguments of the engine."""
     return ENGINE
 
 
 @pytest.fixture(scope="session")
 def common_engine() -> Generator[UsiClient]:
-    """One process for all tests that leave it as they found it."""
+    """One process for all tests that leave it unchanged."""
     with UsiClient(ENGINE) as client:
         client.handshake()
         yield client
@@ -29,10 +29,10 @@ def common_engine() -> Generator[UsiClient]:
 
 @pytest.fixture
 def start(common_engine: UsiClient) -> Generator[Start]:
-    """Give an engine that is ready: ``start(Option="value", ...)``.
+    """Start an engine and make it ready: ``start(Option="value", ...)``.
 
-    It has a process of its own if the test wants one (``fresh=True``), wants to see it not ready (``ready=False``), or
-    wants an odd one (``start("slow", "2")``).
+    It has a process of its own with ``fresh=True``, with ``ready=False`` (no isready is sent), or with an evaluator
+    that misbehaves (``start("slow", "2")``).
     """
     own: list[UsiClient] = []
 

@@ -1,4 +1,4 @@
-"""What the tests of the engine say to it and ask of it."""
+"""Positions and questions that the tests of the USI engine share."""
 
 from collections.abc import Callable
 
@@ -22,11 +22,11 @@ def moves_of(sfen: str | None = None) -> set[str]:
 
 
 def strings(client: UsiClient) -> list[str]:
-    """Lines up to the next readyok, which the engine always answers."""
+    """The info strings up to the next readyok."""
     return [line for line in client.is_ready() if line.startswith("info string")]
 
 
 def never_answers(client: UsiClient, seconds: float) -> None:
-    """No bestmove for so long."""
+    """Check that no bestmove comes within this time."""
     with pytest.raises(EngineTimeoutError):
         client.read_until(lambda line: line.startswith("bestmove"), seconds)

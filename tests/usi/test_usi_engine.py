@@ -1,4 +1,4 @@
-"""The engine as a GUI asks it: what it answers."""
+"""The answers of the USI engine to a GUI."""
 
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
 

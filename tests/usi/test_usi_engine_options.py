@@ -1,4 +1,4 @@
-"""The engine as a GUI starts it: who it is, its options, its network."""
+"""The USI engine when a GUI starts it: identification, options, network."""
 
 import time
 from pathlib import Path

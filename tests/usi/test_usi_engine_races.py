@@ -1,4 +1,4 @@
-"""The engine in a hurry, and given garbage: quick stops, ends at any time, lines that are none."""
+"""The USI engine under quick stops, sudden ends and invalid lines."""
 
 import subprocess
 import time
@@ -64,7 +64,7 @@ def test_the_end_of_the_input_is_a_quit_after_what_was_asked(engine_command: Com
     assert done.stderr == ""
 
 
-def test_a_gui_that_is_gone_is_no_reason_to_shout(engine_command: Command) -> None:
+def test_a_gui_that_has_closed_its_end_is_not_an_error(engine_command: Command) -> None:
     process = subprocess.Popen(engine_command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -91,7 +91,7 @@ LINES = st.one_of(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES.filter(lambda line: line.split()[:1] not in (["quit"], ["usi"], ["isready"])), max_size=8))
-def test_no_line_kills_it(common_engine: UsiClient, lines: list[str]) -> None:
+def test_no_line_ends_the_engine(common_engine: UsiClient, lines: list[str]) -> None:
     client = common_engine
     client.set_option("DNN_Model", "<hash>")
     for line in lines:
@@ -103,7 +103,7 @@ def test_no_line_kills_it(common_engine: UsiClient, lines: list[str]) -> None:
     assert Move.from_usi(answer.bestmove.move) in Position().legal_moves
 
 
-def test_bytes_that_are_no_text(start: Start) -> None:
+def test_bytes_that_are_not_text(start: Start) -> None:
     client = start()
     client.send_bytes(b"\xff\xfe\x80 go\n\x00\n" + b"x" * 100_000 + b"\nposition startpos moves \xe6\x9c\n")
     assert len(strings(client)) == 4

@@ -1,4 +1,4 @@
-"""The engine and the clock: when it answers."""
+"""The USI engine and the clock."""
 
 import time
 
@@ -67,7 +67,7 @@ def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
         (Go(btime_ms=10_000, wtime_ms=0), 0.0, 1.0),
         (Go(btime_ms=2000, wtime_ms=0, binc_ms=100, winc_ms=0), 0.0, 0.5),
         (Go(btime_ms=300, wtime_ms=300, binc_ms=300, winc_ms=300), 0.0, 0.3),
-        (Go(wtime_ms=60_000), 0.0, 0.3),  # a clock that is not ours
+        (Go(wtime_ms=60_000), 0.0, 0.3),  # only the opponent's clock
         (Go(byoyomi_ms=0), 0.0, 0.3),
         (Go(btime_ms=-50, wtime_ms=0, byoyomi_ms=200), 0.0, 0.2),
         (Go(movetime_ms=0), 0.0, 0.2),
@@ -98,7 +98,7 @@ def test_ponderhit_with_times(start: Start) -> None:
     assert 0.2 <= client.wait_answer(5).seconds <= 0.4
 
 
-def test_ponderhit_that_no_time_was_ever_given_for_answers_at_once(start: Start) -> None:
+def test_ponderhit_without_times_answers_at_once(start: Start) -> None:
     client = start()
     client.position()
     client.start_go(Go(ponder=True))
@@ -115,7 +115,7 @@ def test_stochastic_ponder_keeps_the_tree_of_the_answer_and_names_no_move(start:
     assert answer.bestmove is not None
     assert answer.bestmove.ponder is None
     with pytest.raises(EngineTimeoutError):
-        client.read_line(0.3)  # it thinks on, but says nothing
+        client.read_line(0.3)  # it searches on silently
     reply = next(iter(Position.from_usi(f"startpos moves {answer.bestmove.move}").legal_moves)).usi()
     client.position(None, (answer.bestmove.move, reply))
     assert client.go(Go(nodes=100), 5).bestmove is not None

@@ -1,4 +1,4 @@
-"""`fukayomi analyse` from a file to its report, with an evaluator that needs no network."""
+"""`fukayomi analyse` from a record to the report, with an evaluator that needs no network."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_a_game_becomes_tables_and_files(short: Path, tmp_path: Path) -> None:
     assert all(path.stat().st_size > 500 for path in paths)
 
 
-def test_files_go_beside_the_shell_by_default(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_go_to_a_folder_here_by_default(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(short, *FAST).exit_code == 0
     assert (tmp_path / "short-analysis" / "analysis.html").is_file()
@@ -121,7 +121,7 @@ def test_one_game_of_several(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("moves", ["", "+7776FU\n"])
-def test_hardly_any_game(tmp_path: Path, moves: str) -> None:
+def test_games_of_no_moves_or_one(tmp_path: Path, moves: str) -> None:
     path = tmp_path / "game.csa"
     path.write_text(f"V2.2\nPI\n+\n{moves}%CHUDAN\n")
     result = run(path, *FAST, "--out", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""``fukayomi bench`` and benchmarks/search.py: their contracts, and the cost of a node."""
+"""``fukayomi bench`` and benchmarks/search.py: their output, and the memory of a node."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def test_one_json_object() -> None:
     assert set(figures) == {"nodes", "nodes_per_cpu_s", "nodes_per_s", "bytes_per_node"}
     assert figures["nodes"] == 20_000
     assert 0 < figures["bytes_per_node"] <= 500
-    assert figures["nodes_per_cpu_s"] > 20_000, "far below any machine's figure"
+    assert figures["nodes_per_cpu_s"] > 20_000, "far below the speed of any computer"
 
 
 def test_the_table_shows_both_positions() -> None:
