@@ -11,8 +11,9 @@ from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.detect import DataFormat
 from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.convert.writers import Target
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.book import BOOK_ENTRY
 from fukayomi.data.formats.cache import write_cache
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
@@ -37,7 +38,7 @@ def write_all_formats(folder: Path, games: int = 30) -> dict[DataFormat, Path]:
     paths[DataFormat.HCPE2].write_bytes(rows.tobytes())
     for kind, target in _TARGETS.items():
         convert_data([paths[DataFormat.HCPE3]], paths[kind], target)
-    run_job(Job(Mode.SHARES, (paths[DataFormat.HCPE3],), paths[DataFormat.AVERAGES]))
+    run_dedup(DedupSettings(Mode.SHARES, (paths[DataFormat.HCPE3],), paths[DataFormat.AVERAGES]))
     write_cache(paths[DataFormat.CACHE], map(averages_to_cache, iter_averages(paths[DataFormat.AVERAGES])))
     write_book(paths[DataFormat.BOOK], read_hcpe(paths[DataFormat.HCPE]))
     return paths

@@ -12,14 +12,13 @@ from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.formats import hcpe3
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.data.formats.psv import hcpe_to_psv
-from fukayomi.data.jobs import work
+from fukayomi.data.jobs import job
 from fukayomi.data.records.games import record_from_game
 from fukayomi.data.verbs import (
-    Conditions,
-    Deal,
+    FilterConditions,
     Inputs,
     Summary,
-    filter_data,
+    filter,
     fix_eval,
     merge,
     open_inputs,
@@ -27,6 +26,7 @@ from fukayomi.data.verbs import (
     shuffle,
     split,
 )
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Result
 
@@ -69,27 +69,28 @@ def as_bytes(games: Games, suffix: str) -> bytes:
     return (rows.records if suffix == "hcpe" else hcpe_to_psv(rows.records, rows.plies)).tobytes()
 
 
-def run(verb: str, inputs: Inputs, out: Path, listener: work.Listener = work.silent) -> Summary:
+def run(verb: str, inputs: Inputs, out: Path, listener: Listener = SILENT) -> Summary:
     """One verb; `out` is its first output, and `other` beside it the second."""
     match verb:
         case "split":
             other = out.with_stem("other")
-            return split(inputs, [out, other], Deal(shares=(3, 1), run=7, seed=5), listener)
+            return split(inputs, [out, other], shares=(3, 1), run=7, seed=5, listener=listener)
         case "sample":
-            return sample(inputs, out, 20, 5, listener)
+            return sample(inputs, out, 20, seed=5, listener=listener)
         case "shuffle":
-            return shuffle(inputs, out, 5, 40_000, listener)
+            return shuffle(inputs, out, seed=5, memory=40_000, listener=listener)
         case "merge":
             return merge(inputs, out, unique_games=inputs.kind in ("hcpe3", "records"), listener=listener)
         case "filter":
-            return filter_data(inputs, out, Conditions(results=(Result.BLACK_WIN, Result.DRAW)), listener)
+            conditions = FilterConditions(results=(Result.BLACK_WIN, Result.DRAW))
+            return filter(inputs, out, conditions, listener=listener)
         case _:
-            return fix_eval(inputs, out, None, listener)
+            return fix_eval(inputs, out, listener=listener)
 
 
 def small_steps() -> None:
     """Many blocks even of small files, and a checkpoint after each."""
-    work.CHECKPOINT_SECONDS = 0
+    job.CHECKPOINT_SECONDS = 0
     blocks_module.ROWS_AT_ONCE = 150
     blocks_module.RECORDS_AT_ONCE = 10
     hcpe3.scan_hcpe3 = partial(hcpe3.scan_hcpe3, read_at_once=2500)

@@ -11,8 +11,9 @@ import torch
 from learning_samples import random_records, tensors
 from test_game_batches import dense, random_game, weights_after, write
 
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.formats.hcpe import HCPE
@@ -22,7 +23,7 @@ from fukayomi.learning import Dataset
 
 
 def average(folder: Path, *inputs: Path) -> Path:
-    run_job(Job(Mode.SHARES, inputs, folder / "averages.avg"))
+    run_dedup(DedupSettings(Mode.SHARES, inputs, folder / "averages.avg"))
     return folder / "averages.avg"
 
 

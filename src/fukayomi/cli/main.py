@@ -15,12 +15,12 @@ from fukayomi.cli.arena.strategy import strategy
 from fukayomi.cli.common.commands import add_command, flowing
 from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.data.csa_to_hcpe import csa_to_hcpe
-from fukayomi.cli.data.deal import merge, sample, shuffle, split
 from fukayomi.cli.data.filter import filter_files, fix_eval
 from fukayomi.cli.data.formats import check, convert
 from fukayomi.cli.data.print import print_file
 from fukayomi.cli.data.stats import stats
 from fukayomi.cli.data.uniq import average, uniq
+from fukayomi.cli.data.verbs import merge, sample, shuffle, split
 from fukayomi.cli.engine.analyse import analyse
 from fukayomi.cli.engine.bench import bench
 from fukayomi.cli.engine.perft import perft

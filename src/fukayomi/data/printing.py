@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.convert.averages import check_part
-from fukayomi.data.convert.blocks import HCP, ROWS, Block, Cursor, Problems, open_inputs, read_blocks
+from fukayomi.data.convert.blocks import HCP, ROWS, Block, Cursor, open_inputs, read_blocks
 from fukayomi.data.convert.detect import DataFormat, detect_data
 from fukayomi.data.formats.averages import AveragesError, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
@@ -19,6 +19,7 @@ from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Game, Games
 from fukayomi.data.formats.psv import PSV, psv_move
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.records.skipped import Skipped
 from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.shogi.record import Record, Result
 
@@ -26,7 +27,7 @@ RESULTS = {Result.DRAW: "draw", Result.BLACK_WIN: "black", Result.WHITE_WIN: "wh
 
 
 def describe(
-    path: Path, start: int, end: int, kind: DataFormat | None = None, problems: Problems | None = None
+    path: Path, start: int, end: int, kind: DataFormat | None = None, skipped: Skipped | None = None
 ) -> Iterator[dict[str, Any]]:
     """Items of a file as dictionaries: `index` and, of rows, `sfen`, `move`, `eval`, `result`; of games `moves` too.
 
@@ -39,7 +40,7 @@ def describe(
         start: The first item, from 0.
         end: The item after the last.
         kind: The file's format, instead of what its content says.
-        problems: Gets the records that cannot be read.
+        skipped: Gets the records that cannot be read.
 
     Raises:
         DataFileError: The file is damaged, or of another format.
@@ -51,7 +52,7 @@ def describe(
         return
     inputs = open_inputs([path], kind)
     begin = Cursor(0, start, 0, start) if inputs.kind in ROWS else Cursor()
-    for block in read_blocks(inputs, begin, problems):
+    for block in read_blocks(inputs, begin, skipped):
         first, last = max(start, block.first) - block.first, min(end, block.first + len(block)) - block.first
         for offset in range(first, last):
             yield {"index": block.first + offset, **_describe(block, offset)}

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from test_match_on_ray import ENVIRONMENT, START_S, Cluster, cluster, needs_ray
 
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.hcpe import HCPE
 
 __all__ = ["cluster"]  # the fixture
@@ -17,17 +18,16 @@ __all__ = ["cluster"]  # the fixture
 # Several buckets of few rows.
 PROGRAM = """
 import sys
-from fukayomi.data.dedup import job
-from fukayomi.data.dedup.partition import Partition
-job.BUCKET_BYTES = 20_000
+from fukayomi.data.dedup import run, settings
+settings.BUCKET_BYTES = 20_000
 if "--damage" in sys.argv:  # a byte of a bucket, once all have been written
     sys.argv.remove("--damage")
-    run = Partition.run
-    def damaging(self, *args, **options):
-        run(self, *args, **options)
-        path = self.folder.bucket_path(3, "hcpe")
+    read = run._read
+    def damaging(job, *rest):
+        read(job, *rest)
+        path = job.folder.bucket_path(3, "hcpe")
         path.write_bytes(path.read_bytes()[:-1] + b"x")
-    Partition.run = damaging
+    run._read = damaging
 from fukayomi.cli.main import main
 sys.argv[0] = "fukayomi"
 main()
@@ -48,7 +48,7 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
     records["eval"] = rng.integers(-999, 999, 3000)
     source, out, expected = tmp_path / "in.hcpe", tmp_path / "out.avg", tmp_path / "expected.avg"
     source.write_bytes(records.tobytes())
-    run_job(Job(Mode.SHARES, (source,), expected))
+    run_dedup(DedupSettings(Mode.SHARES, (source,), expected))
     done = uniq(source, "-o", out, "--mode", "shares", "--ray", cluster.address, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["buckets"] == 8
@@ -56,7 +56,7 @@ def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: Cluster) -> No
     assert not list(tmp_path.glob(".out*"))
     done = uniq(source, "-o", out, "--mode", "shares", "--ray", cluster.address, "--damage")
     assert done.returncode == 1
-    assert "0003.hcpe is not as it was written" in done.stderr
+    assert "0003.hcpe has changed since it was written" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -17,8 +17,9 @@ from fukayomi.data.convert.averages import averages_to_cache, averages_to_record
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.detect import DataFormat, detect_data
 from fukayomi.data.convert.writers import Target
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, VALUE_ONE, Averages, AveragesError, header_bytes
 from fukayomi.data.formats.cache import read_cache
 from fukayomi.data.formats.evalfix import EVAL_SCALE
@@ -30,7 +31,7 @@ from fukayomi.data.formats.rows import DataFileError
 def averaged(folder: Path, games: Games) -> Path:
     with Hcpe3Writer(folder / "games.hcpe3") as writer:
         writer.append(games)
-    run_job(Job(Mode.SHARES, (folder / "games.hcpe3",), folder / "games.avg"))
+    run_dedup(DedupSettings(Mode.SHARES, (folder / "games.hcpe3",), folder / "games.avg"))
     return folder / "games.avg"
 
 

@@ -8,8 +8,9 @@ import pytest
 from dedup_rows import random_records, run, value_of, write
 
 from fukayomi import _native
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode, Weighing
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
 from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally, rescale_evals
 from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games
@@ -136,8 +137,8 @@ def test_where_nothing_can_be_fitted_evaluations_stay(tmp_path: Path) -> None:
     records = random_records(100, 5)
     records["eval"] = 0
     path = write(tmp_path / "in.hcpe", records)
-    summary = run_job(Job(Mode.SHARES, (path,), tmp_path / "out.avg", evalfix=True))
-    assert summary.scales == (None,)
+    summary = run_dedup(DedupSettings(Mode.SHARES, (path,), tmp_path / "out.avg", evalfix=True))
+    assert summary.found["scales"] == [None]
 
 
 def test_rescaled_evaluations_never_become_mates() -> None:

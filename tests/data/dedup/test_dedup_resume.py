@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dedup_rows import random_records, run, write
+from listeners import Calling
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
-from fukayomi.data.dedup import job as job_module
-from fukayomi.data.dedup import partition as partition_module
-from fukayomi.data.dedup.job import Job, run_job
 from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import Stage, run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.jobs.folder import JobError
 from fukayomi.files.lock import LockedError
 
@@ -26,14 +26,16 @@ from fukayomi.files.lock import LockedError
 PROGRAM = """
 import sys
 from pathlib import Path
-from fukayomi.data.dedup import inputs, partition
-from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup import inputs, spread
+from fukayomi.data.dedup.run import Stage, run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.dedup.modes import Mode
-inputs.ROWS_AT_ONCE = partition.ROWS_AT_ONCE = 2000
-partition._ROWS_A_CHECKPOINT = 5000
+from fukayomi.data.jobs import job
+inputs.ROWS_AT_ONCE = spread.ROWS_AT_ONCE = 2000
+job.CHECKPOINT_SECONDS = 0
 mode, out, *paths = sys.argv[1:]
 print("ready", flush=True)
-run_job(Job(Mode(mode), tuple(map(Path, paths)), Path(out), bucket_bits=6))
+run_dedup(DedupSettings(Mode(mode), tuple(map(Path, paths)), Path(out), bucket_bits=6))
 """
 
 
@@ -93,7 +95,7 @@ def test_every_step_may_be_the_last(tmp_path: Path, mode: Mode, monkeypatch: pyt
     records = random_records(2000, 3)
     whole = run(tmp_path, mode, records, bucket_bits=3)
     monkeypatch.setattr("fukayomi.data.dedup.inputs.ROWS_AT_ONCE", 300)
-    monkeypatch.setattr(partition_module, "_ROWS_A_CHECKPOINT", 600)
+    monkeypatch.setattr("fukayomi.data.jobs.job.CHECKPOINT_SECONDS", 0)
     paths = tuple(write(tmp_path / f"in{number}.hcpe", part) for number, part in enumerate(np.split(records, [900])))
     out = tmp_path / ("out.avg" if mode.writes_averages else "out.hcpe")
     for last in range(1, 100):  # each run gets one step further, and the next goes on from there
@@ -104,7 +106,7 @@ def test_every_step_may_be_the_last(tmp_path: Path, mode: Mode, monkeypatch: pyt
                 raise StoppedError
 
         try:
-            summary = run_job(Job(mode, paths, out, bucket_bits=3), step)
+            summary = run_dedup(DedupSettings(mode, paths, out, bucket_bits=3), listener=Calling(step))
         except StoppedError:
             continue
         assert summary.resumed == (last > 1)
@@ -120,42 +122,42 @@ def test_another_job_is_not_mixed_in(tmp_path: Path) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        run_job(Job(Mode.MEAN, (path,), out), stop)
-    with pytest.raises(JobError, match=r"another job \(other: mode\)"):
-        run_job(Job(Mode.MODE, (path,), out))
+        run_dedup(DedupSettings(Mode.MEAN, (path,), out), listener=Calling(stop))
+    with pytest.raises(JobError, match=r"another job \(different: mode\)"):
+        run_dedup(DedupSettings(Mode.MODE, (path,), out))
     write(path, random_records(101, 4))
-    with pytest.raises(JobError, match=r"another job \(other: inputs\)"):
-        run_job(Job(Mode.MEAN, (path,), out))
+    with pytest.raises(JobError, match=r"another job \(different: inputs, rows\)"):
+        run_dedup(DedupSettings(Mode.MEAN, (path,), out))
 
 
 def test_damaged_buckets_are_seen(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.hcpe", random_records(100, 4)), tmp_path / "out.hcpe"
-    job = Job(Mode.MEAN, (path,), out, bucket_bits=0)
+    job = DedupSettings(Mode.MEAN, (path,), out, bucket_bits=0)
 
-    def stop(stage: job_module.Stage, *_: int) -> None:
-        if stage is job_module.Stage.REDUCE:
+    def stop(stage: str, *_: object) -> None:
+        if stage == Stage.REDUCE:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        run_job(job, stop)
+        run_dedup(job, listener=Calling(stop))
     bucket = job.folder / "0000.hcpe"
     data = bytearray(bucket.read_bytes())
     data[50] ^= 1
     bucket.write_bytes(data)
-    with pytest.raises(JobError, match="not as it was written"):
-        run_job(job)
+    with pytest.raises(JobError, match="has changed since it was written"):
+        run_dedup(job)
     assert not out.exists()
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     path, out = write(tmp_path / "in.hcpe", random_records(100, 6)), tmp_path / "out.hcpe"
-    job = Job(Mode.MEAN, (path,), out)
+    job = DedupSettings(Mode.MEAN, (path,), out)
 
     def again(*_: object) -> None:
-        run_job(job)
+        run_dedup(job)
 
     with pytest.raises(LockedError, match="another process is working in"):
-        run_job(job, again)
+        run_dedup(job, listener=Calling(again))
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
@@ -163,13 +165,13 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
     command = [sys.executable, "-m", "fukayomi", "data", "uniq", str(path), "-o", str(out), "--mode", "mode", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / ".out.hcpe.work" / "partition.json").exists():
+        while not (tmp_path / ".out.hcpe.work" / "job.json").exists():
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "the same command goes on" in said
+    assert "run the same command again to resume" in said
     assert "Traceback" not in said
     assert not out.exists()
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100, env=os.environ)
@@ -195,7 +197,7 @@ def test_the_command_prints_tables_and_names_errors(tmp_path: Path) -> None:
     for verb, out in (("uniq", "none.hcpe"), ("average", "none.avg")):
         found = runner.invoke(app, ["data", verb, str(tmp_path / "empty.hcpe"), "-o", str(tmp_path / out)])
         assert found.exit_code == 1
-        assert "there is nothing in it" in found.stderr
+        assert "nothing to read" in found.stderr
         assert not (tmp_path / out).exists()
     bad = random_records(5, 9)
     bad["gameResult"][3] = 7

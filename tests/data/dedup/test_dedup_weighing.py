@@ -10,6 +10,7 @@ import pytest
 from dedup_rows import random_records, run, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from listeners import Calling
 from test_dedup_games import random_game, write_games
 from typer.testing import CliRunner
 
@@ -17,9 +18,10 @@ from fukayomi import _native
 from fukayomi.cli.main import app
 from fukayomi.data.convert.averages import averages_to_cache
 from fukayomi.data.convert.streams import as_rows
-from fukayomi.data.dedup.inputs import CANDIDATE, SIGHT
-from fukayomi.data.dedup.job import Job, run_job
+from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED
 from fukayomi.data.dedup.modes import Mode, Weighing
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import MOVE, POSITION, Averages, AveragesError, read_averages, read_weighing
 from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games
@@ -49,12 +51,12 @@ def dealt_out(search: Search) -> Counter[int]:
 
 def averaged(searches: list[Search], *, evenly: bool) -> dict[int, int]:
     """What the core makes of searches of one position: visits by move."""
-    sights = np.zeros(len(searches), SIGHT)
-    sights["bestMove16"], sights["candidates"] = 1, [len(search) for search in searches]
+    searched = np.zeros(len(searches), SEARCHED)
+    searched["bestMove16"], searched["candidates"] = 1, [len(search) for search in searches]
     candidates = np.array([pair for search in searches for pair in search], CANDIDATE)
     empty = [np.empty((0, dtype.itemsize), np.uint8) for dtype in (HCPE, POSITION, MOVE)]
     positions, moves = _native.average_rows(
-        empty[0], sights.view(np.uint8).reshape(-1, 40), candidates.view(np.uint8).reshape(-1, 4), *empty[1:], evenly
+        empty[0], searched.view(np.uint8).reshape(-1, 40), candidates.view(np.uint8).reshape(-1, 4), *empty[1:], evenly
     )
     assert len(positions) == 1
     table = moves.view(MOVE).ravel()
@@ -171,8 +173,8 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     assert files[Weighing.EVENLY].read_bytes() != files[Weighing.BY_VISITS].read_bytes()
     out = tmp_path / "both.avg"
     for weighing in Weighing:
-        with pytest.raises(JobError, match=r"is weighed .* is to be weighed .*--weigh"):
-            run_job(Job(Mode.SHARES, tuple(files.values()), out, weighing=weighing))
+        with pytest.raises(JobError, match=r"was averaged with the weighing .* cannot be added"):
+            run_dedup(DedupSettings(Mode.SHARES, tuple(files.values()), out, weighing=weighing))
     command = ["data", "average", str(files[Weighing.BY_VISITS]), "-o", str(out)]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 1
@@ -193,6 +195,6 @@ def test_a_job_is_not_finished_with_another_weighing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_job(Job(Mode.SHARES, (path,), out), stop)
-    with pytest.raises(JobError, match=r"another job \(other: weighing\)"):
-        run_job(Job(Mode.SHARES, (path,), out, weighing=Weighing.BY_VISITS))
+        run_dedup(DedupSettings(Mode.SHARES, (path,), out), listener=Calling(stop))
+    with pytest.raises(JobError, match=r"another job \(different: weighing\)"):
+        run_dedup(DedupSettings(Mode.SHARES, (path,), out, weighing=Weighing.BY_VISITS))

@@ -20,7 +20,6 @@ from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.printing import describe
 from fukayomi.data.stats import measure
 from fukayomi.data.stats.unique import UniqueCounter
-from fukayomi.data.verbs import open_inputs
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Record, Result
@@ -30,8 +29,7 @@ def test_games_are_counted(tmp_path: Path) -> None:
     inputs = make_inputs(tmp_path, "hcpe3")
     games = join_games([game for path in inputs for batch in read_hcpe3(path) for game in batch])
     rows = as_rows(games)
-    with UniqueCounter() as unique:
-        found = measure(open_inputs(inputs), unique)
+    found = measure(inputs)
     assert (found.games, found.moves, found.positions) == (len(games), len(games.moves), len(rows.records))
     names = {0: "draw", 1: "black", 2: "white"}
     assert found.game_results == Counter(names[int(result)] for result in games.results & 3)
@@ -44,8 +42,7 @@ def test_games_are_counted(tmp_path: Path) -> None:
 def test_rows_and_records_of_the_same_games_agree(tmp_path: Path) -> None:
     found = {}
     for suffix in ("hcpe3", "hcpe", "psv", "csa"):
-        with UniqueCounter() as unique:
-            found[suffix] = measure(open_inputs(make_inputs(tmp_path, suffix)), unique).as_json()
+        found[suffix] = measure(make_inputs(tmp_path, suffix)).as_json()
     for suffix in ("hcpe", "psv"):
         for key in ("positions", "results", "evaluations", "scale", "unique_positions", "mates"):
             assert found[suffix][key] == found["hcpe3"][key], (suffix, key)
@@ -59,7 +56,7 @@ def test_ratings_are_counted(tmp_path: Path) -> None:
     ratings = [(3010.0, 3099.0), (2950.0, None)]
     path.write_text("/\n".join(write_csa(Record(black_rating=b, white_rating=w, result=Result.DRAW))
                                for b, w in ratings))  # fmt: skip
-    found = measure(open_inputs([path]))
+    found = measure(path)
     assert found.ratings == {3000: 2, 2900: 1}
     assert found.games_without_positions == 2
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,12 +21,11 @@ from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.psv import read_psv
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.verbs import (
-    Conditions,
-    Deal,
+    FilterConditions,
     Inputs,
     Unit,
     VerbError,
-    filter_data,
+    filter,
     fix_eval,
     merge,
     open_inputs,
@@ -33,7 +33,6 @@ from fukayomi.data.verbs import (
     shuffle,
     split,
 )
-from fukayomi.data.verbs.sample import key_limit
 from fukayomi.shogi.formats import read_records, write_csa
 from fukayomi.shogi.record import Record, Result
 
@@ -64,72 +63,71 @@ def numbers(path: Path) -> list[int]:
 def test_a_split_keeps_all_and_games_whole(tmp_path: Path) -> None:
     inputs = make_inputs(tmp_path, "hcpe3", 300, 6)
     a, b = tmp_path / "a.hcpe3", tmp_path / "b.hcpe3"
-    summary = split(open_inputs(inputs), [a, b], Deal(shares=(3, 1)))
+    summary = split(open_inputs(inputs), [a, b], shares=(3, 1))
     assert summary.read == sum(summary.written.values()) == 500
     assert 0.65 < len(games_of(a)) / 500 < 0.85
     left, right = (set(game_hashes(join_games(games_of(path)))) for path in (a, b))
     assert not left & right  # duplicates too stay on one side
     # A game goes the same way whatever is read with it.
-    split(open_inputs(inputs[1:]), [tmp_path / "c.hcpe3", tmp_path / "d.hcpe3"], Deal(shares=(3, 1)))
+    split(open_inputs(inputs[1:]), [tmp_path / "c.hcpe3", tmp_path / "d.hcpe3"], shares=(3, 1))
     assert set(game_hashes(join_games(games_of(tmp_path / "c.hcpe3")))) <= left
-    other = split(open_inputs(inputs), [tmp_path / "e.hcpe3", tmp_path / "f.hcpe3"], Deal(shares=(3, 1), seed=1))
+    other = split(open_inputs(inputs), [tmp_path / "e.hcpe3", tmp_path / "f.hcpe3"], shares=(3, 1), seed=1)
     assert list(other.written.values()) != list(summary.written.values())
 
 
-def test_rows_are_dealt_in_runs_or_by_position_or_by_number(tmp_path: Path) -> None:
+def test_rows_are_split_in_runs_or_by_position_or_by_number(tmp_path: Path) -> None:
     path = rows_file(tmp_path / "in.hcpe", 5000)
     a, b = tmp_path / "a.hcpe", tmp_path / "b.hcpe"
-    split(rows_in(path), [a, b], Deal(shares=(1, 1), run=100))
+    split(rows_in(path), [a, b], shares=(1, 1), run=100)
     assert sorted(numbers(a) + numbers(b)) == list(range(5000))
     assert not {number // 100 for number in numbers(a)} & {number // 100 for number in numbers(b)}
-    split(rows_in(path), [a, b], Deal(every=10, run=1))
+    split(rows_in(path), [a, b], every=10, run=1)
     assert numbers(b) == list(range(9, 5000, 10))
     twice = tmp_path / "twice.hcpe"
     twice.write_bytes(path.read_bytes() * 2)
-    split(rows_in(twice), [a, b], Deal(shares=(1, 1), unit=Unit.POSITION))
+    split(rows_in(twice), [a, b], shares=(1, 1), by=Unit.POSITION)
     assert not set(numbers(a)) & set(numbers(b))
     assert len(numbers(a)) + len(numbers(b)) == 10_000
 
 
 @pytest.mark.parametrize(
-    ("outs", "deal", "message"),
+    ("outs", "options", "message"),
     [
-        (2, Deal(shares=(1,)), "1 shares for 2 outputs"),
-        (1, Deal(shares=(1,)), "two outputs or more"),
-        (3, Deal(every=5), "give two outputs"),
-        (2, Deal(shares=(1, 1), unit=Unit.POSITION), "only rows are dealt by position"),
+        (2, {"shares": (1,)}, "1 shares for 2 outputs"),
+        (1, {"shares": (1,)}, "two or more outputs"),
+        (3, {"every": 5}, "give two outputs"),
+        (2, {"shares": (1, 1), "by": "position"}, "a split by position needs rows"),
     ],
     ids=["shares", "one", "every", "position"],
 )
-def test_deals_that_do_not_fit_are_refused(tmp_path: Path, outs: int, deal: Deal, message: str) -> None:
+def test_splits_that_do_not_fit_are_refused(tmp_path: Path, outs: int, options: dict[str, Any], message: str) -> None:
     inputs = open_inputs(make_inputs(tmp_path, "hcpe3", 6))
     with pytest.raises(VerbError, match=message):
-        split(inputs, [tmp_path / f"{number}.hcpe3" for number in range(outs)], deal)
+        split(inputs, [tmp_path / f"{number}.hcpe3" for number in range(outs)], **options)
 
 
 def test_a_sample_is_exact_and_even(tmp_path: Path) -> None:
     path, out = rows_file(tmp_path / "in.hcpe", 100), tmp_path / "out.hcpe"
-    for seed in range(5):
-        sample(rows_in(path), out, 20, seed)
-        assert len(set(numbers(out))) == 20
-        assert numbers(out) == sorted(numbers(out))
-        keys = seeded_keys(np.arange(100, dtype=np.uint64), seed)
-        assert set(numbers(out)) == set(np.argsort(keys)[:20].tolist())
-    hits = np.zeros(100, int)
-    for seed in range(1000):
-        hits[np.argsort(seeded_keys(np.arange(100, dtype=np.uint64), seed))[:20]] += 1
-    chi2 = ((hits - 200) ** 2 / 160).sum()
+    inputs, hits, pairs = rows_in(path), np.zeros(100, int), 0
+    for seed in range(300):
+        summary = sample(inputs, out, 20, seed=seed)
+        found = numbers(out)
+        assert (summary.read, summary.kept, len(set(found))) == (100, 20, 20)
+        assert found == sorted(found)
+        hits[found] += 1
+        pairs += {10, 11} <= set(found)
+    chi2 = ((hits - 60) ** 2 / 48).sum()
     assert 60 < chi2 < 145  # 99 degrees of freedom: 3 of 1000 lie outside on either side
-    sample(rows_in(path), out, 1000)
-    assert numbers(out) == list(range(100))
+    assert pairs < 300 * 0.1  # neighbours are drawn together as seldom as any two: 4 %
+    sample(inputs, out, 20, seed=7)
+    keys = seeded_keys(np.arange(100, dtype=np.uint64), 7)
+    assert set(numbers(out)) == set(np.argsort(keys)[:20].tolist())
 
 
-def test_the_limit_of_keys_is_the_exact_one() -> None:
-    keys = np.sort(seeded_keys(np.arange(1000, dtype=np.uint64), 7))
-    assert len(np.unique(keys)) == 1000
-    for count in (1, 2, 500, 999):
-        assert key_limit(1000, count, 7) == keys[count - 1]
-    assert key_limit(1000, 1000, 7) == (1 << 64) - 1
+@pytest.mark.parametrize("count", [1, 2, 500, 999, 1000, 5000])
+def test_a_sample_of_any_size_has_exactly_this_size(tmp_path: Path, count: int) -> None:
+    path, out = rows_file(tmp_path / "in.hcpe", 1000), tmp_path / "out.hcpe"
+    assert sample(rows_in(path), out, count, seed=7).kept == min(count, 1000) == len(set(numbers(out)))
 
 
 def test_positions_are_sampled_out_of_games(tmp_path: Path) -> None:
@@ -139,6 +137,8 @@ def test_positions_are_sampled_out_of_games(tmp_path: Path) -> None:
     assert json.loads(found.stdout)["read"] == len(rows)
     assert len(read_hcpe(out)) == 50
     assert all(str(row) in set(map(str, rows)) for row in read_hcpe(out).tolist())
+    with pytest.raises(VerbError, match="positions are drawn from hcpe3 games, not from hcpe"):
+        sample(out, tmp_path / "again.hcpe", 3, positions=True)
 
 
 def test_a_shuffle_does_not_depend_on_memory(tmp_path: Path) -> None:
@@ -146,29 +146,32 @@ def test_a_shuffle_does_not_depend_on_memory(tmp_path: Path) -> None:
     orders = []
     for memory in (1 << 30, 300_000, 20_000):
         out = tmp_path / f"{memory}.hcpe"
-        shuffle(rows_in(path), out, 1, memory)
+        shuffle(rows_in(path), out, seed=1, memory=memory)
         orders.append(numbers(out))
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == list(range(20_000))
     assert abs(np.corrcoef(orders[0], np.arange(20_000))[0, 1]) < 0.03
-    shuffle(rows_in(path), tmp_path / "other.hcpe", 2)
+    shuffle(rows_in(path), tmp_path / "other.hcpe", seed=2)
     assert numbers(tmp_path / "other.hcpe") != orders[0]
 
 
 def test_all_orders_are_equally_likely(tmp_path: Path) -> None:
     path, out = rows_file(tmp_path / "in.hcpe", 50), tmp_path / "out.hcpe"
-    shuffle(rows_in(path), out, 9)
+    shuffle(rows_in(path), out, seed=9)
     assert numbers(out) == np.argsort(seeded_keys(np.arange(50, dtype=np.uint64), 9)).tolist()
-    orders = [tuple(np.argsort(seeded_keys(np.arange(4, dtype=np.uint64), seed)).tolist()) for seed in range(4800)]
+    four, orders = rows_in(rows_file(tmp_path / "four.hcpe", 4)), []
+    for seed in range(480):
+        shuffle(four, out, seed=seed)
+        orders.append(tuple(numbers(out)))
     counts = [orders.count(order) for order in set(orders)]
     assert len(counts) == 24
-    assert sum((count - 200) ** 2 / 200 for count in counts) < 50  # 23 degrees of freedom: 1 of 1000 lies above
+    assert sum((count - 20) ** 2 / 20 for count in counts) < 50  # 23 degrees of freedom: 1 of 1000 lies above
 
 
 def test_games_and_records_are_shuffled_whole(tmp_path: Path) -> None:
     for suffix in ("hcpe3", "csa"):
         inputs, out = make_inputs(tmp_path, suffix), tmp_path / f"out.{suffix}"
-        shuffle(open_inputs(inputs), out, 3, 60_000)
+        shuffle(inputs, out, seed=3, memory=60_000)
         before, after = hashes_in(inputs), hashes_in([out])
         assert before != after
         assert sorted(before) == sorted(after)
@@ -225,11 +228,11 @@ def test_rows_are_filtered(tmp_path: Path, suffix: str) -> None:
     rows = as_rows(games)
     evals, results = np.abs(rows.records["eval"].astype(int)), rows.records["gameResult"] & 3
     wanted = (evals <= 300) & (evals >= 100) & (results == 1)
-    conditions = Conditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300)
+    conditions = FilterConditions(results=(Result.BLACK_WIN,), min_eval=100, max_eval=300)
     if suffix == "psv":
         wanted &= (rows.plies >= 3) & (rows.plies <= 9)
-        conditions = Conditions((Result.BLACK_WIN,), 100, 300, min_ply=3, max_ply=9)
-    summary = filter_data(inputs, out, conditions)
+        conditions = FilterConditions((Result.BLACK_WIN,), 100, 300, min_ply=3, max_ply=9)
+    summary = filter(inputs, out, conditions)
     assert summary.written[str(out)] == wanted.sum() > 0
     found = read_hcpe(out)["eval"] if suffix == "hcpe" else read_psv(out)["score"]
     assert found.tolist() == rows.records["eval"][wanted].tolist()
@@ -237,7 +240,7 @@ def test_rows_are_filtered(tmp_path: Path, suffix: str) -> None:
 
 def test_games_lose_candidates_or_are_dropped(tmp_path: Path) -> None:
     path, out = make_inputs(tmp_path, "hcpe3")[0], tmp_path / "out.hcpe3"
-    filter_data(open_inputs([path]), out, Conditions(max_eval=200, min_ply=5, min_plies=8, opponents=(0, 2)))
+    filter(open_inputs([path]), out, FilterConditions(max_eval=200, min_ply=5, min_plies=8, opponents=(0, 2)))
     kept = games_of(out)
     originals = {game.start + game.moves.tobytes(): game for game in games_of(path)}
     assert 0 < len(kept) < len(originals)
@@ -257,22 +260,22 @@ def test_records_are_filtered_by_rating(tmp_path: Path) -> None:
              for n in range(10)]  # fmt: skip
     games.append(Record(black_name="none", result=Result.BLACK_WIN))
     path.write_text("/\n".join(write_csa(game) for game in games))
-    summary = filter_data(open_inputs([path]), out, Conditions(min_rating=3005))
+    summary = filter(open_inputs([path]), out, FilterConditions(min_rating=3005))
     assert summary.written[str(out)] == 5
     assert [record.black_name for record in read_records(out.read_bytes(), name="out.csa")] == [
         f"b{n}" for n in range(5, 10)
     ]
     with pytest.raises(VerbError, match="nothing is left"):
-        filter_data(open_inputs([path]), tmp_path / "no.csa", Conditions(min_rating=4000))
+        filter(open_inputs([path]), tmp_path / "no.csa", FilterConditions(min_rating=4000))
     assert sorted(item.name for item in tmp_path.iterdir()) == ["in.csa", "out.csa"]
 
 
 def test_what_files_do_not_tell_cannot_be_asked(tmp_path: Path) -> None:
     inputs = open_inputs(make_inputs(tmp_path, "hcpe"))
-    with pytest.raises(VerbError, match="do not tell what --min-plies, --min-ply asks for"):
-        filter_data(inputs, tmp_path / "out.hcpe", Conditions(min_ply=3, min_plies=3))
-    with pytest.raises(VerbError, match="no condition"):
-        filter_data(inputs, tmp_path / "out.hcpe", Conditions())
+    with pytest.raises(VerbError, match="do not hold what min_plies, min_ply needs"):
+        filter(inputs, tmp_path / "out.hcpe", FilterConditions(min_ply=3, min_plies=3))
+    with pytest.raises(VerbError, match="at least one condition"):
+        filter(inputs, tmp_path / "out.hcpe", FilterConditions())
 
 
 def test_selections_of_games_are_games() -> None:
@@ -294,7 +297,7 @@ def test_evaluations_are_brought_to_one_scale(tmp_path: Path, suffix: str) -> No
     assert summary.found["error_after"] < summary.found["error_before"]
     again = fix_eval(open_inputs([out]), tmp_path / f"again.{suffix}")
     assert again.found["scale"] == pytest.approx(EVAL_SCALE, rel=0.01)
-    fix_eval(inputs, out, EVAL_SCALE)
+    fix_eval(inputs, out, scale=EVAL_SCALE)
     assert out.read_bytes() == b"".join(path.read_bytes() for path in inputs.paths)
 
 
@@ -314,11 +317,10 @@ def test_a_psv_position_that_cannot_be_is_named(tmp_path: Path) -> None:
         ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--shares", "1,nan"],
         ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--by", "moon"],
         ["split", "-o", "a.hcpe", "-o", "b.hcpe", "--shares", "1,1", "--every", "3"],
-        ["sample", "-o", "a.hcpe", "-n", "3", "--positions"],
         ["filter", "-o", "a.hcpe", "--results", "black,green"],
         ["merge", "-o", "a.hcpe", "--from", "moon"],
     ],
-    ids=["number", "nan", "unit", "both", "positions", "results", "format"],
+    ids=["number", "nan", "unit", "both", "results", "format"],
 )
 def test_wrong_options_are_named(tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = make_inputs(tmp_path, "hcpe", 6)[0]

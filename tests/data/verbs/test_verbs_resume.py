@@ -6,20 +6,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 import verb_runs
+from listeners import Calling
 from typer.testing import CliRunner
 from verb_runs import BAD, SUFFIXES, VERBS, make_inputs, run
 
 from fukayomi.cli.main import app
 from fukayomi.data.formats import hcpe3
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.jobs import work as work_module
+from fukayomi.data.jobs import job as job_module
 from fukayomi.data.jobs.folder import JobError
-from fukayomi.data.jobs.work import Work
+from fukayomi.data.jobs.job import Job
 from fukayomi.data.verbs import open_inputs
 from fukayomi.files.lock import LockedError
 
@@ -36,7 +38,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_module, "CHECKPOINT_SECONDS", 0)
+    monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0)
     monkeypatch.setattr("fukayomi.data.convert.blocks.ROWS_AT_ONCE", 150)
     monkeypatch.setattr("fukayomi.data.convert.blocks.RECORDS_AT_ONCE", 10)
     monkeypatch.setattr(hcpe3, "scan_hcpe3", partial(hcpe3.scan_hcpe3, read_at_once=2500))
@@ -69,7 +71,7 @@ def test_every_step_may_be_the_last(tmp_path: Path, verb: str, suffix: str, monk
                 raise StoppedError
 
         try:
-            summary = run(verb, open_inputs(inputs), folder / f"out.{suffix}", step)
+            summary = run(verb, open_inputs(inputs), folder / f"out.{suffix}", Calling(step))
         except StoppedError:
             continue
         assert summary.resumed
@@ -160,11 +162,11 @@ def test_another_job_is_not_mixed_in(tmp_path: Path) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        run("shuffle", open_inputs(inputs), out, stop)
-    with pytest.raises(JobError, match=r"another job \(other: verb, options\)"):
+        run("shuffle", open_inputs(inputs), out, Calling(stop))
+    with pytest.raises(JobError, match=r"another job \(different: job, count\)"):
         run("sample", open_inputs(inputs), out)
     inputs[0].write_bytes(inputs[0].read_bytes() * 2)
-    with pytest.raises(JobError, match=r"another job \(other: inputs\)"):
+    with pytest.raises(JobError, match=r"another job \(different: inputs\)"):
         run("shuffle", open_inputs(inputs), out)
 
 
@@ -179,10 +181,10 @@ def test_what_is_not_as_it_was_written_is_seen(tmp_path: Path) -> None:
     for verb, damaged in (("shuffle", ".shuffle.hcpe.work/0000.items"), ("merge", ".merge.hcpe.part")):
         out = tmp_path / f"{verb}.hcpe"
         with pytest.raises(StoppedError):
-            run(verb, open_inputs(inputs), out, stop)
+            run(verb, open_inputs(inputs), out, Calling(stop))
         path = tmp_path / damaged
         path.write_bytes(path.read_bytes()[:-1])
-        with pytest.raises(JobError, match="not as it was written"):
+        with pytest.raises(JobError, match="has changed since it was written"):
             run(verb, open_inputs(inputs), out)
         assert not out.exists()
 
@@ -190,11 +192,7 @@ def test_what_is_not_as_it_was_written_is_seen(tmp_path: Path) -> None:
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
     inputs, out = open_inputs(make_inputs(tmp_path, "hcpe")), tmp_path / "out.hcpe"
     with pytest.raises(LockedError, match="another process is working in"):
-        run("merge", inputs, out, lambda *_: void(run("merge", inputs, out)))
-
-
-def void(_: object) -> None:
-    """Nothing."""
+        run("merge", inputs, out, Calling(lambda *_: run("merge", inputs, out)))
 
 
 def test_damage_in_the_middle_is_named_and_leaves_nothing(tmp_path: Path) -> None:
@@ -209,18 +207,18 @@ def test_damage_in_the_middle_is_named_and_leaves_nothing(tmp_path: Path) -> Non
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = make_inputs(tmp_path, "hcpe3")
     out = tmp_path / "out.hcpe3"
-    stream = Work.stream
+    stream = Job.stream
 
-    def interrupted(self: Work, *rest: object) -> None:
-        stream(self, *rest)  # type: ignore[arg-type]
+    def interrupted(self: Job, *rest: object) -> Iterator[object]:
+        yield from stream(self, *rest)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     command = ["data", "merge", *map(str, inputs), "-o", str(out), "--json"]
     with monkeypatch.context() as pressed:
-        pressed.setattr(Work, "stream", interrupted)
+        pressed.setattr(Job, "stream", interrupted)
         found = CliRunner().invoke(app, command)
     assert found.exit_code == 130
-    assert "the same command goes on" in found.stderr
+    assert "run the same command again to resume" in found.stderr
     assert not out.exists()
     found = CliRunner().invoke(app, command)
     assert json.loads(found.stdout)["resumed"]

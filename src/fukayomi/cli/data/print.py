@@ -9,7 +9,7 @@ from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, choice
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text, printable
-from fukayomi.cli.data.work import SourceFormat
+from fukayomi.cli.data.verb_command import SourceFormat
 
 _SHOWN = 10
 
@@ -31,19 +31,19 @@ def print_file(
     value and result, 0 to 1 for the side to move, and the shares of their moves; a book has keys, not positions. With
     --json, an object a line.
     """
-    from fukayomi.data.convert.blocks import Problems
     from fukayomi.data.convert.detect import DataFormat
     from fukayomi.data.printing import describe
+    from fukayomi.data.records.skipped import Skipped
 
     kind = choice(DataFormat, source, "--from") if source is not None else None
-    problems = Problems()
+    skipped = Skipped()
     with user_errors():
         try:
-            for item in describe(file, start, start + _SHOWN if end is None else end, kind, problems):
+            for item in describe(file, start, start + _SHOWN if end is None else end, kind, skipped):
                 typer.echo(json_text(item) if as_json else as_text(item))
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
-    print_problems(problems.messages, problems.count)
+    print_problems(skipped.messages, skipped.count)
 
 
 def as_text(item: dict[str, Any]) -> str:

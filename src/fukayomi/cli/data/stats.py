@@ -1,5 +1,6 @@
 """``fukayomi data stats``: what is in files of training data."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,51 +10,61 @@ from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
-from fukayomi.cli.data.work import InputFiles, SourceFormat, inputs_of
+from fukayomi.cli.data.verb_command import InputFiles, SourceFormat, inputs_of
+from fukayomi.data.defaults import UNIQUE_MEMORY
 
 
-def stats(
-    inputs: InputFiles,
-    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write pictures (PNG) there.")] = None,
-    unique: Annotated[bool, typer.Option(help="Count different positions.")] = True,
-    memory: Annotated[float, typer.Option(min=0.001, help="GiB of positions to hold before they go to a file.")] = 0.25,
+@dataclass(frozen=True)
+class StatsOptions:
+    """Options of ``fukayomi data stats``."""
+
+    pictures: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write pictures (PNG) to this folder.")] = (
+        None
+    )
+    unique: Annotated[bool, typer.Option(help="Count different positions.")] = True
+    memory: Annotated[
+        float, typer.Option(min=0.001, metavar="GIB", help="Positions to keep in memory before they go to a file.")
+    ] = UNIQUE_MEMORY / 2**30
     scratch: Annotated[
-        Path | None, typer.Option(help="Folder for a file of positions.", show_default="the system's for such")
-    ] = None,
-    source: SourceFormat = None,
-    as_json: AsJson = False,
-) -> None:
+        Path | None, typer.Option(help="Folder for this file.", show_default="the system's temporary folder")
+    ] = None
+    source: SourceFormat = None
+    as_json: AsJson = False
+
+
+def stats(inputs: InputFiles, options: StatsOptions) -> None:
     """Count what is in files of training data or in records.
 
     \b
       fukayomi data stats games.hcpe3 --pictures pictures
       fukayomi data stats floodgate.zip --json
 
-    Games, positions, results by colour, lengths and plies, evaluations, ratings (records), and how well evaluations
-    foretell results: the win rate by evaluation, the scale that fits, and by how much it is wrong. Evaluations are from
-    the side to move. Different positions are counted exactly: they are held whole, 32 bytes each, in a temporary
-    file if there are many, and compared byte by byte.
+    Prints games, positions, results by colour, lengths and plies, evaluations, ratings (of records), and how well
+    evaluations predict results: the win rate by evaluation, the scale that fits best, and the error of the win rates.
+    Evaluations are from the side to move. Different positions are counted exactly: they are kept whole, 32 bytes each,
+    in a temporary file if there are many, and compared byte by byte.
 
-    Nothing is written but the pictures; a run that was stopped starts again.
+    Writes nothing but the pictures. A run that was stopped starts again.
     """
     from fukayomi.cli.data.stats_report import print_statistics
     from fukayomi.data.stats import measure
-    from fukayomi.data.stats.unique import UniqueCounter
 
     with user_errors():
-        found = inputs_of(inputs, source)
         try:
-            with StageBars() as listener, UniqueCounter(int(memory * (1 << 30)), scratch) as counter:
-                statistics = measure(found, counter if unique else None, listener.progress)
+            with StageBars() as listener:
+                statistics = measure(
+                    inputs_of(inputs, options.source), unique=options.unique, memory=int(options.memory * 2**30),
+                    scratch=options.scratch, listener=listener,
+                )  # fmt: skip
             written: list[Path] = []
-            if pictures is not None:
-                from fukayomi.data.stats.pictures import write_pictures
+            if options.pictures is not None:
+                from fukayomi.data.stats import write_pictures
 
-                written = write_pictures(statistics, pictures)
+                written = write_pictures(statistics, options.pictures)
         except KeyboardInterrupt:
-            fail("stopped; start again for all of it", INTERRUPTED)
-    if as_json:
-        files = {"pictures": [str(path) for path in written]} if pictures is not None else {}
+            fail("stopped", INTERRUPTED)
+    if options.as_json:
+        files = {"pictures": [str(path) for path in written]} if options.pictures is not None else {}
         typer.echo(json_text(statistics.as_json() | files))
         return
     print_statistics(statistics)

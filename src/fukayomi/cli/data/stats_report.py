@@ -35,7 +35,7 @@ def print_statistics(statistics: Statistics) -> None:
             console.print(_bars(title, _wide(counts, width)))
     if statistics.calibration is not None:
         console.print(_evaluations(statistics, statistics.calibration))
-    print_problems(statistics.problems.messages, statistics.problems.count)
+    print_problems(statistics.skipped.messages, statistics.skipped.count)
 
 
 def _counts(statistics: Statistics) -> Table:

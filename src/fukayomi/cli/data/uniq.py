@@ -1,124 +1,143 @@
 """``fukayomi data uniq`` and ``fukayomi data average``: positions that were seen more than once."""
 
-import json
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, check_target
-from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.text import json_text
+from fukayomi.cli.data.verb_command import Scratch, resumable
 from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fukayomi.data.dedup.job import Job, Reducer, Summary
+    from fukayomi.data.dedup.run import Reducer
+    from fukayomi.data.dedup.settings import DedupSettings
+    from fukayomi.data.jobs.summary import Summary
 
-Scratch = Annotated[
-    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
-]
 Ray = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
         help="Reduce on a Ray cluster: auto (the one this machine is part of), HOST:PORT, or ray://HOST:PORT from "
-        "outside. Its nodes must see the folder for the work, and averages that are read, under the same names.",
+        "outside. Its nodes must see the folder for the work, and inputs that are averages, under the same names.",
         show_default="this machine",
     ),
 ]
-CheckSpace = Annotated[bool, typer.Option(help="Begin only where the disks have room, even if nothing is there twice.")]
+CheckSpace = Annotated[bool, typer.Option(help="Begin only if the disks have room even without duplicates.")]
+
+
+@dataclass(frozen=True)
+class UniqOptions:
+    """Options of ``fukayomi data uniq``."""
+
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            help="first-move: each position and move once, as read first. all-fields: equal records once. mean: each "
+            "position and move once, with the mean evaluation and the mean result (0 draw, 1 Black, 2 White; 1.5 and "
+            "more is White, above 0 is Black). mode: the same with the most frequent result, a draw if two are tied. "
+            "shares: each position once, with sums and how often each move was played."
+        ),
+    ] = Mode.FIRST_MOVE
+    scratch: Scratch = None
+    check_space: CheckSpace = True
+    ray: Ray = None
+    as_json: AsJson = False
 
 
 def uniq(
     inputs: Annotated[
-        list[Path], typer.Argument(metavar="IN...", help="hcpe files; for shares also hcpe2, hcpe3, avg.")
+        list[Path], typer.Argument(metavar="IN...", help="hcpe files; with mode shares also hcpe2, hcpe3, avg.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The .hcpe to write; the .avg for shares.")],
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            help="first-move: a position and move once, the record read first. all-fields: equal records once. "
-            "mean: a position and move once, evaluations averaged, the results' mean (0 draw, 1 Black, 2 White) cut: "
-            "1.5 and more is White, above 0 is Black. mode: the same with the most frequent result, a draw where two "
-            "are tied. shares: a position once, with sums and how often each move was played."
-        ),
-    ] = Mode.FIRST_MOVE,
-    scratch: Scratch = None,
-    check_space: CheckSpace = True,
-    ray: Ray = None,
-    as_json: AsJson = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="hcpe file to write; avg with mode shares.")],
+    options: UniqOptions,
 ) -> None:
     """Remove duplicate positions, at any size.
 
     \b
       fukayomi data uniq a.hcpe b.hcpe -o unique.hcpe --mode mean
 
-    Memory stays small, however large the input. A run that was stopped or killed goes on when it is started again, and
-    writes the same bytes. But for first-move, the order of the input does not matter.
+    Memory stays small, however large the input. The order of the input matters only in mode first-move. After a kill
+    or Ctrl-C, run the same command again to resume; the output is identical.
     """
-    from fukayomi.data.dedup.job import Job
+    from fukayomi.data.dedup.settings import DedupSettings
 
-    _run(Job(mode, tuple(inputs), out, scratch, check_space=check_space), ray, as_json=as_json)
+    settings = DedupSettings(options.mode, tuple(inputs), out, options.scratch, check_space=options.check_space)
+    _run(settings, options.ray, as_json=options.as_json)
+
+
+@dataclass(frozen=True)
+class AverageOptions:
+    """Options of ``fukayomi data average``."""
+
+    evalfix: Annotated[
+        bool, typer.Option(help="Rescale the evaluations of each file to dlshogi's scale, fitted to its results.")
+    ] = False
+    weigh: Annotated[
+        Weighing,
+        typer.Option(
+            help="How much each search counts for the moves of its position. evenly: the same for every search, "
+            "whatever its visits, and for the move of an hcpe record; dlshogi averages like this. by-visits: by its "
+            "visits; 1 for an hcpe record."
+        ),
+    ] = Weighing.EVENLY
+    scratch: Scratch = None
+    check_space: CheckSpace = True
+    ray: Ray = None
+    as_json: AsJson = False
 
 
 def average(
     inputs: Annotated[list[Path], typer.Argument(metavar="IN...", help="hcpe, hcpe2, hcpe3 and avg files.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The .avg to write.")],
-    evalfix: Annotated[
-        bool, typer.Option(help="Bring the evaluations of each file to dlshogi's scale, fitted to its results.")
-    ] = False,
-    weigh: Annotated[
-        Weighing,
-        typer.Option(
-            help="How much a position says about its moves each time it is seen. evenly: the same, after a search of "
-            "800 visits and after one of 100, and where, as in hcpe, only a move is known; so dlshogi averages. "
-            "by-visits: as much as there are visits; one in hcpe."
-        ),
-    ] = Weighing.EVENLY,
-    scratch: Scratch = None,
-    check_space: CheckSpace = True,
-    ray: Ray = None,
-    as_json: AsJson = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="avg file to write.")],
+    options: AverageOptions,
 ) -> None:
-    """Average positions: each once, with the sums of values, results, moves played and visits.
+    """Average positions: write each once, with the sums of its values, results, moves and visits.
 
     \b
       fukayomi data average selfplay-*.hcpe3 floodgate.hcpe -o training.avg
 
-    All sums are whole numbers: files of averages are merged by averaging them again, and the order of inputs does not
-    change a byte. What was weighed in different ways does not add up, and is refused. Of hcpe3, moves without
-    candidates are left out.
+    All sums are whole numbers: average averages again to merge them; the order of the inputs does not change a byte.
+    Averages of different weighings cannot be merged. Moves of hcpe3 without candidates are left out. After a kill or
+    Ctrl-C, run the same command again to resume; the output is identical.
     """
-    from fukayomi.data.dedup.job import Job
+    from fukayomi.data.dedup.settings import DedupSettings
 
-    _run(Job(Mode.SHARES, tuple(inputs), out, scratch, weigh, evalfix, check_space), ray, as_json=as_json)
+    settings = DedupSettings(
+        Mode.SHARES, tuple(inputs), out, options.scratch, options.weigh, options.evalfix, options.check_space
+    )
+    _run(settings, options.ray, as_json=options.as_json)
 
 
-def _run(job: "Job", ray: str | None, *, as_json: bool) -> None:
-    from fukayomi.data.dedup.job import run_job
+def _run(settings: "DedupSettings", ray: str | None, *, as_json: bool) -> None:
+    from fukayomi.data.dedup.run import run_dedup
 
-    _check_target(job)
-    if all(path.is_file() and path.stat().st_size == 0 for path in job.inputs):
-        fail(f"{', '.join(map(str, job.inputs))}: there is nothing in it; nothing is written")
-    with user_errors(), _reducer(ray) as reducer:
-        try:
-            with StageBars() as listener:
-                summary = run_job(job, listener.progress, reducer)
-        except KeyboardInterrupt:
-            fail(f"stopped; the same command goes on with the work in {job.folder}", INTERRUPTED)
+    check_target(settings.out, settings.inputs)
+    suffix = ".avg" if settings.mode.writes_averages else ".hcpe"
+    if settings.out.suffix != suffix:
+        raise typer.BadParameter(f"{settings.out}: the output is {suffix[1:]}; name it *{suffix}")
+    if all(path.is_file() and path.stat().st_size == 0 for path in settings.inputs):
+        fail(f"nothing to read: {', '.join(map(str, settings.inputs))} is empty")
+    with resumable() as listener, _reducer(ray) as reducer:
+        summary = run_dedup(settings, listener=listener, reduce=reducer)
     if as_json:
-        typer.echo(json.dumps(_as_json(job, summary)))
+        typer.echo(json_text({
+            "mode": str(settings.mode), "out": str(settings.out), "rows": summary.read, "kept": summary.kept,
+            **summary.found, "resumed": summary.resumed, "seconds": round(summary.seconds, 3),
+        }))  # fmt: skip
     else:
-        _print(job, summary)
+        _print(settings, summary)
 
 
 @contextmanager
 def _reducer(ray: str | None) -> "Generator[Reducer | None]":
-    """Who reduces the buckets: this process, or a Ray cluster at this address."""
+    """What reduces the buckets: a Ray cluster, or None for this process."""
     if ray is None:
         yield None
     else:
@@ -129,37 +148,22 @@ def _reducer(ray: str | None) -> "Generator[Reducer | None]":
             yield reduce_on_cluster
 
 
-def _check_target(job: "Job") -> None:
-    check_target(job.out, job.inputs)
-    suffix = ".avg" if job.mode.writes_averages else ".hcpe"
-    if job.out.suffix != suffix:
-        raise typer.BadParameter(f"{job.out} is to hold {suffix[1:]}, and needs a name that ends with {suffix}")
-
-
-def _as_json(job: "Job", summary: "Summary") -> dict[str, object]:
-    return {
-        "mode": str(job.mode),
-        "out": str(job.out),
-        **asdict(summary),
-        "seconds": round(summary.seconds, 3),
-    }
-
-
-def _print(job: "Job", summary: "Summary") -> None:
+def _print(settings: "DedupSettings", summary: "Summary") -> None:
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table("", str(job.mode))
-    table.columns[1].justify = "right"
-    table.add_row("read", f"{summary.rows:,}")
+    from fukayomi.cli.common.tables import number_table
+
+    table = number_table("", str(settings.mode))
+    table.add_row("read", f"{summary.read:,}")
     table.add_row("kept", f"{summary.kept:,}")
-    table.add_row("share", f"{summary.kept / max(1, summary.rows):.1%}")
-    if job.mode.writes_averages:
-        table.add_row("moves", f"{summary.moves:,}")
-    for path, scale in zip(job.inputs, summary.scales, strict=False):
+    table.add_row("share", f"{summary.kept / max(1, summary.read):.1%}")
+    if settings.mode.writes_averages:
+        table.add_row("moves", f"{summary.found['moves']:,}")
+    for path, scale in zip(settings.inputs, summary.found["scales"], strict=False):
         if scale is not None:
             table.add_row(f"scale of {escape(str(path))}", f"{scale:.1f}")
     console = Console()
     console.print(table)
-    console.print(f"{escape(str(job.out))}: {summary.seconds:.1f} s{', with earlier work' if summary.resumed else ''}")
+    resumed = " (resumed)" if summary.resumed else ""
+    console.print(f"{escape(str(settings.out))}: {summary.seconds:.1f} s{resumed}")

@@ -5,7 +5,7 @@ is `fukayomi data check`. Games of hcpe3 are replayed. Records are read from any
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, HcpeError
 from fukayomi.data.formats.hcpe3 import Games, read_hcpe3
 from fukayomi.data.formats.psv import PSV, PsvError, psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
+from fukayomi.data.records.skipped import Skipped
 from fukayomi.data.records.sources import find_files, iter_sources
 from fukayomi.data.records.text import scan_source
 from fukayomi.shogi.formats import write_csa
@@ -29,7 +30,6 @@ from fukayomi.shogi.record import Record, RecordError
 HCP = np.dtype([("hcp", "u1", (32,))])
 ROWS: dict[DataFormat, np.dtype[Any]] = {DataFormat.HCP: HCP, DataFormat.HCPE: HCPE, DataFormat.PSV: PSV}
 """The formats of rows."""
-NAMED_PROBLEMS = 100  # records that cannot be read; the others are counted
 _SUFFIXES = {
     DataFormat.HCP: (".hcp",), DataFormat.HCPE: (".hcpe", ".hcpe2"), DataFormat.PSV: (".psv", ".bin"),
     DataFormat.HCPE3: (".hcpe3",), DataFormat.RECORDS: (".csa",),
@@ -133,21 +133,6 @@ class Cursor(NamedTuple):
     """Items before it in all inputs."""
 
 
-@dataclass(slots=True)
-class Problems:
-    """Records that were left out because they cannot be read."""
-
-    count: int = 0
-    messages: list[str] = field(default_factory=list[str])
-    """The first ones."""
-
-    def add(self, message: str) -> None:
-        """Count one."""
-        self.count += 1
-        if len(self.messages) < NAMED_PROBLEMS:
-            self.messages.append(message)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """N consecutive items of the inputs."""
@@ -208,7 +193,7 @@ def game_sizes(games: Games) -> NDArray[np.int64]:
 def read_blocks(
     inputs: Inputs,
     begin: Cursor = Cursor(),  # noqa: B008  # a NamedTuple never changes
-    problems: Problems | None = None,
+    skipped: Skipped | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Block]:
     """All items of the inputs from some place on.
@@ -216,7 +201,7 @@ def read_blocks(
     Args:
         inputs: What to read.
         begin: Where to begin.
-        problems: Gets the records that cannot be read; of other formats the first damage is raised.
+        skipped: Gets the records that cannot be read; of other formats the first damage is raised.
         advance: Called with the number of bytes that were read since the last call, those before `begin` included.
 
     Raises:
@@ -234,7 +219,7 @@ def read_blocks(
             case DataFormat.HCPE3:
                 blocks = _read_games(path, cursor, advance, as_hcpe=inputs.as_rows)
             case DataFormat.RECORDS:
-                blocks = _read_records(path, cursor, problems or Problems(), advance)
+                blocks = _read_records(path, cursor, skipped or Skipped(), advance)
             case kind:
                 blocks = _read_rows(path, ROWS[kind], cursor, advance)
         for block in blocks:
@@ -313,13 +298,13 @@ def _read_games(path: Path, begin: Cursor, advance: Callable[[int], None], *, as
         items += len(content)
 
 
-def _read_records(path: Path, begin: Cursor, problems: Problems, advance: Callable[[int], None]) -> Iterator[Block]:
+def _read_records(path: Path, begin: Cursor, skipped: Skipped, advance: Callable[[int], None]) -> Iterator[Block]:
     items = begin.items
     for number, source in enumerate(iter_sources([path], advance)):
         if number < begin.place:
             continue
         if source.problem:
-            problems.add(f"{source.name}: {source.problem}")
+            skipped.add(f"{source.name}: {source.problem}")
             continue
         inner = begin.inner if number == begin.place else 0
         scanned = islice(scan_source(source), inner, None)
@@ -328,7 +313,7 @@ def _read_records(path: Path, begin: Cursor, problems: Problems, advance: Callab
             records = [record for record in part if isinstance(record, Record)]
             for error in part:
                 if isinstance(error, RecordError):
-                    problems.add(str(error))
+                    skipped.add(str(error))
             after = Cursor(begin.file, number, inner, items + len(records))
             if records:
                 yield Block(records, items, after, path)

@@ -1,5 +1,39 @@
-"""Deduplicate and average positions, at any size.
+"""Remove duplicate positions or average them, at any size.
 
-Rows are spread over bucket files by a hash of their position, and each bucket is reduced on its own; the output is in
-the order of the hash. Memory holds one bucket at a time. A run that was killed goes on where it was.
+Rows are spread over bucket files by a hash of their position, and each bucket is reduced on its own; the output is
+sorted by the hash. One bucket at a time is in memory. After a kill the same call resumes the work and writes the same
+bytes.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from fukayomi.data.dedup import average, uniq
+    >>> from fukayomi.data.formats.hcpe import HCPE
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = np.zeros(1000, HCPE)
+    >>> rows["bestMove16"] = np.arange(1000) % 10 + 1
+    >>> rows.tofile(folder / "rows.hcpe")
+    >>> summary = uniq(folder / "rows.hcpe", folder / "unique.hcpe", mode="mean")
+    >>> summary.read, summary.kept
+    (1000, 10)
+    >>> average(folder / "rows.hcpe", folder / "rows.avg").found["moves"]
+    10
 """
+
+from typing import TYPE_CHECKING, Any
+
+from fukayomi.data.dedup.modes import Mode, Weighing
+
+if TYPE_CHECKING:
+    from fukayomi.data.dedup.run import average, uniq
+    from fukayomi.data.jobs.summary import Summary
+
+__all__ = ["Mode", "Summary", "Weighing", "average", "uniq"]
+
+
+def __getattr__(name: str) -> Any:  # imported on first use (PEP 562)
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fukayomi.data.dedup import run
+
+    return getattr(run, name)

@@ -1,4 +1,4 @@
-"""What is read: rows of hcpe, searched positions of hcpe3, averaged positions."""
+"""The inputs of a deduplication: rows of hcpe, searched positions of hcpe3, averaged positions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,34 +15,34 @@ from fukayomi.data.convert.refusals import refusal
 from fukayomi.data.formats.averages import read_averages
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.formats.hcpe3 import read_hcpe3
-from fukayomi.data.jobs.folder import flat_bytes
+from fukayomi.data.jobs.buckets import flat_bytes
 
-SIGHT = np.dtype([*HCPE.descr, ("candidates", "<u2")])
-"""A position as one search saw it: an hcpe record, and the number of its candidates."""
+SEARCHED = np.dtype([*HCPE.descr, ("candidates", "<u2")])
+"""A searched position: an hcpe record and the number of its candidates."""
 CANDIDATE = np.dtype([("move", "<u2"), ("visits", "<u2")])
 
 ROWS_AT_ONCE = 1 << 20
-_LEAST_MOVE_BYTES = 10  # of hcpe3: a move with one candidate
+_LEAST_MOVE_BYTES = 10  # a move of hcpe3 with one candidate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some rows of an input."""
+    """Consecutive rows of an input."""
 
     rows: NDArray[np.void]
-    """HCPE [N] or SIGHT [N]."""
+    """HCPE [N] or SEARCHED [N]."""
     candidates: NDArray[np.void] | None
-    """CANDIDATE, those of all rows of SIGHT; None for HCPE."""
+    """CANDIDATE [M], those of all rows; None for HCPE."""
     cursor: int
-    """Where the next chunk begins, for `iter_chunks`."""
+    """Where the next chunk begins; an argument of `iter_chunks`."""
 
 
 class InputError(ValueError):
-    """An input is of another kind than what can be read here."""
+    """An input has a format that cannot be deduplicated."""
 
 
 class Kind(StrEnum):
-    """What an input may be."""
+    """The formats of inputs."""
 
     RECORDS = "hcpe"
     FLAGGED = "hcpe2"
@@ -51,11 +51,11 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path, taken: tuple[Kind, ...] = tuple(Kind)) -> Kind:
-    """What an input is, by its content; one of those that are taken.
+    """The format of an input, by its content; one of `taken`.
 
     Raises:
-        InputError: It is of another format.
-        OSError: It cannot be read.
+        InputError: The input has another format.
+        OSError: The input cannot be read.
     """
     size = path.stat().st_size
     if size == 0:
@@ -65,18 +65,18 @@ def kind_of(path: Path, taken: tuple[Kind, ...] = tuple(Kind)) -> Kind:
     except UnknownDataError:
         if size % HCPE.itemsize:
             raise
-        return Kind.RECORDS  # each record is checked when it is read; that it is a real position matters nowhere
+        return Kind.RECORDS  # records are checked when they are read; positions need not be legal
     if found not in taken:
         raise InputError(refusal(path, found, ", ".join(taken)))
     return Kind(found)
 
 
 def most_rows(path: Path, kind: Kind) -> int:
-    """How many rows an input has, or as what hcpe3 has at the most.
+    """The number of rows of an input; for hcpe3 an upper bound.
 
     Raises:
-        ValueError: It is not what it should be.
-        OSError: It cannot be read.
+        ValueError: The input is damaged.
+        OSError: The input cannot be read.
     """
     if kind is Kind.AVERAGES:
         return len(read_averages(path))
@@ -84,12 +84,12 @@ def most_rows(path: Path, kind: Kind) -> int:
 
 
 def iter_chunks(path: Path, kind: Kind, cursor: int = 0) -> Iterator[Chunk]:
-    """The rows of hcpe, or the searched positions of hcpe3, from a cursor on; results are without flags.
+    """The rows of hcpe, or the searched positions of hcpe3, from a cursor on; results have no flags.
 
-    Arrays are valid until the next chunk.
+    The arrays are valid until the next chunk is read.
 
     Raises:
-        ValueError: A row cannot be one; the message names the file, the row and the offset.
+        ValueError: A row is invalid; the message names the file, the row and the offset.
         OSError: The file cannot be read.
     """
     if kind is Kind.GAMES:
@@ -98,7 +98,7 @@ def iter_chunks(path: Path, kind: Kind, cursor: int = 0) -> Iterator[Chunk]:
 
 
 def _record_chunks(path: Path, cursor: int, *, flagged: bool) -> Iterator[Chunk]:
-    # Files are read, not mapped: the pages of a map would count as this program's memory.
+    # Files are read, not mapped: the pages of a map would count as memory of this process.
     buffer = np.empty(ROWS_AT_ONCE, HCPE)
     with path.open("rb", buffering=0) as file:
         file.seek(cursor * HCPE.itemsize)
@@ -107,21 +107,21 @@ def _record_chunks(path: Path, cursor: int, *, flagged: bool) -> Iterator[Chunk]
             if flagged:
                 rows["gameResult"] &= RESULT_BITS
             if not _native.are_possible(rows.view(np.uint8).reshape(-1, HCPE.itemsize)):
-                check_hcpe(rows, str(path), cursor)  # slower, and says what is wrong
+                check_hcpe(rows, str(path), cursor)  # slower, but it names the row
             cursor += len(rows)
             yield Chunk(rows, None, cursor)
 
 
 def _game_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
-    """The cursor counts games: those before it are read once more, as nothing else finds where a game begins."""
+    """The cursor counts games. Those before it are read again, as nothing else tells where a game begins."""
     done = 0
     for games in read_hcpe3(path):
         done += len(games)
         if done <= cursor:
             continue
         counts = games.candidate_counts()
-        searched = counts > 0  # other moves were played without a search worth learning from
-        rows = np.zeros(int(searched.sum()), SIGHT)
+        searched = counts > 0  # other moves were played without a search
+        rows = np.zeros(int(searched.sum()), SEARCHED)
         rows["hcp"], rows["eval"], rows["bestMove16"] = (
             games.hcps[searched], games.evals[searched], games.moves[searched],
         )  # fmt: skip
@@ -133,7 +133,7 @@ def _game_chunks(path: Path, cursor: int) -> Iterator[Chunk]:
 
 
 def _fill(file: FileIO, view: memoryview) -> int:
-    """Read until the memory is full or the file ends."""
+    """Fill the memory from a file; returns the number of bytes, fewer at the end of the file."""
     done = 0
     while done < len(view) and (count := file.readinto(view[done:])):
         done += count

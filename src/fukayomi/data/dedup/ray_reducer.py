@@ -1,7 +1,7 @@
-"""Reducing buckets on a Ray cluster that this process is connected to (`fukayomi.cluster`): a bucket is a task.
+"""Reduce buckets on a Ray cluster that this process is connected to (`fukayomi.cluster`), one task per bucket.
 
-The inputs are read and the output is written where the job was started. Every node must see the job's folder under the
-same name.
+The process that runs the job reads the inputs and writes the output. Every node must see the folder of the work under
+the same name.
 """
 
 # ray is typed in parts.
@@ -25,26 +25,26 @@ from fukayomi.data.formats.averages import Averages
 
 
 def reduce_on_cluster(folder: Path, buckets: range) -> Iterator[Reduced]:
-    """Reduce buckets by tasks of one CPU each. Of a node that is lost, Ray begins the tasks again elsewhere.
+    """Reduce buckets in tasks of one CPU each. Ray runs the tasks of a lost node again on others.
 
     Args:
-        folder: The job's.
-        buckets: Their numbers.
+        folder: The folder of the work.
+        buckets: Numbers of the buckets.
 
     Yields:
-        What each bucket becomes, in their order.
+        The reduced buckets, in their order.
 
     Raises:
         ClusterError: A node has another version or does not see the folder, or the cluster is lost.
-        ValueError: As `reduce_bucket`.
-        OSError: As `reduce_bucket`.
+        ValueError: See `reduce_bucket`.
+        OSError: See `reduce_bucket`.
     """
     left = deque(buckets)
     running: deque[Any] = deque()
     try:
         task: Any = ray.remote(_reduce).options(num_cpus=1, scheduling_strategy="SPREAD")
         while left or running:
-            # As many as have room, and one to wait: results that came too early would fill the nodes' memory.
+            # One task per CPU and one in waiting: results that come early would fill the memory of the nodes.
             room = int(ray.cluster_resources().get("CPU", 0)) + 1
             while left and len(running) < room:
                 running.append(task.remote(str(folder), left.popleft(), __version__))
@@ -61,15 +61,17 @@ def reduce_on_cluster(folder: Path, buckets: range) -> Iterator[Reduced]:
 
 
 def _reduce(folder: str, bucket: int, version: str) -> Reduced:
-    """The task."""
+    """One task."""
     node = f"{socket.gethostname()} ({ray.util.get_node_ip_address()})"
     if version != __version__:
-        raise ClusterError(f"node {node}: fukayomi is {__version__} here and {version} where the job runs")
+        raise ClusterError(f"node {node} has fukayomi {__version__}, and the job runs with {version}")
     if not Path(folder).is_dir():
-        raise ClusterError(f"node {node}: {folder} is not there; the job's folder must be shared (--scratch)")
+        raise ClusterError(
+            f"node {node} does not see {folder}; choose a folder for the work that all nodes share (scratch)"
+        )
     return reduce_bucket(Path(folder), bucket)
 
 
 def _writable(reduced: Reduced) -> Reduced:
-    """What Ray hands out is its own memory, which nobody may write to."""
+    """A copy of what Ray hands out as read-only memory."""
     return Averages(np.array(reduced.positions), reduced.moves) if isinstance(reduced, Averages) else reduced

@@ -1,4 +1,4 @@
-"""The second half of a job: each bucket on its own, in memory. A bucket needs nothing but the job's folder."""
+"""The second half of a deduplication: each bucket is reduced in memory. It needs only the folder of the work."""
 
 import bisect
 import zlib
@@ -13,12 +13,12 @@ from fukayomi import _native
 from fukayomi.data.dedup.inputs import Kind
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.output import Reduced
-from fukayomi.data.dedup.partition import CANDIDATES, ROWS, SIGHTS, STATE, WIDTHS, byte_rows
+from fukayomi.data.dedup.spread import CANDIDATES, DTYPES, POSITIONS, ROWS, byte_rows
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, Averages, AveragesError, read_averages
 from fukayomi.data.formats.hcpe import HCPE
-from fukayomi.data.jobs.folder import WorkFolder, flat_bytes
-
-JOB = "job.json"
+from fukayomi.data.jobs.buckets import flat_bytes
+from fukayomi.data.jobs.folder import WorkFolder
+from fukayomi.data.jobs.job import read_job
 
 SUM = np.dtype(
     [
@@ -31,80 +31,87 @@ SUM = np.dtype(
         ("eval", "<i8"),
     ]
 )
-"""Records of one position and move, added up."""
+"""The sums of the records of one position and move."""
 
-_PIECE = 64 << 20  # bytes of a bucket that are reduced at a time
+_PIECE = 64 << 20  # bytes of a bucket that are reduced at once
 
 
 def reduce_bucket(path: Path, bucket: int) -> Reduced:
-    """Reduce one bucket. Its files stay as they are.
+    """Reduce one bucket. Its files are not changed.
 
     Args:
-        path: The job's folder, all of whose inputs have been spread over buckets.
-        bucket: Its number.
+        path: The folder of the work; all inputs have been spread over buckets.
+        bucket: Number of the bucket.
 
     Raises:
-        JobError: The bucket's rows are not as they were written.
-        AveragesError: An input of averages is not in the order of its hashes.
-        OSError: Something cannot be read.
+        JobError: The bucket's rows have changed since they were written.
+        AveragesError: An input of averages is not sorted by its hashes.
+        OSError: A file cannot be read.
     """
     folder = WorkFolder(path)
-    job = folder.read(JOB)
-    reader = BucketReader(folder, bucket)
+    job, memory = read_job(folder)
+    reader = BucketReader(folder, bucket, memory.get("files", {}))
     if (mode := Mode(job["mode"])).writes_averages:
-        averages = [Path(item["path"]) for item in job["inputs"] if item["kind"] == Kind.AVERAGES]
+        given = zip(job["inputs"], job["kinds"], strict=True)
+        averages = [Path(path) for (path, _, _), kind in given if kind == Kind.AVERAGES]
         evenly = Weighing(job["weighing"]) is Weighing.EVENLY
         return _average(reader, averages, job["bucket_bits"], _Adder(evenly, job["hash_bits"]))
     return _deduplicate(reader, mode, job["hash_bits"])
 
 
-def remove_bucket(path: Path, bucket: int) -> None:
-    """Remove a bucket's rows."""
-    for kind in WIDTHS:
-        WorkFolder(path).bucket_path(bucket, kind).unlink(missing_ok=True)
+def remove_bucket(folder: WorkFolder, bucket: int) -> None:
+    """Remove the files of a bucket."""
+    for kind in DTYPES:
+        folder.bucket_path(bucket, kind).unlink(missing_ok=True)
 
 
 class BucketReader:
-    """Reads a bucket's rows in pieces, and compares their checksums at the end."""
+    """Reads the rows of a bucket in pieces, and compares their checksums at the end."""
 
-    def __init__(self, folder: WorkFolder, bucket: int) -> None:
-        self.folder, self.bucket = folder, bucket
-        self._files: dict[str, dict[str, list[int]]] = folder.read(STATE)["files"]
+    def __init__(self, folder: WorkFolder, bucket: int, files: dict[str, dict[str, list[int]]]) -> None:
+        """Prepare to read.
+
+        Args:
+            folder: The folder of the work.
+            bucket: Number of the bucket.
+            files: States of the bucket files, by kind.
+        """
+        self.folder, self.bucket, self._files = folder, bucket, files
 
     def rows(self) -> Iterator[NDArray[np.void]]:
         """HCPE [N], piece after piece."""
         return self._pieces(ROWS)
 
-    def sights(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.void]]]:
-        """SIGHT [N] with the CANDIDATEs of all of them, piece after piece."""
+    def searched(self) -> Iterator[tuple[NDArray[np.void], NDArray[np.void]]]:
+        """SEARCHED [N] with all their candidates (CANDIDATE [M]), piece after piece."""
         whole = _Checked(self, CANDIDATES)
-        for sights in self._pieces(SIGHTS):
-            yield sights, whole.read(int(sights["candidates"].sum(dtype=np.int64)))
+        for positions in self._pieces(POSITIONS):
+            yield positions, whole.read(int(positions["candidates"].sum(dtype=np.int64)))
         whole.finish()
 
     def _pieces(self, kind: str) -> Iterator[NDArray[np.void]]:
         file = _Checked(self, kind)
-        while len(piece := file.read(_PIECE // WIDTHS[kind].itemsize)):
+        while len(piece := file.read(_PIECE // DTYPES[kind].itemsize)):
             yield piece
         file.finish()
 
     def expected(self, kind: str) -> tuple[int, int]:
-        """Size and checksum of one of the bucket's files."""
+        """Size and checksum of a file of the bucket."""
         files = self._files.get(kind)
         return (files["sizes"][self.bucket], files["checksums"][self.bucket]) if files else (0, 0)
 
 
 class _Checked:
-    """One bucket file, of which size and checksum are known."""
+    """Reads one bucket file and checks its size and checksum."""
 
     def __init__(self, reader: BucketReader, kind: str) -> None:
-        self._path, self._dtype = reader.folder.bucket_path(reader.bucket, kind), WIDTHS[kind]
+        self._path, self._dtype = reader.folder.bucket_path(reader.bucket, kind), DTYPES[kind]
         self._folder = reader.folder
         self._size, self._checksum = reader.expected(kind)
         self._done = self._crc = 0
 
     def read(self, rows: int) -> NDArray[np.void]:
-        """At most so many rows more; none at the end."""
+        """The next rows, at most this many; none at the end."""
         rows = min(rows, (self._size - self._done) // self._dtype.itemsize)
         if rows == 0:
             return np.empty(0, self._dtype)
@@ -114,7 +121,7 @@ class _Checked:
         return piece
 
     def finish(self) -> None:
-        """Raise JobError if what was read is not what was written."""
+        """Raise JobError if the file has changed since it was written."""
         if (self._done, self._crc) != (self._size, self._checksum):
             raise self._folder.damaged(self._path)
 
@@ -124,12 +131,12 @@ def _deduplicate(reader: BucketReader, mode: Mode, hash_bits: int) -> NDArray[np
     if mode in (Mode.FIRST_MOVE, Mode.ALL_FIELDS):
         kept = np.empty(0, HCPE)
         for piece in reader.rows():
-            rows = np.concatenate([kept, piece]) if len(kept) else piece  # what came first stays first
+            rows = np.concatenate([kept, piece]) if len(kept) else piece  # keeps the order of the input
             found = _native.first_records(byte_rows(rows), mode is Mode.ALL_FIELDS, hash_bits)
             kept = found.view(HCPE).ravel()
         return kept
     last, sums = byte_rows(np.empty(0, HCPE)), byte_rows(np.empty(0, SUM))
-    for piece in reader.rows():  # hardly ever more than one
+    for piece in reader.rows():  # rarely more than one
         if len(last):
             sums = _native.sum_records(last, sums, hash_bits)
         last = byte_rows(piece)
@@ -141,16 +148,16 @@ def _average(reader: BucketReader, inputs: list[Path], bucket_bits: int, adder: 
         adder.add(averages=_bucket_of_averages(path, reader.bucket, bucket_bits, adder.hash_bits))
     for rows in reader.rows():
         adder.add(rows=rows)
-    for sights, candidates in reader.sights():
-        adder.add(sights=sights, candidates=candidates)
+    for searched, candidates in reader.searched():
+        adder.add(searched=searched, candidates=candidates)
     return adder.total
 
 
-_NO_ROWS, _NO_SIGHTS, _NO_CANDIDATES = (np.empty(0, WIDTHS[kind]) for kind in (ROWS, SIGHTS, CANDIDATES))
+_NO_ROWS, _NO_SEARCHED, _NO_CANDIDATES = (np.empty(0, DTYPES[kind]) for kind in (ROWS, POSITIONS, CANDIDATES))
 
 
 class _Adder:
-    """Adds up a bucket, piece after piece."""
+    """Adds up a bucket piece by piece."""
 
     def __init__(self, evenly: bool, hash_bits: int) -> None:
         self.total = Averages(np.empty(0, POSITION), np.empty(0, MOVE))
@@ -159,33 +166,33 @@ class _Adder:
     def add(
         self,
         rows: NDArray[np.void] = _NO_ROWS,
-        sights: NDArray[np.void] = _NO_SIGHTS,
+        searched: NDArray[np.void] = _NO_SEARCHED,
         candidates: NDArray[np.void] = _NO_CANDIDATES,
         averages: Averages | None = None,
     ) -> None:
-        """Add rows (HCPE [N]), sights with their candidates, or what was averaged before."""
+        """Add rows (HCPE [N]), searched positions with their candidates, or averages."""
         positions, moves = self.total.positions, self.total.moves
         if averages is not None:
             added = np.array(averages.positions)
             added["first_move"] += len(moves)
             positions, moves = np.concatenate([positions, added]), np.concatenate([moves, averages.moves])
-        given = [byte_rows(each) for each in (rows, sights, candidates, positions, moves)]
+        given = [byte_rows(each) for each in (rows, searched, candidates, positions, moves)]
         out_positions, out_moves = _native.average_rows(*given, evenly=self.evenly, hash_bits=self.hash_bits)
         self.total = Averages(out_positions.view(POSITION).ravel(), out_moves.view(MOVE).ravel())
 
 
 def _bucket_of_averages(path: Path, bucket: int, bucket_bits: int, hash_bits: int) -> Averages:
-    """The positions of a file that belong to a bucket: they stand together, as files are in the order of the hash."""
+    """The positions of a file that belong to a bucket: they are adjacent, as files are sorted by the hash."""
     positions = read_averages(path).positions
 
     def bucket_at(index: int) -> int:
         return int(_buckets(positions[index : index + 1], bucket_bits, hash_bits)[0])
 
     begin, end = (bisect.bisect_left(range(len(positions)), at, key=bucket_at) for at in (bucket, bucket + 1))
-    # Read, not mapped: the pages of a map would count as this program's memory.
+    # Read, not mapped: the pages of a map would count as memory of this process.
     part = np.fromfile(path, POSITION, end - begin, offset=HEADER.itemsize + begin * POSITION.itemsize)
     if (_buckets(part, bucket_bits, hash_bits) != bucket).any():
-        raise AveragesError(f"{path}: positions {begin} to {end} are not in the order of their hashes")
+        raise AveragesError(f"{path}: positions {begin} to {end} are not sorted by their hashes")
     if len(part) == 0:
         return Averages(part, np.empty(0, MOVE))
     first = int(part["first_move"][0])

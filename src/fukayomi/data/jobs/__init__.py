@@ -1,1 +1,1 @@
-"""Work that can be killed and resumed."""
+"""Resumable jobs: work that goes on after a kill, with the same bytes as if it had never stopped."""

@@ -1,5 +1,29 @@
-"""What is in files of training data: ``fukayomi data stats``."""
+"""Statistics of files of training data: games, positions, results, lengths, evaluations.
 
-from fukayomi.data.stats.measure import Statistics, measure
+>>> import tempfile
+>>> from pathlib import Path
+>>> import numpy as np
+>>> from fukayomi.data.convert.detect import DataFormat
+>>> from fukayomi.data.verbs import open_inputs
+>>> path = Path(tempfile.mkdtemp()) / "positions.hcp"
+>>> np.zeros((1000, 32), np.uint8).tofile(path)
+>>> found = measure(open_inputs([path], DataFormat.HCP))  # a path will do for files of real positions
+>>> found.positions, found.unique
+(1000, 1)
+"""
 
-__all__ = ["Statistics", "measure"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fukayomi.data.stats.pictures import write_pictures
+    from fukayomi.data.stats.statistics import Statistics, measure
+
+__all__ = ["Statistics", "measure", "write_pictures"]
+
+
+def __getattr__(name: str) -> Any:  # imported on first use (PEP 562)
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fukayomi.data.stats import pictures, statistics
+
+    return getattr(pictures if name == "write_pictures" else statistics, name)

@@ -1,4 +1,4 @@
-"""The statistics as pictures, one PNG each."""
+"""Statistics as pictures, one PNG file each."""
 
 # pyright: reportUnknownMemberType=false
 # (matplotlib's own types are incomplete.)
@@ -12,7 +12,7 @@ import numpy as np
 
 from fukayomi.data.formats.calibration import BIN_CP, Calibration, win_probabilities
 from fukayomi.data.formats.evalfix import EVAL_SCALE
-from fukayomi.data.stats.measure import PLY_BIN, RATING_BIN, Statistics
+from fukayomi.data.stats.statistics import PLY_BIN, RATING_BIN, Statistics
 from fukayomi.files.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -20,23 +20,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BAR, _CURVE, _OTHER, _MUTED, _LINE = "#3d6fa8", "#e07b1a", "#727a86", "#727a86", "#dfe1e0"
-_WIDEST_EVAL = 3000  # centipawns; the rest is in the table
+_WIDEST_EVAL = 3000  # centipawns; evaluations beyond are only in the table
 _DPI = 110
 
 
-def write_pictures(statistics: Statistics, folder: Path) -> list[Path]:
-    """Write a picture of all that was counted, and return the files.
+def write_pictures(statistics: Statistics, folder: Path | str) -> list[Path]:
+    """Write a picture of each histogram and of the calibration; returns the files.
 
     Raises:
-        OSError: The folder cannot be made, or a file written.
+        OSError: The folder or a file cannot be written.
     """
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     figures: dict[str, Figure] = {}
     if statistics.results:
         figures["results"] = _results(statistics)
     for name, counts, width, labels in (
-        ("lengths", statistics.lengths, PLY_BIN, ("Length of games", "moves", "games")),
-        ("plies", statistics.plies, PLY_BIN, ("Where in their games positions are", "move", "positions")),
+        ("lengths", statistics.lengths, PLY_BIN, ("Lengths of games", "moves", "games")),
+        ("plies", statistics.plies, PLY_BIN, ("Positions by move number", "move", "positions")),
         ("ratings", statistics.ratings, RATING_BIN, ("Ratings of the players", "rating", "players")),
     ):
         if counts:
@@ -55,7 +56,7 @@ def _save(figure: "Figure", path: Path) -> Path:
 
 
 def _axes(title: str, x: str, y: str) -> "tuple[Figure, Axes]":
-    from matplotlib.figure import Figure  # not pyplot: no state, nothing to close
+    from matplotlib.figure import Figure  # not pyplot, which keeps figures until they are closed
 
     figure = Figure(figsize=(8, 4.2), layout="constrained")
     axes = figure.add_subplot()
@@ -101,7 +102,7 @@ def _evaluations(table: Calibration) -> "Figure":
     axes.bar(table.centers[inside], table.counts[inside], width=BIN_CP * 0.9, color=_BAR)
     outside = int(table.counts[~inside].sum())
     if outside:
-        axes.text(1, 0.97, f"{outside:,} further out", transform=axes.transAxes, ha="right", va="top", color=_MUTED)
+        axes.text(1, 0.97, f"{outside:,} beyond", transform=axes.transAxes, ha="right", va="top", color=_MUTED)
     return figure
 
 
@@ -115,7 +116,8 @@ def _calibration(table: Calibration, scale: float | None) -> "Figure":
     if scale is not None:
         label = f"scale {scale:.1f} (fitted), mean error {table.error(scale):.2%}"
         axes.plot(evals, win_probabilities(evals, scale), color=_CURVE, label=label)
-    deviations = np.sqrt(np.clip(rates * (1 - rates), 0.0, None) / counts)  # rough, and too small: games go together
+    # Too small, as the positions of a game are not independent.
+    deviations = np.sqrt(np.clip(rates * (1 - rates), 0.0, None) / counts)
     axes.errorbar(
         table.mean_evals[inside], rates, yerr=2 * deviations, fmt="o", markersize=3, color=_BAR, elinewidth=0.8,
         label="counted",

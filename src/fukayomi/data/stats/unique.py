@@ -1,8 +1,9 @@
-"""How many different positions there are, exactly and in bounded memory.
+"""The exact number of different positions, in bounded memory.
 
-Positions are kept whole, 32 bytes each: in memory and, when there are too many, in a file that has no name and vanishes
-with the program, however that ends. Each time as many as memory holds go there, in 256 buckets by a hash. Then one
-bucket after the other is gathered and sorted by the hash, and positions with the same hash are compared byte by byte.
+Positions are kept whole, 32 bytes each: in memory and, if there are too many, in a file without a name, which vanishes
+with the process, however it ends. Whenever memory is full its positions go to the file, sorted into 256 buckets by a
+hash. At the end one bucket after the other is collected and sorted by the hash, and positions with the same hash are
+compared byte by byte.
 """
 
 import tempfile
@@ -14,33 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.data.convert.keys import position_hashes
-from fukayomi.data.jobs.folder import flat_bytes
+from fukayomi.data.defaults import UNIQUE_MEMORY
+from fukayomi.data.jobs.buckets import flat_bytes
 from fukayomi.files.disk import Room, raise_if_full
 
 _BUCKETS = 256
 _BUCKET_BITS = 8
 _POSITION_BYTES = 32
-_REMEDY = "--scratch chooses another folder for the positions, --no-unique does without them"
+_REMEDY = "choose another folder for the positions (scratch), or do not count different positions (unique)"
 
 
 class UniqueCounter:
-    """Counts different positions; a context manager, which removes its file."""
+    """Counts different positions. Use it as a context manager, which removes the file."""
 
-    def __init__(self, memory: int = 1 << 28, scratch: Path | None = None, hash_bits: int = 64) -> None:
-        """Begin with none.
+    def __init__(self, memory: int = UNIQUE_MEMORY, scratch: Path | None = None, hash_bits: int = 64) -> None:
+        """Begin without positions.
 
         Args:
-            memory: So many bytes of positions are kept before they go to the file; sorting takes about three times a
-                256th of all of them.
-            scratch: The folder that the file goes to; the system's folder for such where it is None.
-            hash_bits: How much of the hash counts; less than 64 in tests only.
+            memory: Bytes of positions to keep in memory before they go to the file. Sorting takes about 3/256 of the
+                bytes of all positions.
+            scratch: Folder for the file; None: the system's folder for temporary files.
+            hash_bits: Bits of the hash that count; less than 64 only in tests.
         """
         self._memory, self._scratch = memory, scratch or Path(tempfile.gettempdir())
         self._mask = np.uint64((1 << hash_bits) - 1 << (64 - hash_bits))
         self._parts: list[NDArray[np.uint8]] = []
         self._bytes = 0
         self._file: IO[bytes] | None = None
-        self._ends: list[NDArray[np.int64]] = []  # of each time, how many positions lie before the end of each bucket
+        self._ends: list[NDArray[np.int64]] = []  # of each write: positions up to the end of each bucket
 
     def __enter__(self) -> Self:
         return self
@@ -50,10 +52,10 @@ class UniqueCounter:
             self._file.close()
 
     def check_room(self, positions: int) -> None:
-        """Find out before the work whether so many positions have room.
+        """Check that the disk has room for a number of positions.
 
         Raises:
-            DiskError: There may be too little.
+            DiskError: There may be too little room.
         """
         if (size := positions * _POSITION_BYTES) >= self._memory:
             Room(size, 0, size).check(self._scratch, self._scratch, _REMEDY)
@@ -77,7 +79,7 @@ class UniqueCounter:
         counts = np.bincount(buckets, minlength=_BUCKETS)
         try:
             if self._file is None:
-                # Without a buffer: each write is large, and what a full disk did not take is not tried again.
+                # Without a buffer: writes are large, and closing must not repeat what a full disk refused.
                 self._file = tempfile.TemporaryFile(buffering=0, dir=self._scratch)  # noqa: SIM115  # see __exit__
             data = flat_bytes(positions[np.argsort(buckets, kind="stable")])
             while len(data):
@@ -103,7 +105,7 @@ class UniqueCounter:
         return position_hashes(positions) & self._mask
 
     def count(self) -> int:
-        """How many different positions were added.
+        """The number of different positions that were added.
 
         Raises:
             DiskError: The disk is full.

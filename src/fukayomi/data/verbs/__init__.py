@@ -1,22 +1,45 @@
-"""The verbs of daily use: files of training data in, others out; each goes on where a kill left it."""
+"""Verbs for files of training data: files in, files out, at any size.
 
-from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
-from fukayomi.data.jobs.work import Summary
-from fukayomi.data.verbs.filter import Conditions, filter_data
-from fukayomi.data.verbs.fix_eval import fix_eval
-from fukayomi.data.verbs.merge import merge
-from fukayomi.data.verbs.sample import sample
-from fukayomi.data.verbs.shuffle import shuffle
-from fukayomi.data.verbs.split import Deal, Unit, split
+Each verb reads hcp, hcpe, psv or hcpe3 files, or game records, all of one format, and writes the same format. After a
+kill the same call resumes the work and writes the same bytes.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from fukayomi.data.verbs import DataFormat, open_inputs, split
+    >>> from fukayomi.data.formats.hcpe import HCPE
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = np.zeros(1000, HCPE)
+    >>> rows["bestMove16"] = 1
+    >>> rows.tofile(folder / "rows.hcpe")
+    >>> inputs = open_inputs([folder / "rows.hcpe"], DataFormat.HCPE)  # a path will do for files of real positions
+    >>> summary = split(inputs, [folder / "train.hcpe", folder / "test.hcpe"], every=10, run=1)
+    >>> list(summary.written.values())
+    [900, 100]
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
+    from fukayomi.data.convert.detect import DataFormat
+    from fukayomi.data.jobs.summary import Summary
+    from fukayomi.data.verbs.filtering import FilterConditions, filter
+    from fukayomi.data.verbs.merging import merge
+    from fukayomi.data.verbs.rescaling import fix_eval
+    from fukayomi.data.verbs.sampling import sample
+    from fukayomi.data.verbs.shuffling import shuffle
+    from fukayomi.data.verbs.splitting import Unit, split
 
 __all__ = [
-    "Conditions",
-    "Deal",
+    "DataFormat",
+    "FilterConditions",
     "Inputs",
     "Summary",
     "Unit",
     "VerbError",
-    "filter_data",
+    "filter",
     "fix_eval",
     "merge",
     "open_inputs",
@@ -24,3 +47,28 @@ __all__ = [
     "shuffle",
     "split",
 ]
+
+# Where each name is defined: imported on first use (PEP 562).
+_MODULE_OF = {
+    "DataFormat": "fukayomi.data.convert.detect",
+    "FilterConditions": "fukayomi.data.verbs.filtering",
+    "Inputs": "fukayomi.data.convert.blocks",
+    "Summary": "fukayomi.data.jobs.summary",
+    "Unit": "fukayomi.data.verbs.splitting",
+    "VerbError": "fukayomi.data.convert.blocks",
+    "filter": "fukayomi.data.verbs.filtering",
+    "fix_eval": "fukayomi.data.verbs.rescaling",
+    "merge": "fukayomi.data.verbs.merging",
+    "open_inputs": "fukayomi.data.convert.blocks",
+    "sample": "fukayomi.data.verbs.sampling",
+    "shuffle": "fukayomi.data.verbs.shuffling",
+    "split": "fukayomi.data.verbs.splitting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value

@@ -1,4 +1,4 @@
-"""``fukayomi data filter``: keep what meets all conditions."""
+"""``fukayomi data filter``: keep the items that meet all conditions."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -7,89 +7,100 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import Block, Inputs, VerbError, select_games, select_moves
+from fukayomi.data.convert.blocks import Inputs, VerbError, select_games, select_moves
 from fukayomi.data.convert.detect import DataFormat
 from fukayomi.data.convert.refusals import refusal
 from fukayomi.data.formats.hcp import white_to_move
 from fukayomi.data.formats.hcpe import MATE_EVAL, RESULT_BITS
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.jobs.work import Listener, Summary, Work, silent
+from fukayomi.data.jobs.inputs import Files, opened
+from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, Result
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
-    """What is kept; None and an empty tuple ask for nothing."""
+class FilterConditions:
+    """What is kept. None and an empty tuple are no condition."""
 
     results: tuple[Result, ...] = ()
     """Games with one of these results."""
     min_eval: int | None = None
-    """Positions whose evaluation is so far from zero at least; centipawns."""
+    """Positions with an evaluation at least this far from 0, in centipawns."""
     max_eval: int | None = None
-    """Positions whose evaluation is so far from zero at most."""
+    """Positions with an evaluation at most this far from 0, in centipawns."""
     mates: bool = True
-    """Whether positions that are evaluated as a mate are kept."""
+    """Whether to keep positions that are evaluated as a mate."""
     min_ply: int | None = None
-    """Positions from this move of the game on; the first is 1."""
+    """Positions from this move of the game on; the first move is 1."""
     max_ply: int | None = None
-    """Positions up to this move."""
+    """Positions up to this move of the game."""
     min_plies: int | None = None
-    """Games of so many moves at least."""
+    """Games with at least this many moves."""
     opponents: tuple[int, ...] = ()
-    """Games of hcpe3 with one of these opponents: 0 itself, 1 Black, 2 White was another program."""
+    """hcpe3 games with one of these opponents: 0 self-play, 1 Black was another program, 2 White was."""
     min_rating: float | None = None
-    """Records whose players are both rated so at least."""
+    """Records in which both players are rated this high or higher."""
 
-    def asked(self) -> set[str]:
-        """The names of the conditions that are no default."""
+    def given(self) -> set[str]:
+        """The names of the conditions that differ from their defaults."""
         return {name for name, value in asdict(self).items() if value != getattr(_NOTHING, name)}
 
     @property
-    def judges_positions(self) -> bool:
-        """Whether single positions are dropped."""
-        return bool(self.asked() & {"min_eval", "max_eval", "mates", "min_ply", "max_ply"})
+    def drops_positions(self) -> bool:
+        """Whether single positions of a game may be dropped."""
+        return bool(self.given() & {"min_eval", "max_eval", "mates", "min_ply", "max_ply"})
 
 
-_NOTHING = Conditions()
+_NOTHING = FilterConditions()
 
 
-def filter_data(inputs: Inputs, out: Path, conditions: Conditions, listener: Listener = silent) -> Summary:
+def filter(inputs: Files, out: Path | str, conditions: FilterConditions, *, listener: Listener = SILENT) -> Summary:
     """Write the items that meet all conditions.
 
-    A game cannot lose moves: those that do not meet the conditions lose their candidates, so that nothing is learnt
-    from them, and a game whose last candidate is lost is dropped.
+    A game cannot lose moves: moves that do not meet the conditions lose their candidates, so that they are not trained
+    on, and a game without candidates is dropped. After a kill the same call resumes the work and writes the same
+    bytes.
+
+        filter("rows.hcpe", "calm.hcpe", FilterConditions(max_eval=3000, mates=False))
+
+    Args:
+        inputs: hcpe, psv, hcpe3 or records, all of one format.
+        out: The file to write.
+        conditions: What to keep.
+        listener: Hears of the progress.
 
     Raises:
-        VerbError: The files cannot tell what is asked for.
-        ValueError: An input is not what it should be.
-        OSError: Something cannot be read or written.
+        VerbError: The files do not hold what a condition needs, or no condition is given.
+        ValueError: An input is damaged.
+        OSError: A file cannot be read or written.
     """
+    inputs = opened(inputs)
     _check(inputs, conditions)
     options = asdict(conditions) | {
         "results": [int(result) for result in conditions.results], "opponents": list(conditions.opponents),
     }  # fmt: skip
-    with Work("filter", inputs, [out], options, listener) as work:
-
-        def keep(block: Block) -> None:
+    with verb_job("filter", inputs, [out], options, listener=listener) as job:
+        for block in stream_blocks(job, inputs, "filtering"):
             content = block.content
             if isinstance(content, Games):
-                kept = filter_games(content, conditions)
-                work.outputs[0].append(kept.write() if len(kept) else b"", len(kept))
-                return
-            good = _good_records(content, conditions) if isinstance(content, list) else _good_rows(content, conditions)
-            work.outputs[0].append(block.take(good), int(good.sum()))
+                kept = _filter_games(content, conditions)
+                job.outputs[0].append(kept.write() if len(kept) else b"", len(kept))
+            else:
+                is_records = isinstance(content, list)
+                good = _good_records(content, conditions) if is_records else _good_rows(content, conditions)
+                job.outputs[0].append(block.take(good), int(good.sum()))
+        return finish(job)
 
-        work.stream("filtering", keep)
-        return work.finish()
 
-
-def filter_games(games: Games, conditions: Conditions) -> Games:
-    """The games that meet the conditions, without the candidates of moves that do not."""
+def _filter_games(games: Games, conditions: FilterConditions) -> Games:
+    """The games that meet the conditions; moves that do not meet them lose their candidates."""
     good = _is_in(games.results & RESULT_BITS, conditions.results) & _is_in(games.opponents, conditions.opponents)
     if conditions.min_plies is not None:
         good &= np.diff(games.plies.astype(np.int64)) >= conditions.min_plies
-    if conditions.judges_positions:
+    if conditions.drops_positions:
         moves = _good_evals(games.evals, conditions) & _good_plies(games.ply_in_game() + 1, conditions)
         games = select_moves(games, moves)
         left = np.bincount(games.game_of_ply()[games.candidate_counts() > 0], minlength=len(games))
@@ -97,7 +108,7 @@ def filter_games(games: Games, conditions: Conditions) -> Games:
     return select_games(games, good)
 
 
-def _good_rows(rows: NDArray[np.void], conditions: Conditions) -> NDArray[np.bool_]:
+def _good_rows(rows: NDArray[np.void], conditions: FilterConditions) -> NDArray[np.bool_]:
     if rows.dtype == PSV:
         results = _results_of_psv(rows) if conditions.results else rows["game_result"].astype(np.uint8)
         good = _good_plies(rows["gamePly"].astype(np.int64), conditions) & _good_evals(rows["score"], conditions)
@@ -108,16 +119,16 @@ def _good_rows(rows: NDArray[np.void], conditions: Conditions) -> NDArray[np.boo
 
 
 def _results_of_psv(rows: NDArray[np.void]) -> NDArray[np.uint8]:
-    # The side to move is the first bit of a packed sfen as of an hcp.
+    # The first bit is the side to move, in a packed sfen as in an hcp.
     black_won = (rows["game_result"] == 1) != white_to_move(rows["sfen"])
     return np.where(rows["game_result"] == 0, 0, np.where(black_won, 1, 2)).astype(np.uint8)
 
 
-def _good_records(records: list[Record], conditions: Conditions) -> NDArray[np.bool_]:
+def _good_records(records: list[Record], conditions: FilterConditions) -> NDArray[np.bool_]:
     return np.array([_is_good(record, conditions) for record in records], np.bool_)
 
 
-def _is_good(record: Record, conditions: Conditions) -> bool:
+def _is_good(record: Record, conditions: FilterConditions) -> bool:
     if conditions.results and record.result not in conditions.results:
         return False
     if conditions.min_plies is not None and len(record) < conditions.min_plies:
@@ -127,7 +138,7 @@ def _is_good(record: Record, conditions: Conditions) -> bool:
     return least is None or all(rating is not None and rating >= least for rating in ratings)
 
 
-def _good_evals(evals: NDArray[np.int16], conditions: Conditions) -> NDArray[np.bool_]:
+def _good_evals(evals: NDArray[np.int16], conditions: FilterConditions) -> NDArray[np.bool_]:
     sizes = np.abs(evals.astype(np.int32))
     good = np.ones(len(evals), np.bool_)
     if conditions.min_eval is not None:
@@ -137,7 +148,7 @@ def _good_evals(evals: NDArray[np.int16], conditions: Conditions) -> NDArray[np.
     return good if conditions.mates else good & (sizes < MATE_EVAL)
 
 
-def _good_plies(plies: NDArray[np.int64], conditions: Conditions) -> NDArray[np.bool_]:
+def _good_plies(plies: NDArray[np.int64], conditions: FilterConditions) -> NDArray[np.bool_]:
     good = np.ones(len(plies), np.bool_)
     if conditions.min_ply is not None:
         good &= plies >= conditions.min_ply
@@ -148,10 +159,10 @@ def _is_in(values: NDArray[np.integer], wanted: Collection[int]) -> NDArray[np.b
     return np.isin(values, list(wanted)) if wanted else np.ones(len(values), np.bool_)
 
 
-def _check(inputs: Inputs, conditions: Conditions) -> None:
-    asked = conditions.asked()
-    if not asked:
-        raise VerbError("no condition is given: everything would stay")
+def _check(inputs: Inputs, conditions: FilterConditions) -> None:
+    given = conditions.given()
+    if not given:
+        raise VerbError("give at least one condition")
     allowed = {
         DataFormat.HCPE: {"results", "min_eval", "max_eval", "mates"},
         DataFormat.PSV: {"results", "min_eval", "max_eval", "mates", "min_ply", "max_ply"},
@@ -160,6 +171,7 @@ def _check(inputs: Inputs, conditions: Conditions) -> None:
     }
     if inputs.kind not in allowed:
         raise VerbError(refusal(inputs.paths[0], inputs.kind, "hcpe, hcpe2, psv, hcpe3 and records"))
-    if refused := sorted(asked - allowed[inputs.kind]):
-        names = ", ".join("--" + name.replace("_", "-") for name in refused)
-        raise VerbError(f"{inputs.kind} files do not tell what {names} asks for; convert them to a format that does")
+    if refused := sorted(given - allowed[inputs.kind]):
+        raise VerbError(
+            f"{inputs.kind} files do not hold what {', '.join(refused)} needs; use files of a format that does"
+        )

@@ -1,80 +1,100 @@
 """Counts over files of training data: games, positions, results, plies, evaluations, ratings."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import HCP, ROWS, Block, Inputs, Problems, read_blocks, rows_of
+from fukayomi.data.convert.blocks import HCP, ROWS, Block, read_blocks, rows_of
 from fukayomi.data.convert.positions import Drop
+from fukayomi.data.defaults import UNIQUE_MEMORY
 from fukayomi.data.formats.calibration import Calibration, calibrate
 from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally
 from fukayomi.data.formats.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.psv import PSV
-from fukayomi.data.jobs.work import Listener, silent
+from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.records.games import PlayedGame, make_games, read_played
+from fukayomi.data.records.skipped import Skipped
 from fukayomi.data.stats.unique import UniqueCounter
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, RecordError, Result
+from fukayomi.tabular import Tabular
 
 PLY_BIN = 10
 RATING_BIN = 100
-NO_PLY = 0  # what psv has where the ply is not known
+NO_PLY = 0  # the ply of a psv record if it is not known
 
 _RESULTS = {Result.BLACK_WIN: "black", Result.WHITE_WIN: "white", Result.DRAW: "draw", Result.UNKNOWN: "unknown"}
 
 
-@dataclass(slots=True)
-class Statistics:
-    """What is in some files. A histogram maps the lowest value of a bin to how many there are."""
+@dataclass(slots=True, repr=False)
+class Statistics(Tabular):
+    """Counts over files of one format. A histogram maps the lowest value of a bin to a count.
+
+    As a table it has a row for each count; histograms and the calibration are attributes.
+    """
 
     kind: str
-    """The files' format."""
+    """Format of the files."""
     files: int
     games: int | None = None
-    """None where the format does not tell."""
+    """None if the format has no games."""
     games_without_positions: int = 0
-    """Games and records from which nothing can be learnt: no candidates, no scores, or no useful end."""
+    """Games and records without positions to train on: no candidates, no scores, or no usable end."""
     moves: int | None = None
-    """Moves of the games."""
+    """Moves of all games; None if the format has no games."""
     positions: int = 0
-    """With an evaluation and a result; all, in hcp files."""
+    """Positions with an evaluation and a result; in hcp files all positions."""
     unique: int | None = None
-    """Different ones among them; None where they were not counted."""
+    """Different positions; None if they were not counted."""
     game_results: Counter[str] = field(default_factory=Counter[str])
-    """Games by who won: black, white, draw, unknown."""
+    """Games by winner: black, white, draw, unknown."""
     game_ends: Counter[str] = field(default_factory=Counter[str])
-    """Games by how they ended, as far as the format tells."""
+    """Games by how they ended, if the format tells."""
     results: Counter[str] = field(default_factory=Counter[str])
     """Positions by the result of their game."""
     lengths: Counter[int] = field(default_factory=Counter[int])
-    """Games by their number of moves, in bins of 10."""
+    """Games by number of moves, in bins of 10."""
     plies: Counter[int] = field(default_factory=Counter[int])
-    """Positions by the number of their move in the game, in bins of 10."""
+    """Positions by move number, in bins of 10."""
     ratings: Counter[int] = field(default_factory=Counter[int])
-    """Players of the records by rating, in bins of 100."""
+    """Players of records by rating, in bins of 100."""
     mates: int = 0
-    """Positions evaluated as a mate by the side to move; these are not in the calibration."""
+    """Positions in which the side to move mates; not in the calibration."""
     mated: int = 0
+    """Positions in which the side to move is mated; not in the calibration."""
     calibration: Calibration | None = None
+    """Results by evaluation; None if there are no evaluations."""
     scale: float | None = None
-    """The a for which 1 / (1 + exp(-eval / a)) is nearest to the results; None where nothing fits."""
-    problems: Problems = field(default_factory=Problems)
+    """The a for which 1 / (1 + exp(-eval / a)) is closest to the results; None if nothing fits."""
+    skipped: Skipped = field(default_factory=Skipped)
     """Records that cannot be read."""
 
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """The counts, by name."""
+        counts = {
+            "files": self.files, "games": self.games, "games without positions": self.games_without_positions,
+            "moves": self.moves, "positions": self.positions, "different positions": self.unique,
+            "mates": self.mates, "mated": self.mated, "scale": self.scale, "unreadable records": self.skipped.count,
+        }  # fmt: skip
+        return [{"count": name, self.kind: value} for name, value in counts.items()]
+
     def as_json(self) -> dict[str, Any]:
-        """The same as plain dictionaries."""
+        """Everything as JSON values."""
         found: dict[str, Any] = {
             "format": self.kind, "files": self.files, "games": self.games, "moves": self.moves,
             "games_without_positions": self.games_without_positions, "positions": self.positions,
             "unique_positions": self.unique, "unique_share": self.unique_share,
             "results": dict(self.results), "game_results": dict(self.game_results), "game_ends": dict(self.game_ends),
             "game_lengths": _sorted(self.lengths), "plies": _sorted(self.plies), "ratings": _sorted(self.ratings),
-            "mates": self.mates, "mated": self.mated, "unreadable": self.problems.count,
-            "problems": self.problems.messages,
+            "mates": self.mates, "mated": self.mated, "unreadable": self.skipped.count,
+            "problems": self.skipped.messages,
         }  # fmt: skip
         if self.calibration is not None:
             table = self.calibration
@@ -92,7 +112,7 @@ class Statistics:
 
     @property
     def unique_share(self) -> float | None:
-        """Different positions among all; None where they were not counted."""
+        """Different positions divided by all; None if they were not counted."""
         return None if self.unique is None or not self.positions else round(self.unique / self.positions, 6)
 
 
@@ -101,37 +121,44 @@ def _sorted(counts: Counter[int]) -> dict[str, int]:
 
 
 def measure(
-    inputs: Inputs,
-    unique: UniqueCounter | None = None,
-    listener: Listener = silent,
+    inputs: Files,
+    *,
+    unique: bool = True,
+    memory: int = UNIQUE_MEMORY,
+    scratch: Path | str | None = None,
+    listener: Listener = SILENT,
 ) -> Statistics:
-    """Read the inputs once and count.
+    """Read files once and count what is in them.
 
     Args:
-        inputs: hcp, hcpe, psv, hcpe3 or records.
-        unique: Counts different positions, if it is wanted.
-        listener: Told of the progress.
+        inputs: hcp, hcpe, psv, hcpe3 or records, all of one format.
+        unique: Count different positions, exactly.
+        memory: Bytes of positions to keep in memory before they go to a temporary file.
+        scratch: Folder for that file; None: the system's folder for temporary files.
+        listener: Hears of the progress.
 
     Raises:
-        ValueError: An input is not what it should be.
-        DiskError: There is no room for the positions that are counted.
-        OSError: Something cannot be read or written.
+        ValueError: An input is damaged or has another format.
+        DiskError: There is no room for the temporary file.
+        OSError: A file cannot be read or written.
     """
-    if unique is not None and inputs.kind in ROWS:
-        unique.check_room(inputs.bytes // ROWS[inputs.kind].itemsize)
-    statistics = Statistics(str(inputs.kind), len(inputs.paths))
-    tally, done, total = EvalTally(), 0, inputs.bytes
+    inputs = opened(inputs)
+    statistics, tally = Statistics(str(inputs.kind), len(inputs.paths)), EvalTally()
+    done, total = 0, inputs.bytes
 
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        listener("counting", done, total)
+        listener.progress("counting", done, total)
 
-    for block in read_blocks(inputs, problems=statistics.problems, advance=advance):
-        _add(statistics, block, tally, unique)
-    if unique is not None:
-        listener("comparing positions", 0, 1)
-        statistics.unique = unique.count()
+    with UniqueCounter(memory, None if scratch is None else Path(scratch)) as counter:
+        if unique and inputs.kind in ROWS:
+            counter.check_room(inputs.bytes // ROWS[inputs.kind].itemsize)
+        for block in read_blocks(inputs, skipped=statistics.skipped, advance=advance):
+            _add(statistics, block, tally, counter if unique else None)
+        if unique:
+            listener.progress("comparing positions", 0, 1)
+            statistics.unique = counter.count()
     if tally.counts.any():
         statistics.calibration, statistics.scale = calibrate(tally), tally.fit()
     return statistics
@@ -184,7 +211,7 @@ def _add_games(statistics: Statistics, games: Games) -> None:
 
 
 def _add_records(statistics: Statistics, records: list[Record]) -> Games:
-    """Count what only records tell; returns the games among them from which can be learnt."""
+    """Count what only records tell; returns the games with positions to train on."""
     played: list[PlayedGame] = []
     statistics.games = (statistics.games or 0) + len(records)
     for record in records:
@@ -196,7 +223,7 @@ def _add_records(statistics: Statistics, records: list[Record]) -> Games:
         try:
             game = read_played(record)
         except RecordError as error:
-            statistics.problems.add(str(error))
+            statistics.skipped.add(str(error))
             continue
         if isinstance(game, Drop):
             statistics.games_without_positions += 1

@@ -1,0 +1,88 @@
+"""What the commands of the verbs have in common: options, and how they run and report."""
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.options import choice
+from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.progress import StageBars
+from fukayomi.cli.common.text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from fukayomi.data.verbs import Inputs, Summary
+    from fukayomi.listener import Listener
+
+InputFiles = Annotated[
+    list[Path], typer.Argument(metavar="IN...", help="Files and folders of one format; for records also archives.")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", help="File to write, in the format of the inputs; CSA for records.")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives identical output.")]
+Scratch = Annotated[
+    Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
+]
+SourceFormat = Annotated[
+    str | None,
+    typer.Option("--from", metavar="FORMAT", help="Format of the inputs: hcp hcpe hcpe2 hcpe3 psv records.",
+                 show_default="by content"),
+]  # fmt: skip
+
+
+def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
+    """Open the inputs of a command.
+
+    Raises:
+        ValueError: They have different formats, or an unknown one.
+        OSError: A file cannot be read.
+    """
+    from fukayomi.data.verbs import DataFormat, open_inputs
+
+    return open_inputs(paths, choice(DataFormat, source, "--from") if source is not None else None)
+
+
+@contextmanager
+def resumable() -> "Generator[Listener]":
+    """Show the progress of a resumable job; fail with one line on errors, and say how to resume after Ctrl-C."""
+    with user_errors():
+        try:
+            with StageBars() as listener:
+                yield listener
+        except KeyboardInterrupt:
+            fail("stopped; run the same command again to resume", INTERRUPTED)
+
+
+def run_verb(
+    paths: list[Path], source: str | None, verb: "Callable[[Inputs, Listener], Summary]", *, as_json: bool
+) -> None:
+    """Run a verb and print what it did.
+
+    Args:
+        paths: The inputs.
+        source: Their format, if it is given.
+        verb: Does the work.
+        as_json: Whether to print JSON.
+    """
+    with resumable() as listener:
+        inputs = inputs_of(paths, source)
+        summary = verb(inputs, listener)
+    if as_json:
+        typer.echo(json_text({
+            "verb": summary.job, "read": summary.read, "written": summary.written,
+            "unreadable": summary.skipped.count, "problems": summary.skipped.messages, **summary.found,
+            "resumed": summary.resumed,
+        }))  # fmt: skip
+        return
+    print_problems(summary.skipped.messages, summary.skipped.count)
+    for name, value in summary.found.items():
+        typer.echo(f"{name.replace('_', ' ')}: {value:,}")
+    suffixes = {Path(path).suffix for path in summary.written}
+    is_rows = suffixes & {".hcpe", ".hcpe2", ".psv", ".bin"}
+    unit = "rows" if is_rows else {"hcpe3": "games", "records": "records"}.get(inputs.kind, "positions")
+    for path, count in summary.written.items():
+        typer.echo(f"{path}: {count:,} of {summary.read:,} {unit}")

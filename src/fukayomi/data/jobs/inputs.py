@@ -1,0 +1,22 @@
+"""The inputs that a caller gives: paths in any form."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from fukayomi.data.convert.blocks import Inputs, open_inputs
+
+Files: TypeAlias = Inputs | Path | str | Sequence[Path | str]
+"""A file, a folder, several of them, or `open_inputs(paths, format)` if the format is to be given."""
+
+
+def opened(files: Files) -> Inputs:
+    """Open the inputs.
+
+    Raises:
+        ValueError: They have different formats, or one that cannot be read in blocks.
+        OSError: A file cannot be read.
+    """
+    if isinstance(files, Inputs):
+        return files
+    return open_inputs([Path(path) for path in ([files] if isinstance(files, str | Path) else files)])

@@ -1,0 +1,305 @@
+"""A resumable job: files in, files out, and the same bytes whether or not it was killed on the way.
+
+Until a job is done there is a folder beside the first output (or in `scratch`), `.NAME.work`:
+
+    lock          one process at a time works here
+    job.json      name, inputs (with size and time of change), outputs, options; another job is refused
+    state.json    the checkpoint: how far each stage is, the size of each output, and what the job remembers
+
+Outputs grow as `.NAME.part` beside their names. After a kill the next run cuts them to their sizes at the checkpoint
+and goes on from there. Checkpoints every few seconds wait for the disk; those that a job makes in between do not, so
+after a power cut a file may be shorter than the state says, which is noticed: then the job has to start again.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.jobs.folder import JobError, WorkFolder
+from fukayomi.data.jobs.part import PartFile, part_of
+from fukayomi.data.jobs.summary import Summary
+from fukayomi.data.records.skipped import Skipped
+from fukayomi.data.records.sources import SourceError
+from fukayomi.files.disk import DiskError, Room, raise_if_full
+from fukayomi.listener import SILENT, Listener
+
+CHECKPOINT_SECONDS = 5.0
+_JOB, _STATE = "job.json", "state.json"
+_VERSION = 4
+
+_Item = TypeVar("_Item")
+
+
+def _nothing() -> None:
+    pass
+
+
+class Job:
+    """A resumable job. Use it as a context manager: run its stages in order, then `finish`.
+
+    The options and the inputs decide the bytes of the outputs; everything else that a later run needs to know goes
+    into `memory`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Path],
+        outs: Sequence[Path],
+        options: Mapping[str, Any],
+        *,
+        spools: Sequence[str] = (),
+        scratch: Path | None = None,
+        room: Room | None = None,
+        remedy: str = "choose another disk",
+        listener: Listener = SILENT,
+    ) -> None:
+        """Describe the job; nothing is written yet.
+
+        Args:
+            name: Name of the job.
+            inputs: The files that it reads.
+            outs: The files that it writes.
+            options: Everything else that its outputs depend on, as JSON values.
+            spools: Names of files that grow in the job's folder as outputs do, and are removed with it.
+            scratch: Where the job's folder is; None: beside the first output.
+            room: Disk space that must be free at the beginning; None if it is not known.
+            remedy: What helps against a lack of space, for the message.
+            listener: Hears of the progress.
+
+        Raises:
+            JobError: An output is an input, or is given twice.
+            OSError: An input cannot be read.
+        """
+        self.name, self.listener = name, listener
+        self.outs = [out.absolute() for out in outs]
+        if len(set(self.outs)) != len(outs):
+            raise JobError("two outputs have the same name")
+        if both := {path.absolute() for path in inputs} & set(self.outs):
+            raise JobError(f"{min(both)} is both input and output; give the output another name")
+        self._description = {
+            "version": _VERSION, "job": name, "inputs": [_stamp(path) for path in inputs],
+            "outs": [str(out) for out in self.outs], **options,
+        }  # fmt: skip
+        self.folder = WorkFolder((scratch or self.outs[0].parent).absolute() / f".{self.outs[0].name}.work")
+        self._room, self._remedy = room, remedy
+        self._paths = [*map(part_of, self.outs), *(self.folder.path / name for name in spools)]
+        self._files: list[PartFile] = []
+        self.memory: dict[str, Any] = {}
+        """What a later run needs to know, as JSON values."""
+        self.found: dict[str, Any] = {}
+        """Results for the summary, as JSON values."""
+        self.read = 0
+        """Items read so far."""
+        self.skipped = Skipped()
+        """Records that cannot be read."""
+        self.resumed = False
+        """Whether an earlier run had begun the job."""
+        self._stages: dict[str, dict[str, Any]] = {}
+        self._is_finished = False
+        self._start = self._saved = time.monotonic()
+
+    @property
+    def outputs(self) -> list[PartFile]:
+        """The outputs; empty if all that is left is to rename them."""
+        return self._files[: len(self.outs)]
+
+    @property
+    def spools(self) -> list[PartFile]:
+        """The files that grow in the folder."""
+        return self._files[len(self.outs) :]
+
+    def __enter__(self) -> Self:
+        """Lock the folder, and begin the job or load its checkpoint.
+
+        Raises:
+            JobError: The folder has another job, or a file has changed since it was written.
+            LockedError: Another process is working on the job.
+            DiskError: There is too little room to begin.
+            OSError: A file cannot be opened.
+        """
+        try:
+            self.folder.lock()
+            self._claim()
+        except BaseException as error:
+            self._close()
+            self._explain(error)
+            raise
+        return self
+
+    def _claim(self) -> None:
+        found = self.folder.read(_JOB)
+        if found is None:
+            self._check_room()
+            (self.folder.path / _STATE).unlink(missing_ok=True)  # left by a kill during the removal of the folder
+            for path in self._paths:
+                path.unlink(missing_ok=True)
+            self.folder.write(_JOB, self._description)
+        elif found != self._description:
+            keys = dict.fromkeys([*found, *self._description])
+            different = ", ".join(key for key in keys if found.get(key) != self._description.get(key))
+            raise JobError(
+                f"{self.folder.path} holds the unfinished work of another job (different: {different}); "
+                "finish that job, or remove the folder"
+            )
+        self.resumed = found is not None
+        self._load(self.folder.read(_STATE) or {})
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._stages, self.memory, self.found = (state.get(key, {}) for key in ("stages", "memory", "found"))
+        self.read = state.get("read", 0)
+        self.skipped = Skipped(*state.get("skipped", ()))
+        self._is_finished = state.get("finished", False)
+        sizes: list[list[int]] = state.get("sizes", [[0, 0]] * len(self._paths))
+        if self._is_finished:  # the outputs may have their names already
+            self.memory["written"] = [items for _, items in sizes]
+            return
+        for path, (size, items) in zip(self._paths, sizes, strict=True):
+            self._files.append(PartFile(self.folder, path, size, items))
+
+    def _check_room(self) -> None:
+        if self._room is None:
+            return
+        try:
+            self._room.check(self.folder.path, self.outs[0].parent, self._remedy)
+        except DiskError:
+            self.folder.remove()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._close()
+        # Work on damaged inputs is useless, as their repair makes it another job; after other errors it can go on.
+        if isinstance(error, DataFileError | SourceError):
+            self._remove()
+        self._explain(error)
+
+    def _explain(self, error: BaseException | None) -> None:
+        if isinstance(error, OSError):
+            advice = f"make room and run the same job again: it resumes the work in {self.folder.path}"
+            raise_if_full(error, advice, self.folder.path, *(out.parent for out in self.outs))
+
+    def _close(self) -> None:
+        for file in self._files:
+            file.close()
+        self.folder.release()
+
+    def _remove(self) -> None:
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+        self.folder.remove()
+
+    def is_done(self, stage: str) -> bool:
+        """Whether a stage is complete."""
+        return self._is_finished or self._stages.get(stage, {}).get("done", False)
+
+    @property
+    def is_first_stage(self) -> bool:
+        """Whether no stage is complete."""
+        return not any(stage["done"] for stage in self._stages.values())
+
+    def place(self, stage: str) -> Any:
+        """How far a stage is that a kill cannot undo; None at its beginning."""
+        return self._stages.get(stage, {}).get("place")
+
+    def stream(
+        self,
+        stage: str,
+        read: Callable[[Any], Iterable[tuple[_Item, Any]]],
+        remember: Callable[[], None] = _nothing,
+    ) -> Iterator[_Item]:
+        """Run a stage that handles items one after the other, from where an earlier run got to.
+
+        Args:
+            stage: Name of the stage.
+            read: Called with a place (None: the beginning); yields the items from there on, each with the place
+                behind it as a JSON value.
+            remember: Called before a checkpoint; puts into `memory` what a later run needs.
+
+        Yields:
+            The items. One is done when the next is asked for.
+        """
+        if self.is_done(stage):
+            return
+        place = self.place(stage)
+        for item, place in read(place):  # noqa: B020  # the place is what remains at the end
+            yield item
+            self.reached(stage, place, remember)
+        self.reached(stage, place, remember, done=True)
+
+    def reached(
+        self,
+        stage: str,
+        place: Any,
+        remember: Callable[[], None] = _nothing,
+        *,
+        done: bool = False,
+        now: bool = False,
+    ) -> None:
+        """Note how far a stage is: make a checkpoint if the last one is some seconds old.
+
+        Args:
+            stage: Name of the stage.
+            place: The place, as a JSON value.
+            remember: Called before the checkpoint.
+            done: Whether the stage is complete; then there is always a checkpoint.
+            now: Make a checkpoint in any case, but wait for the disk only if the last one is old.
+        """
+        is_due = done or time.monotonic() - self._saved >= CHECKPOINT_SECONDS
+        if is_due or now:
+            remember()
+            self._stages[stage] = {"place": place, "done": done}
+            self._save(wait=is_due)
+
+    def _save(self, *, wait: bool) -> None:
+        if wait:
+            for file in self._files:
+                file.sync()
+            self._saved = time.monotonic()
+        self.folder.write(
+            _STATE,
+            {
+                "stages": self._stages,
+                "sizes": [[file.size, file.items] for file in self._files],
+                "memory": self.memory,
+                "found": self.found,
+                "read": self.read,
+                "skipped": [self.skipped.count, self.skipped.messages],
+                "finished": self._is_finished,
+            },
+        )
+
+    def finish(self) -> Summary:
+        """Rename the outputs, and remove the folder.
+
+        Raises:
+            OSError: A file cannot be renamed.
+        """
+        if not self._is_finished:
+            self.memory["written"] = [file.items for file in self._files]
+            self._is_finished = True
+            self._save(wait=True)
+        for file in self._files:
+            file.close()
+        for out in self.outs:
+            if part_of(out).exists():  # an earlier run may have been killed between two of them
+                part_of(out).replace(out)
+        self.folder.remove()
+        written = dict(zip(map(str, self.outs), self.memory["written"], strict=False))
+        return Summary(
+            self.name, self.read, written, self.skipped, self.found, self.resumed, time.monotonic() - self._start
+        )
+
+
+def read_job(folder: WorkFolder) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The description and the memory of a job in progress, for a process that helps with it."""
+    return folder.read(_JOB), folder.read(_STATE)["memory"]
+
+
+def _stamp(path: Path) -> list[Any]:
+    status = path.stat()
+    return [str(path.absolute()), status.st_size, status.st_mtime_ns]
