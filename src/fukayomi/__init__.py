@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fukayomi.arena import MatchListener, MatchResult, MovePlayer, play_match
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.learning import Dataset
     from fukayomi.shogi import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         read_records,
         write_record,
     )
+    from fukayomi.usi import UsiEngine, UsiResult
 
 __version__ = "0.1.0"
 
@@ -62,7 +64,10 @@ __all__ = [
     "InvalidMoveError",
     "InvalidPackedError",
     "InvalidSfenError",
+    "MatchListener",
+    "MatchResult",
     "Move",
+    "MovePlayer",
     "Network",
     "Piece",
     "PieceType",
@@ -76,8 +81,11 @@ __all__ = [
     "ShogiError",
     "Termination",
     "UnknownFormatError",
+    "UsiEngine",
+    "UsiResult",
     "__version__",
     "analyse",
+    "play_match",
     "read_record",
     "read_records",
     "write_record",
@@ -85,6 +93,7 @@ __all__ = [
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _PACKAGES = {
+    "fukayomi.arena": ("MatchListener", "MatchResult", "MovePlayer", "play_match"),
     "fukayomi.engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
     "fukayomi.learning": ("Dataset",),
     "fukayomi.shogi": (
@@ -93,6 +102,7 @@ _PACKAGES = {
         "IllegalMoveError", "IllegalMoveInRecordError", "InvalidMoveError", "InvalidPackedError", "InvalidSfenError",
         "RecordError", "ShogiError", "UnknownFormatError",
     ),
+    "fukayomi.usi": ("UsiEngine", "UsiResult"),
 }  # fmt: skip
 _PACKAGE_OF = {name: package for package, names in _PACKAGES.items() for name in names}
 _SUBPACKAGES = frozenset({"arena", "data", "engine", "learning", "nn", "shogi", "usi"})

@@ -1,4 +1,17 @@
-"""Comparing engines: ratings, sequential tests, win rates and strategies of games.
+"""Comparing engines: matches, ratings, sequential tests, and strategies of games.
+
+    >>> import random
+    >>> from fukayomi import arena
+    >>> class RandomPlayer(arena.MovePlayer):
+    ...     def choose(self, position, go):
+    ...         return random.choice(position.legal_moves)
+    >>> result = arena.play_match(
+    ...     {"one": RandomPlayer(), "two": RandomPlayer()}, games=2, clock="nodes=1", rules={"max_plies": 10}
+    ... )
+    >>> [(game.black, game.white) for game in result.games]
+    [('one', 'two'), ('two', 'one')]
+
+Engines are USI engines (``"fukayomi-usi"``), `fukayomi.Engine`, or any `MovePlayer`.
 
     >>> from fukayomi import arena
     >>> print(arena.win_rate(76, losses=20, draws=4))
@@ -19,6 +32,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fukayomi.arena.game.move_player import MovePlayer
+    from fukayomi.arena.match.play import play_match
+    from fukayomi.arena.match.result import MatchResult
+    from fukayomi.arena.match.state import MatchListener, MatchState
     from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
     from fukayomi.arena.ratings.rating import Ratings
     from fukayomi.arena.results.first_move import FirstMoveResults, first_move
@@ -36,6 +53,10 @@ __all__ = [
     "Classification",
     "CountsError",
     "FirstMoveResults",
+    "MatchListener",
+    "MatchResult",
+    "MatchState",
+    "MovePlayer",
     "Ratings",
     "SprtError",
     "SprtResult",
@@ -47,6 +68,7 @@ __all__ = [
     "count_strategies",
     "elo",
     "first_move",
+    "play_match",
     "plot_shares",
     "plot_years",
     "rate",
@@ -56,6 +78,10 @@ __all__ = [
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _MODULES = {
+    "game.move_player": ("MovePlayer",),
+    "match.play": ("play_match",),
+    "match.result": ("MatchResult",),
+    "match.state": ("MatchListener", "MatchState"),
     "positions.balanced_set": ("BalancedSet", "balanced_positions"),
     "ratings.rating": ("Ratings",),
     "results.first_move": ("FirstMoveResults", "first_move"),

@@ -32,6 +32,11 @@ class Opening:
     round: int = 0
     """How often all openings have been used before."""
 
+    @classmethod
+    def from_position(cls, position: Position, number: int = 0, name: str = "") -> "Opening":
+        """The opening that leads to a position."""
+        return cls(number, name or f"opening {number + 1}", position.start_sfen(), tuple(position.moves))
+
 
 def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
     """Read a file of openings.
@@ -50,14 +55,13 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
             line = raw.decode("utf-8-sig" if line_number == 1 else "utf-8").partition("#")[0].strip()
             if not line or line.startswith("//"):
                 continue
-            position = Position.from_usi(_usi(line))
+            position = read_opening(line)
         except UnicodeDecodeError as error:
             raise OpeningError(f"{path}, line {line_number}: not UTF-8 ({error.reason})") from error
         except ShogiError as error:
             raise OpeningError(f"{path}, line {line_number}: {error}") from error
-        moves = tuple(position.moves)
-        name = f"{path.name}:{line_number}"
-        openings.append(Opening(len(openings), name, position.start_sfen(), moves if plies is None else moves[:plies]))
+        opening = Opening.from_position(position, len(openings), f"{path.name}:{line_number}")
+        openings.append(opening if plies is None else replace(opening, moves=opening.moves[:plies]))
     if not openings:
         raise OpeningError(f"{path} has no openings")
     return openings
@@ -78,10 +82,14 @@ def arrange(openings: Sequence[Opening], order: OpeningOrder, seed: int = 0) -> 
         yield from sorted(again, key=rank) if order is OpeningOrder.RANDOM else again
 
 
-def _usi(line: str) -> str:
-    """A line in the form that follows ``position``."""
-    line = re.sub(r"^position\s+", "", line)
-    first = line.split(maxsplit=1)[0]
-    if first in ("startpos", "sfen"):
-        return line
-    return f"sfen {line}" if "/" in first else f"startpos moves {line.removeprefix('moves ')}"
+def read_opening(line: str) -> Position:
+    """Parse a line of a file of openings.
+
+    Raises:
+        ShogiError: The line is not an opening, or a move is illegal.
+    """
+    line = re.sub(r"^position\s+", "", line.strip())
+    first, *_ = line.split(maxsplit=1) or [""]
+    if first not in ("startpos", "sfen"):
+        line = f"sfen {line}" if "/" in first else f"startpos moves {line.removeprefix('moves ')}"
+    return Position.from_usi(line)

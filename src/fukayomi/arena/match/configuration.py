@@ -1,10 +1,9 @@
 """Reading the settings of a match from a TOML file and a command line."""
 
 import os
-import shlex
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.usi.engine import option_text, split_words
 
 
 class ConfigurationError(ValueError):
@@ -46,9 +46,7 @@ def split_command(text: str, folder: Path) -> list[str]:
         ConfigurationError: A quote is not closed.
     """
     try:
-        words = (
-            shlex.split(text) if os.name == "posix" else [word.strip('"') for word in shlex.split(text, posix=False)]
-        )
+        words = split_words(text)
     except ValueError as error:
         raise ConfigurationError(f"{text!r} is not a command: {error}") from error
     return _with_full_path(words, folder)
@@ -88,13 +86,19 @@ def build_settings(found: Mapping[str, Any]) -> MatchSettings:
         raise ConfigurationError("; ".join(_complaint(dict(each), found) for each in error.errors()[:3])) from error
 
 
-def check_programs(settings: MatchSettings) -> None:
+def check_programs(settings: MatchSettings, players: Container[str] = ()) -> None:
     """Check that the programs exist, before a game is lost by a typo.
+
+    Args:
+        settings: The match.
+        players: Names of the engines that play in this process.
 
     Raises:
         ConfigurationError: A program or a folder does not exist, or an engine is not a program.
     """
     for engine in settings.engines:
+        if engine.name in players:
+            continue
         if not engine.command:
             raise ConfigurationError(f"engine {engine.name}: the command is missing")
         if engine.directory is not None and not engine.directory.is_dir():
@@ -120,14 +124,10 @@ def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:
     if isinstance(engine.get("directory"), str):
         engine["directory"] = folder.absolute() / engine["directory"]
     if isinstance(options := engine.get("options"), dict):
-        engine["options"] = {name: _option_text(value) for name, value in cast(dict[str, Any], options).items()}
-
-
-def _option_text(value: object) -> object:
-    """The text of a USI option; TOML also has numbers and booleans."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+        engine["options"] = {
+            name: option_text(value) if isinstance(value, str | int | float) else value
+            for name, value in cast(dict[str, Any], options).items()
+        }
 
 
 def _with_full_path(command: list[Any], folder: Path) -> list[Any]:

@@ -52,7 +52,7 @@ class MatchResult(Tabular):
 
     @cached_property
     def games(self) -> list[Game]:
-        """All games in the order of their numbers, with their moves."""
+        """All games in the order of their numbers, with their moves. Read from the folder on first use."""
         return list(read_games(self.folder))
 
     def records(self) -> Iterator[Record]:

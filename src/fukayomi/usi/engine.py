@@ -1,0 +1,243 @@
+"""A USI engine for scripts and notebooks."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
+from fukayomi.tabular import Tabular
+from fukayomi.usi.client import SearchAnswer, UsiClient
+from fukayomi.usi.options import Kind, Option
+from fukayomi.usi.text import MOVE, Go, Info
+
+TIMEOUT_S = 60.0
+"""Time for an engine to start, and to answer after its time."""
+UNLIMITED_S = 1e8
+"""Three years: nodes and depth alone may take any time."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsiLine:
+    """One of the moves that an engine found, with its score and continuation."""
+
+    move: Move
+    cp: int | None
+    """Centipawns from the point of view of the side to move; None for a mate, or without a score."""
+    mate: int | None
+    """Plies to mate; negative if the side to move is mated; None without a mate."""
+    depth: int | None
+    nodes: int | None
+    pv: tuple[Move, ...]
+    """The expected moves, `move` first."""
+
+
+@dataclass(frozen=True)
+class UsiResult(Tabular):
+    """What an engine answered: a table of its lines, best first."""
+
+    answer: str
+    """The move as USI text, ``resign``, or ``win`` (a declaration win)."""
+    lines: tuple[UsiLine, ...]
+    """Up to `multipv` lines; empty if the engine sent no scores."""
+    seconds: float
+    """From ``go`` to the arrival of the answer."""
+
+    @property
+    def best(self) -> Move | None:
+        """The best move; None if the engine resigns or declares a win."""
+        return Move.from_usi(self.answer) if MOVE.fullmatch(self.answer) else None
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per line."""
+        return [
+            {
+                "move": line.move.usi(),
+                "cp": line.cp,
+                "mate": line.mate,
+                "depth": line.depth,
+                "nodes": line.nodes,
+                "pv": " ".join(move.usi() for move in line.pv),
+            }
+            for line in self.lines
+        ]
+
+
+class UsiEngine:
+    """A USI engine in a process of its own. It starts with the first search; close it, or use it in a `with` statement.
+
+        >>> from fukayomi import Position, UsiEngine
+        >>> with UsiEngine("fairy-stockfish", options={"UCI_Variant": "shogi"}) as engine:  # doctest: +SKIP
+        ...     result = engine.search(Position(), time_ms=1000, multipv=3)
+        >>> result.best  # doctest: +SKIP
+        Move.from_usi('2g2f')
+
+    `play_match` takes it too, and starts processes of its own.
+
+    Args:
+        command: Program and arguments, as one text or as a list.
+        options: USI options, sent before the first search.
+        directory: Working directory; None: the current one.
+        timeout_s: Seconds to wait for the engine to start, and for an answer that is late.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        options: Mapping[str, str | int | bool] | None = None,
+        directory: str | Path | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self.command = tuple(split_words(command) if isinstance(command, str) else command)
+        self.options = {name: option_text(value) for name, value in (options or {}).items()}
+        self.directory = None if directory is None else Path(directory)
+        self._timeout_s = timeout_s
+        self._client: UsiClient | None = None
+        self._multipv = 1
+
+    @property
+    def name(self) -> str:
+        """The name that the engine reports."""
+        return self._started().name
+
+    @property
+    def author(self) -> str:
+        """The author that the engine reports."""
+        return self._started().author
+
+    @property
+    def declared_options(self) -> Mapping[str, Option]:
+        """The options that the engine declares, by name."""
+        return self._started().options
+
+    def search(
+        self,
+        position: Position,
+        *,
+        nodes: int | None = None,
+        time_ms: int | None = None,
+        depth: int | None = None,
+        multipv: int = 1,
+    ) -> UsiResult:
+        """Search a position.
+
+        Args:
+            position: The position with the moves that led to it.
+            nodes: Node limit (``go nodes``).
+            time_ms: Milliseconds to search (``go movetime``).
+            depth: Depth limit (``go depth``). One of the three limits is needed.
+            multipv: Number of lines.
+
+        Raises:
+            ValueError: No limit is given, or the engine has no MultiPV.
+            EngineError: The engine does not start, dies, or does not answer; the next search starts it again.
+        """
+        if nodes is None and time_ms is None and depth is None:
+            raise ValueError("a search needs a limit: nodes=..., time_ms=... or depth=...")
+        client = self._started()
+        self._set_multipv(client, multipv)
+        try:
+            start_sfen = position.start_sfen()
+            moves = [move.usi() for move in position.moves]
+            client.position(None if start_sfen == START_SFEN else start_sfen, moves)
+            client.start_go(Go(nodes=nodes, movetime_ms=time_ms, depth=depth))
+            answer = client.wait_answer(UNLIMITED_S if time_ms is None else time_ms / 1000 + self._timeout_s)
+        except BaseException:  # Ctrl-C, too: the engine is somewhere in a search
+            self._end(0)
+            raise
+        return _result(answer, position)
+
+    def new_game(self) -> None:
+        """Tell the engine that the next position belongs to another game."""
+        client = self._started()
+        client.is_ready(self._timeout_s)
+        client.new_game()
+
+    def close(self) -> None:
+        """End the process. The next search starts it again."""
+        self._end(None)
+
+    def __enter__(self) -> Self:
+        self._started()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"UsiEngine({shlex.join(self.command)!r})"
+
+    def _started(self) -> UsiClient:
+        if self._client is None:
+            client = self._client = UsiClient(self.command, self.directory, timeout_s=self._timeout_s)
+            self._multipv = 1
+            try:
+                client.handshake()
+                for name, value in self.options.items():
+                    is_button = name in client.options and client.options[name].kind is Kind.BUTTON
+                    client.set_option(name, None if is_button else value)
+                client.is_ready(self._timeout_s)
+                client.new_game()
+            except BaseException:
+                self._end(0)
+                raise
+        return self._client
+
+    def _set_multipv(self, client: UsiClient, multipv: int) -> None:
+        if multipv == self._multipv:
+            return
+        if "MultiPV" not in client.options:
+            raise ValueError(f"{client.name or self.command[0]} has no option MultiPV")
+        client.set_option("MultiPV", str(multipv))
+        self._multipv = multipv
+
+    def _end(self, timeout_s: float | None) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.close(timeout_s)
+
+
+def split_words(command: str) -> list[str]:
+    """Split a command line into words.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    if os.name == "posix":
+        return shlex.split(command)
+    return [word.strip('"') for word in shlex.split(command, posix=False)]
+
+
+def option_text(value: str | int | float | bool) -> str:
+    """The value of an option as USI text."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _result(answer: SearchAnswer, position: Position) -> UsiResult:
+    best: dict[int, Info] = {}
+    for info in answer.infos:  # the last one for each line; an exact score replaces a bound, not the other way round
+        number = info.multipv or 1
+        if info.score is not None and info.pv and not (info.score.bound and number in best):
+            best[number] = info
+    lines = [_line(best[number], position) for number in sorted(best)]
+    word = answer.bestmove.move if answer.bestmove is not None else ""
+    return UsiResult(word, tuple(line for line in lines if line is not None), answer.seconds)
+
+
+def _line(info: Info, position: Position) -> UsiLine | None:
+    """A line as far as it is legal; None if its first move is not."""
+    after = position.copy()
+    pv: list[Move] = []
+    for text in info.pv:
+        try:
+            pv.append(after.push_usi(text))
+        except ShogiError:
+            break
+    if not pv:
+        return None
+    score = info.score
+    assert score is not None
+    return UsiLine(pv[0], score.cp, score.mate, info.depth, info.nodes, tuple(pv))
