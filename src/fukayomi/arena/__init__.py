@@ -13,7 +13,6 @@
 
 Engines are USI engines (``"fukayomi-usi"``), `fukayomi.Engine`, or any `MovePlayer`.
 
-    >>> from fukayomi import arena
     >>> print(arena.win_rate(76, losses=20, draws=4))
     79.17% (70.00%-86.09%)
     >>> arena.sprt(pairs=[5, 20, 60, 25, 10], elo0=0, elo1=5).decision.value
