@@ -1,8 +1,8 @@
-"""Writes the list of definitions into docs/strategies.md, between its two marks.
+"""Write the list of definitions into docs/strategies.md, between two marks.
 
     python tools/strategies.py
 
-tests/arena/strategy/test_strategy_docs.py fails as long as the list there is not the one of definitions.yaml.
+tests/arena/strategy/test_strategy_docs.py fails if the list is out of date.
 """
 
 from pathlib import Path
@@ -33,17 +33,17 @@ def listing() -> str:
 def _entry(one: Definition) -> str:
     notes = [one.english]
     if one.side is Side.GAME:
-        notes.append("of both sides together")
+        notes.append("both sides together")
     if one.helper:
-        notes.append("serves other definitions, never shown")
+        notes.append("used by other definitions, never shown")
     if one.hides:
-        notes.append(f"shown instead of {'、'.join(one.hides)}")
+        notes.append(f"hides {'、'.join(one.hides)}")
     lines = [f"{'or ' if number else ''}{text}" for number, text in enumerate(describe(one))]
     return f"**{one.name}** ({'; '.join(notes)})\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
 
 
 def with_listing(document: str) -> str:
-    """The document with the list in its place."""
+    """The document with the current list."""
     before, rest = document.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}\n\n{listing()}\n{END}{after}"

@@ -16,7 +16,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fukayomi.arena import MatchListener, MatchResult, MovePlayer, play_match
+    from fukayomi.arena import (
+        Classification,
+        MatchListener,
+        MatchResult,
+        MovePlayer,
+        Ratings,
+        SprtResult,
+        classify_strategies,
+        play_match,
+        rate,
+        sprt,
+    )
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.learning import Dataset
     from fukayomi.shogi import (
@@ -52,6 +63,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BLACK",
     "WHITE",
+    "Classification",
     "Color",
     "Dataset",
     "DeclarationRule",
@@ -72,6 +84,7 @@ __all__ = [
     "Piece",
     "PieceType",
     "Position",
+    "Ratings",
     "Record",
     "RecordError",
     "RecordedMove",
@@ -79,21 +92,28 @@ __all__ = [
     "Result",
     "SearchResult",
     "ShogiError",
+    "SprtResult",
     "Termination",
     "UnknownFormatError",
     "UsiEngine",
     "UsiResult",
     "__version__",
     "analyse",
+    "classify_strategies",
     "play_match",
+    "rate",
     "read_record",
     "read_records",
+    "sprt",
     "write_record",
 ]
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _PACKAGES = {
-    "fukayomi.arena": ("MatchListener", "MatchResult", "MovePlayer", "play_match"),
+    "fukayomi.arena": (
+        "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult", "classify_strategies",
+        "play_match", "rate", "sprt",
+    ),
     "fukayomi.engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
     "fukayomi.learning": ("Dataset",),
     "fukayomi.shogi": (

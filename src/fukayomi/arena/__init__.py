@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fukayomi.arena.positions.balanced_set import BalancedSet, balanced_positions
     from fukayomi.arena.ratings.rating import Ratings
     from fukayomi.arena.results.first_move import FirstMoveResults, first_move
+    from fukayomi.arena.results.head_to_head import PairError, PlayersError
     from fukayomi.arena.results.player_ratings import rate
     from fukayomi.arena.results.sequential_test import SprtResult, sprt
     from fukayomi.arena.statistics.intervals import CountsError, Strength, WinRate, elo, win_rate
@@ -56,6 +57,8 @@ __all__ = [
     "MatchResult",
     "MatchState",
     "MovePlayer",
+    "PairError",
+    "PlayersError",
     "Ratings",
     "SprtError",
     "SprtResult",
@@ -84,6 +87,7 @@ _MODULES = {
     "positions.balanced_set": ("BalancedSet", "balanced_positions"),
     "ratings.rating": ("Ratings",),
     "results.first_move": ("FirstMoveResults", "first_move"),
+    "results.head_to_head": ("PairError", "PlayersError"),
     "results.player_ratings": ("rate",),
     "results.sequential_test": ("SprtResult", "sprt"),
     "statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),

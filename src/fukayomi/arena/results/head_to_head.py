@@ -30,9 +30,13 @@ FAILURES = frozenset(
 class PairError(ValueError):
     """Games with the same pair number that do not form a pair."""
 
+    __module__ = "fukayomi.arena"
+
 
 class PlayersError(ValueError):
-    """Two players that cannot be compared: unknown, identical, or not named where there are several."""
+    """Two players that cannot be compared: unknown, identical, or unnamed among several."""
+
+    __module__ = "fukayomi.arena"
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def rate(
     """
     tally = tally_games(iterate_games(games, listener=listener))
     for reason, count in tally.left_out.items():
-        listener.note(f"{count:,} games {reason} left out")
+        listener.note(f"{count:,} {'game' if count == 1 else 'games'} {reason} left out")
     options = RatingOptions(
         average=average,
         anchors=anchors or {},

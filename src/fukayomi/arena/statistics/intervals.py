@@ -29,6 +29,8 @@ LARGEST_SCORE = 0.999
 class CountsError(ValueError):
     """Result counts that are not three or five numbers of 0 or more."""
 
+    __module__ = "fukayomi.arena"
+
 
 @dataclass(frozen=True, slots=True)
 class WinRate:

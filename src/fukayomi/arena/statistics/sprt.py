@@ -32,6 +32,8 @@ LARGEST_ELO = {"logistic": 1000.0, "normalized": 200.0}
 class SprtError(ValueError):
     """Settings that do not describe a test."""
 
+    __module__ = "fukayomi.arena"
+
 
 class SprtModel(StrEnum):
     """The scale of the hypotheses."""
