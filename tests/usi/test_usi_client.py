@@ -7,10 +7,12 @@ import time
 import pytest
 
 from fukayomi.usi.client import (
+    BadAnswerError,
     EngineDiedError,
     EngineError,
     EngineFloodError,
     EngineInterruptedError,
+    EngineStateError,
     EngineTimeoutError,
     State,
     UsiClient,
@@ -64,7 +66,7 @@ def test_a_stall_is_a_timeout() -> None:
         with pytest.raises(EngineTimeoutError, match="Mock 1 did not send bestmove"):
             client.go(Go(nodes=1), 0.3)
         assert time.monotonic() - begin < 2
-        with pytest.raises(EngineError, match="still thinking"):
+        with pytest.raises(EngineError, match="no go while the engine is thinking"):
             client.start_go(Go())
     assert client.close() != 0  # it had to be killed
 
@@ -174,3 +176,100 @@ def test_a_program_that_is_not_there() -> None:
 def test_a_program_that_is_no_engine() -> None:
     with UsiClient((sys.executable, "-c", "print('hello')")) as client, pytest.raises(EngineDiedError):
         client.handshake()
+
+
+ECHO = """
+if line == 'isready': say('readyok')
+if line.startswith('setoption'): say('info string ' + line)
+if line == 'stop' or line.startswith('go nodes'): say('bestmove 7g7f')
+"""
+
+
+def echoed(client: UsiClient) -> list[str]:
+    """What the engine has received of options since the last answer."""
+    return [line.removeprefix("info string setoption name ") for line in client.is_ready()]
+
+
+@pytest.mark.parametrize("ponder", [False, True])
+def test_options_set_during_a_search_are_sent_after_its_answer(ponder: bool) -> None:
+    sent: list[str] = []
+    with mock(ECHO) as client:
+        client.handshake()
+        client.listener = sent.append
+        client.set_option("Before", "1")
+        client.start_go(Go(ponder=ponder, infinite=not ponder))
+        client.set_option("Depth", "3")
+        client.set_option("Clear Hash")
+        client.set_option("Depth", "5")
+        client.stop()
+        assert not any("Depth" in line for line in sent)
+        answer = client.wait_answer(10)
+        assert answer.bestmove is not None
+        assert [info.string for info in answer.infos] == ["setoption name Before value 1"]
+        assert echoed(client) == ["Clear Hash", "Depth value 5"]
+        client.set_option("Depth", "7")
+        assert echoed(client) == ["Depth value 7"]
+    assert sent.index("< bestmove 7g7f") < sent.index("> setoption name Clear Hash")
+
+
+def test_queued_options_are_sent_after_an_answer_without_a_move_too() -> None:
+    with mock(ECHO.replace("bestmove 7g7f", "bestmove")) as client:
+        client.handshake()
+        client.start_go(Go(infinite=True))
+        client.set_option("Depth", "3")
+        client.stop()
+        with pytest.raises(BadAnswerError):
+            client.wait_answer(10)
+        assert echoed(client) == ["Depth value 3"]
+
+
+def test_an_answer_is_not_lost_if_the_engine_dies_before_the_queued_options() -> None:
+    with mock("if line.startswith('go'): say('bestmove 7g7f'); sys.exit(3)") as client:
+        client.handshake()
+        client.start_go(Go(nodes=1))
+        client.set_option("Depth", "3")
+        while client.is_alive:
+            time.sleep(0.01)
+        assert client.wait_answer(10).bestmove is not None
+        with pytest.raises(EngineDiedError, match="exit code 3"):
+            client.is_ready()
+
+
+def test_each_state_allows_what_the_protocol_does() -> None:
+    with mock(ECHO) as client:
+        for early in (client.is_ready, client.new_game, client.position, client.stop, lambda: client.go(Go(), 1)):
+            with pytest.raises(EngineStateError, match="before the handshake"):
+                early()
+        with pytest.raises(EngineStateError, match="no setoption before the handshake"):
+            client.set_option("Depth", "3")
+        client.handshake()
+        assert client.state is State.KNOWN
+        for idle in (client.handshake, client.stop, client.ponderhit, lambda: client.wait_answer(1)):
+            with pytest.raises(EngineStateError, match="while no search is running"):
+                idle()
+        client.is_ready()
+        client.start_go(Go(ponder=True))
+        assert client.state is State.PONDERING
+        for busy in (client.is_ready, client.new_game, client.position, lambda: client.game_over("win")):
+            with pytest.raises(EngineStateError, match="while the engine is pondering"):
+                busy()
+        client.ponderhit(Go(byoyomi_ms=100))
+        assert client.state is State.THINKING
+        with pytest.raises(EngineStateError, match="no ponderhit while the engine is thinking"):
+            client.ponderhit()
+        client.stop()
+        assert client.wait_answer(10).bestmove is not None
+        assert client.state is State.READY
+        client.game_over("win")
+    with pytest.raises(EngineStateError, match="no isready after the engine was closed"):
+        client.is_ready()
+
+
+def test_an_answer_that_is_read_as_a_line_ends_the_search_as_well() -> None:
+    with mock(ECHO) as client:
+        client.handshake()
+        client.start_go(Go(nodes=1))
+        client.set_option("Depth", "3")
+        assert client.read_line(10).text == "bestmove 7g7f"
+        assert client.state is State.READY
+        assert echoed(client) == ["Depth value 3"]

@@ -14,10 +14,10 @@ from fukayomi.usi.text import (
     Info,
     Other,
     PonderHit,
-    Score,
     SetOption,
     SetPosition,
     SimpleCommand,
+    UsiScore,
     UsiTextError,
     parse_answer,
     parse_command,
@@ -129,10 +129,10 @@ ANSWERS = [
     ("id name Foo 1", Other("id", "name Foo 1")),
     (
         "info depth 3 seldepth 5 multipv 1 score cp -12 upperbound nodes 9 nps 10 hashfull 1 time 7 pv 7g7f 3c3d",
-        Info(3, 5, 1, Score(cp=-12, bound="upperbound"), 9, 10, 1, 7, ("7g7f", "3c3d")),
+        Info(3, 5, 1, UsiScore(cp=-12, bound="upperbound"), 9, 10, 1, 7, ("7g7f", "3c3d")),
     ),
-    ("info score mate + pv 7g7f", Info(score=Score(mate=1, mate_length_known=False), pv=("7g7f",))),
-    ("info score mate -4", Info(score=Score(mate=-4))),
+    ("info score mate + pv 7g7f", Info(score=UsiScore(mate=1, mate_length_known=False), pv=("7g7f",))),
+    ("info score mate -4", Info(score=UsiScore(mate=-4))),
 ]
 
 
@@ -150,7 +150,7 @@ def test_refuses_answers_without_a_move(line: str) -> None:
 
 def test_reads_what_other_engines_add() -> None:
     info = parse_answer("info depth 3 currmove 7g7f wdl 1 2 3 score mate - time 5 pv 7g7f")
-    assert info == Info(depth=3, time_ms=5, score=Score(mate=-1, mate_length_known=False), pv=("7g7f",))
+    assert info == Info(depth=3, time_ms=5, score=UsiScore(mate=-1, mate_length_known=False), pv=("7g7f",))
 
 
 def test_a_string_stays_on_its_line() -> None:

@@ -1,34 +1,40 @@
-"""How long to think: from the clock that a GUI reports to a budget for one move. No clock is read here.
+"""The time budget of a move, from the clock that a GUI reports. No clock is read here.
 
-The plan follows dlshogi: a share of the remaining time that grows as the game goes on, at least the byoyomi. The hard
-limit is never more than what the clock holds, less a margin for the way to the GUI and back.
+The plan follows dlshogi: a share of the remaining time that grows as the game goes on, and at least the byoyomi. The
+hard limit never exceeds the time on the clock, less a margin for the communication with the GUI.
 """
 
 from dataclasses import dataclass
 
-OPENING_PLIES = 30  # until then the remaining time is divided into more shares
 SHARES = 14
-EXTENSION = 2.0  # an unclear position may take this many times the plan, once
+"""Number of shares into which the remaining time is divided."""
+OPENING_PLIES = 30
+"""Each ply before this one adds a share."""
+EXTENSION = 2.0
+"""An unclear position may take this many times the plan, once."""
 EXTENSION_FROM_PLY = 20
-EARLIEST_STOP = 0.1  # of the plan: before that, too little is known to stop early
-# Some GUIs report a clock at zero where time does not count; where it does, the game is lost already.
+"""No extension before this ply."""
+EARLIEST_STOP = 0.1
+"""Share of the plan before which the search does not stop early: too little is known."""
 NOTHING_LEFT_MS = 100
+"""Time for a move with a clock at zero, which some GUIs report in games without time limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What the clock of the side to move says, in milliseconds. None: no such limit.
-
-    ``remaining_ms`` may be zero or negative with byoyomi, and is then zero.
-    """
+    """The clock of the side to move. None: no such limit."""
 
     remaining_ms: int | None = None
+    """Remaining time; a negative time counts as zero."""
     byoyomi_ms: int = 0
+    """Byoyomi (秒読み), time per move after the remaining time has run out."""
     increment_ms: int = 0
+    """Time added for each move."""
     movetime_ms: int | None = None
+    """Time for this move alone, whatever else is given."""
 
     def is_set(self) -> bool:
-        """Whether time limits the move at all."""
+        """Whether there is any time limit."""
         return (
             self.remaining_ms is not None or self.movetime_ms is not None or max(self.byoyomi_ms, self.increment_ms) > 0
         )
@@ -36,38 +42,38 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Time that is not ours to use: what the way to the GUI takes. Milliseconds.
-
-    ``byoyomi_ms`` is taken off byoyomi and movetime, ``clock_ms`` off a clock without byoyomi.
-    """
+    """Time to leave unused, for the communication with the GUI."""
 
     byoyomi_ms: int = 0
+    """Subtracted from byoyomi and movetime."""
     clock_ms: int = 0
+    """Subtracted from a clock without byoyomi."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Seconds since ``go`` was received: not before, as planned, when unclear, and never after.
-
-    earliest_s <= planned_s <= extended_s <= hard_s.
-    """
+    """Time for a move, in seconds since ``go`` arrived: earliest_s <= planned_s <= extended_s <= hard_s."""
 
     earliest_s: float
+    """The search does not stop before, except when the result is proven."""
     planned_s: float
+    """The search stops here."""
     extended_s: float
+    """The search stops here if the best move is unclear."""
     hard_s: float
+    """The search never goes beyond."""
 
 
 def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
-    """Divide the clock.
+    """The time budget of a move.
 
     Args:
-        clock: the clock of the side to move.
-        ply: the number of the move to be played; a game begins at 1.
-        margins: what is left unused.
+        clock: The clock of the side to move.
+        ply: Number of the move to be played; a game begins at 1.
+        margins: Time to leave unused.
 
     Returns:
-        The budget, or None if time does not limit the move.
+        The budget, or None if there is no time limit.
     """
     if clock.movetime_ms is not None:
         seconds = _less(clock.movetime_ms, margins.byoyomi_ms) / 1000
@@ -78,7 +84,7 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
     byoyomi = max(0, clock.byoyomi_ms)
     available = remaining + byoyomi
     if remaining < clock.increment_ms:
-        # A GUI that adds the increment after a move reports at least one increment. This one adds it before.
+        # GUIs that add the increment after a move report at least one increment; this one adds it before the move.
         available += clock.increment_ms
     if available == 0:
         seconds = NOTHING_LEFT_MS / 1000
@@ -86,7 +92,7 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
     hard = _less(available, margins.byoyomi_ms if byoyomi else margins.clock_ms)
     share = remaining / (SHARES + max(0, OPENING_PLIES - ply)) + max(0, clock.increment_ms)
     planned = min(hard, max(share, _less(byoyomi, margins.byoyomi_ms)))
-    # Byoyomi that is not used is lost, once the clock has run down to it; before that, it is the clock that is spent.
+    # In byoyomi unused time is lost, so all of it is used; before, unused time stays on the clock.
     earliest = planned if remaining < byoyomi else planned * EARLIEST_STOP
     extended = planned
     if ply >= EXTENSION_FROM_PLY and remaining > EXTENSION * planned:
@@ -95,6 +101,6 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
 
 
 def _less(time_ms: float, margin_ms: float) -> float:
-    """Take a margin off, but never more than half of the time."""
+    """Subtract a margin, but at most half of the time."""
     time_ms = max(0, time_ms)
     return time_ms - min(max(0, margin_ms), time_ms / 2)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi._native import centipawns
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.usi.text import Info, Score
+from fukayomi.usi.text import Info, UsiScore
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import Progress
@@ -49,9 +49,9 @@ def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
             depth=line.depth,
             seldepth=max(progress.seldepth, line.depth),
             multipv=number if settings.multipv > 1 else None,
-            score=Score(mate=line.mate)
+            score=UsiScore(mate=line.mate)
             if line.mate is not None
-            else Score(cp=centipawns(line.winrate, settings.eval_coef)),
+            else UsiScore(cp=centipawns(line.winrate, settings.eval_coef)),
             nodes=progress.nodes,
             nps=progress.nodes_per_s,
             hashfull=progress.hashfull,

@@ -1,4 +1,8 @@
-"""A client that drives a USI engine in a process of its own: asks, waits with a limit, notices when the engine dies."""
+"""A client that drives a USI engine in a process of its own, as a state machine.
+
+It waits with limits and notices when the engine dies. A command that the protocol does not allow in the current state
+raises; options set during a search are sent after its answer.
+"""
 
 import contextlib
 import threading
@@ -15,9 +19,9 @@ from fukayomi.usi.process import (
     EngineError,
     EngineFloodError,
     EngineInterruptedError,
+    EngineLine,
     EngineProcess,
     EngineTimeoutError,
-    Line,
 )
 from fukayomi.usi.text import (
     BestMove,
@@ -39,23 +43,25 @@ __all__ = [
     "EngineError",
     "EngineFloodError",
     "EngineInterruptedError",
+    "EngineLine",
+    "EngineStateError",
     "EngineTimeoutError",
-    "Line",
     "SearchAnswer",
     "State",
     "UsiClient",
 ]
 
 INFOS_KEPT = 1000
+"""Number of info lines kept for an answer, the last ones."""
 
 
 class BadAnswerError(EngineError):
-    """An answer to ``go`` that names no move.
+    """An answer to ``go`` that names no move."""
 
-    Attributes:
-        answer: What stood in the move's place.
-        seconds: From sending ``go`` to its arrival.
-    """
+    answer: str
+    """The text in place of the move."""
+    seconds: float
+    """Time from sending ``go`` to its arrival."""
 
     def __init__(self, message: str, answer: str, seconds: float) -> None:
         super().__init__(message)
@@ -63,31 +69,51 @@ class BadAnswerError(EngineError):
         self.seconds = seconds
 
 
-class State(Enum):
-    """Where the conversation stands."""
+class EngineStateError(EngineError):
+    """A command that the protocol does not allow now. It was not sent."""
 
-    STARTED = auto()  # nothing said yet
-    KNOWN = auto()  # usiok received
-    READY = auto()  # readyok received
-    THINKING = auto()  # go sent, bestmove awaited
+
+class State(Enum):
+    """The state of the conversation.
+
+    `UsiClient.handshake` leads from STARTED to KNOWN, `is_ready` to READY, `start_go` to THINKING or PONDERING,
+    `ponderhit` from PONDERING to THINKING, the answer to READY, `close` to CLOSED.
+    """
+
+    STARTED = auto()
+    """Nothing has been sent."""
+    KNOWN = auto()
+    """``usiok`` received."""
+    READY = auto()
+    """``readyok`` or the answer to ``go`` received."""
+    THINKING = auto()
+    """``go`` sent; ``bestmove`` or ``checkmate`` is expected."""
+    PONDERING = auto()
+    """``go ponder`` sent; ``ponderhit`` or ``stop`` is to follow."""
     CLOSED = auto()
+    """``quit`` sent, or the process killed."""
+
+
+IDLE = (State.KNOWN, State.READY)
+SEARCHING = (State.THINKING, State.PONDERING)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What an engine answered to ``go``."""
+    """The answer to ``go``."""
 
     bestmove: BestMove | None
     """None for ``go mate``."""
     checkmate: Checkmate | None = None
+    """The answer to ``go mate``."""
     infos: tuple[Info, ...] = ()
-    """The last INFOS_KEPT."""
+    """The info lines, at most the last INFOS_KEPT."""
     seconds: float = 0.0
-    """From sending ``go`` (or ``ponderhit``) to the arrival of the answer."""
+    """Time from sending ``go`` or ``ponderhit`` to the arrival of the answer."""
 
     @property
     def best_info(self) -> Info | None:
-        """The last info line with a score that is about the first choice; an exact score goes before a bound."""
+        """The last info line with a score of the first choice; an exact score is preferred to a bound."""
         scored = [info for info in self.infos if info.score is not None and info.multipv in (None, 1)]
         exact = [info for info in scored if info.score is not None and not info.score.bound]
         return (exact or scored or [None])[-1]
@@ -97,34 +123,49 @@ class SearchAnswer:
 class UsiClient:
     """A USI engine as a child process. Use it as a context manager: it leaves no process behind.
 
-    Attributes:
-        command: the program and its arguments.
-        timeout_s: how long to wait for usiok, and for a process to end.
-        listener: called with "> line" and "< line" for all that passes, from several threads.
-        interrupt: when set, whoever waits for the engine gets an EngineInterruptedError.
-        max_lines: how many lines it may write for each question (usi, isready, go).
-        max_bytes: how many bytes.
+        with UsiClient(["fukayomi", "usi"]) as engine:
+            engine.handshake()
+            engine.set_option("USI_Hash", "256")
+            engine.is_ready()
+            engine.position(moves=["7g7f"])
+            answer = engine.go(Go(nodes=1000), timeout_s=60)
+
+    Every method that talks to the engine raises EngineStateError if the protocol does not allow it now, EngineDiedError
+    if the engine has ended, and EngineTimeoutError if it does not read or answer in time.
     """
 
     command: Sequence[str]
+    """The program and its arguments."""
     cwd: Path | None = None
+    """Working directory; None: the current one."""
     env: dict[str, str] | None = None
+    """Environment; None: this process's."""
     timeout_s: float = 10.0
+    """Seconds to wait for ``usiok``, and for the process to end."""
     listener: Callable[[str], None] | None = None
+    """Called with "> line" and "< line" for all that is sent and received, from several threads."""
     interrupt: threading.Event | None = None
+    """When set, waiting for the engine raises EngineInterruptedError."""
     max_lines: int = 100_000
+    """Maximum number of lines that the engine may write for each question (usi, isready, go)."""
     max_bytes: int = 10_000_000
+    """Maximum number of bytes for each question."""
 
     name: str = field(default="", init=False)
+    """The engine's name, from ``id name``."""
     author: str = field(default="", init=False)
+    """The engine's authors, from ``id author``."""
     options: dict[str, Option] = field(default_factory=dict[str, Option], init=False)
+    """The options that it declares, by name."""
     state: State = field(default=State.STARTED, init=False)
+    """The state of the conversation."""
     asked_at: float = field(default=0.0, init=False)
     """When the last ``go`` or ``ponderhit`` was sent (`time.monotonic`)."""
     unasked: list[str] = field(default_factory=list[str], init=False)
-    """Answers to no question: a second ``bestmove``, or one that came too late. None of them is taken for another's."""
+    """Answers to no question: a second ``bestmove``, or a late one. They are never taken for the answer to another."""
 
     def __post_init__(self) -> None:
+        self._queued: dict[str, str | None] = {}  # options set during the search
         self._infos: deque[str] = deque(maxlen=INFOS_KEPT)
         self._exit_code = 0
         self._process = EngineProcess(self.command, self.cwd, self.env, self._hear, self.max_lines, self.max_bytes)
@@ -137,22 +178,23 @@ class UsiClient:
 
     @property
     def pid(self) -> int:
-        """The number of the engine's process."""
+        """Process ID of the engine."""
         return self._process.pid
 
     @property
     def is_alive(self) -> bool:
-        """Whether more may come from the engine."""
+        """Whether the engine can still answer."""
         return self._process.is_open()
 
     def death(self) -> EngineError:
-        """What there is to say about an engine that is not alive."""
+        """Why the engine is no longer alive, with its last words."""
         return self._process.death()
 
     # ------------------------------------------------------------------------------------------ conversation
 
     def handshake(self) -> None:
         """Send ``usi`` and collect name, author and options until ``usiok``."""
+        self._require((State.STARTED,), "usi")
         self._process.allow_more()
         self.send(SimpleCommand("usi").text())
         deadline_s = time.monotonic() + self.timeout_s
@@ -163,17 +205,28 @@ class UsiClient:
             elif line.startswith("id author "):
                 self.author = line.removeprefix("id author ").strip()
             elif line.startswith("option "):
-                with contextlib.suppress(UsiTextError):  # an option that cannot be read is one that is not there
+                with contextlib.suppress(UsiTextError):  # an unreadable option counts as missing
                     option = Option.from_text(line)
                     self.options[option.name] = option
         self.state = State.KNOWN
 
     def set_option(self, name: str, value: str | None = None) -> None:
-        """Send ``setoption``; USI has no answer to it."""
-        self.send(SetOption(name, value).text())
+        """Send ``setoption``; during a search, after its answer: USI allows no options while the engine thinks.
+
+        Args:
+            name: The option.
+            value: Its value; None for a button.
+        """
+        self._require((*IDLE, *SEARCHING), "setoption")
+        if self.state in SEARCHING:
+            self._queued.pop(name, None)  # the order is that of the last calls
+            self._queued[name] = value
+        else:
+            self.send(SetOption(name, value).text())
 
     def is_ready(self, timeout_s: float = 60.0) -> list[str]:
         """Send ``isready`` and wait for ``readyok``; return the lines in between."""
+        self._require(IDLE, "isready")
         self._process.allow_more()
         self.send(SimpleCommand("isready").text())
         lines = self.read_until(lambda line: line.rstrip() == "readyok", timeout_s, "readyok")
@@ -183,10 +236,12 @@ class UsiClient:
 
     def new_game(self) -> None:
         """Send ``usinewgame``."""
+        self._require(IDLE, "usinewgame")
         self.send(SimpleCommand("usinewgame").text())
 
     def position(self, sfen: str | None = None, moves: Sequence[str] = ()) -> None:
         """Send ``position``; ``sfen`` is None for the start position."""
+        self._require(IDLE, "position")
         self.send(SetPosition(sfen, tuple(moves)).text())
 
     def go(self, go: Go, timeout_s: float) -> SearchAnswer:
@@ -195,47 +250,50 @@ class UsiClient:
         return self.wait_answer(timeout_s)
 
     def start_go(self, go: Go) -> None:
-        """Send ``go`` and return at once; `wait_answer` takes the answer. What came before is none."""
-        if self.state is State.THINKING:
-            raise EngineError(f"{self._process.label} is still thinking")
+        """Send ``go`` and return at once; `wait_answer` takes the answer. Answers that came before are `unasked`."""
+        self._require(IDLE, "go")
         self.unasked += [line.text for line in self._process.drain() if _is_answer(line.text)]
         self._process.allow_more()
         self._infos.clear()
-        self.state = State.THINKING
+        self.state = State.PONDERING if go.ponder else State.THINKING
         self._ask(go.text())
 
     def ponderhit(self, go: Go | None = None) -> None:
         """Send ``ponderhit``; the time of the answer counts from here."""
+        self._require((State.PONDERING,), "ponderhit")
+        self.state = State.THINKING
         self._ask(PonderHit(go or Go()).text())
 
     def stop(self) -> None:
-        """Send ``stop``."""
+        """Send ``stop``; the engine still answers."""
+        self._require(SEARCHING, "stop")
         self.send(SimpleCommand("stop").text())
 
     def wait_answer(self, timeout_s: float) -> SearchAnswer:
-        """Wait for ``bestmove`` or ``checkmate``. After an EngineTimeoutError one may wait again.
+        """Wait for ``bestmove`` or ``checkmate``. After an EngineTimeoutError it can be called again.
 
         Raises:
-            BadAnswerError: the answer names no move.
+            BadAnswerError: The answer names no move.
         """
         return self.wait_answer_until(time.monotonic() + timeout_s)
 
     def wait_answer_until(self, deadline_s: float) -> SearchAnswer:
-        """As `wait_answer`, up to a moment of `time.monotonic`: an answer that arrived before it is taken."""
+        """As `wait_answer`, with a deadline (`time.monotonic`): an answer that arrived before it is taken."""
+        self._require(SEARCHING, "an answer")
         while True:
             line = self._process.read(deadline_s, "bestmove", self.interrupt)
             if line.text.lstrip().startswith("info"):
-                self._infos.append(line.text)  # read when the answer is there: an engine that chatters costs no time
+                self._infos.append(line.text)  # parsed after the answer, so that many lines cost no time
                 continue
             seconds = line.time_s - self.asked_at
             try:
                 answer = parse_answer(line.text)
             except UsiTextError as error:
-                self.state = State.READY
+                self._end_search()
                 text = line.text.strip().partition(" ")[2].strip()
                 raise BadAnswerError(f"{self._process.label}: {error}", text, seconds) from error
             if isinstance(answer, BestMove | Checkmate):
-                self.state = State.READY
+                self._end_search()
                 best = answer if isinstance(answer, BestMove) else None
                 mate = answer if isinstance(answer, Checkmate) else None
                 infos = tuple(info for text in self._infos if isinstance(info := parse_answer(text), Info))
@@ -243,37 +301,58 @@ class UsiClient:
 
     def game_over(self, result: str) -> None:
         """Send ``gameover``; ``result`` is win, lose or draw."""
+        self._require(IDLE, "gameover")
         self.send(GameOver(result).text())
 
     def close(self, timeout_s: float | None = None) -> int:
-        """Send ``quit``, wait, kill if need be; return the exit code. Safe to call twice.
+        """Send ``quit``, wait, kill the process if necessary; return its exit code. It can be called twice.
 
         Args:
-            timeout_s: how long to wait; None: `self.timeout_s`; 0: kill it at once.
+            timeout_s: Seconds to wait; None: `self.timeout_s`; 0: kill it at once.
         """
         if self.state is State.CLOSED:
             return self._exit_code
         self.state = State.CLOSED
         if timeout_s != 0:
-            with contextlib.suppress(EngineError):  # it may be dead already, which is what was wanted
+            with contextlib.suppress(EngineError):  # it may have ended already
                 self.send(SimpleCommand("quit").text())
         self._exit_code = self._process.close(self.timeout_s if timeout_s is None else timeout_s)
         return self._exit_code
 
+    def _require(self, states: Sequence[State], what: str) -> None:
+        """Check that a command is allowed now.
+
+        Raises:
+            EngineStateError: It is not.
+            EngineDiedError: It is not, and the engine has ended.
+        """
+        if self.state not in states:
+            if self.state is not State.CLOSED and not self.is_alive:
+                raise self.death()
+            raise EngineStateError(f"{self._process.label}: no {what} {_WORDS[self.state]}")
+
+    def _end_search(self) -> None:
+        """Note that the search has been answered, and send the options that were set in the meantime."""
+        self.state = State.READY
+        queued, self._queued = self._queued, {}
+        with contextlib.suppress(EngineError):  # the next command will raise it; the answer must not be lost
+            for name, value in queued.items():
+                self.send(SetOption(name, value).text())
+
     # ------------------------------------------------------------------------------------------ lines
 
     def send(self, line: str) -> None:
-        """Send a line as it is.
+        """Send a line as it is, in any state.
 
         Raises:
-            EngineDiedError: nobody is there to read it.
-            EngineTimeoutError: the engine does not read.
+            EngineDiedError: The engine has ended.
+            EngineTimeoutError: The engine does not read.
         """
         self._tell(line)
         self.send_bytes(_encoded(line))
 
     def _ask(self, line: str) -> None:
-        """Send a line that the time of an answer counts from; the listener's time is not the engine's."""
+        """Send a line from which the answer is timed; the listener's time is not the engine's."""
         self._tell(line)
         self.asked_at = time.monotonic()
         self.send_bytes(_encoded(line))
@@ -283,29 +362,46 @@ class UsiClient:
             self.listener(f"> {line}")
 
     def send_bytes(self, data: bytes) -> None:
-        """Send anything, as `send` does."""
+        """Send bytes as they are, in any state."""
         self._process.write(data)
 
-    def read_line(self, timeout_s: float, awaited: str = "a line") -> Line:
+    def read_line(self, timeout_s: float, awaited: str = "a line") -> EngineLine:
         """Take the next line of the engine.
 
         Raises:
-            EngineTimeoutError: none came in time.
-            EngineDiedError: none will come.
+            EngineTimeoutError: None came in time.
+            EngineDiedError: The engine has ended.
         """
-        return self._process.read(time.monotonic() + timeout_s, awaited, self.interrupt)
+        return self._read(time.monotonic() + timeout_s, awaited)
 
-    def read_until(self, is_last: Callable[[str], bool], timeout_s: float, awaited: str = "a line") -> list[Line]:
-        """Take lines up to and with the one that ``is_last`` accepts."""
+    def read_until(self, is_last: Callable[[str], bool], timeout_s: float, awaited: str = "a line") -> list[EngineLine]:
+        """Take lines up to and including the one that ``is_last`` accepts."""
         deadline_s = time.monotonic() + timeout_s
-        lines: list[Line] = []
+        lines: list[EngineLine] = []
         while not lines or not is_last(lines[-1].text):
-            lines.append(self._process.read(deadline_s, awaited, self.interrupt))
+            lines.append(self._read(deadline_s, awaited))
         return lines
+
+    def _read(self, deadline_s: float, awaited: str) -> EngineLine:
+        """Take a line outside `wait_answer`; an answer to the search ends it."""
+        line = self._process.read(deadline_s, awaited, self.interrupt)
+        if self.state in SEARCHING and _is_answer(line.text):
+            self._end_search()
+        return line
 
     def _hear(self, line: str) -> None:
         if self.listener is not None:
             self.listener(f"< {line}")
+
+
+_WORDS = {
+    State.STARTED: "before the handshake",
+    State.KNOWN: "while no search is running",
+    State.READY: "while no search is running",
+    State.THINKING: "while the engine is thinking",
+    State.PONDERING: "while the engine is pondering",
+    State.CLOSED: "after the engine was closed",
+}
 
 
 def _encoded(line: str) -> bytes:

@@ -1,4 +1,4 @@
-"""USI options: declared once, as the fields of a dataclass, which thereby is both the list and the typed values.
+"""USI options, declared once as the fields of a dataclass, which is both their list and their typed values.
 
     @dataclass(frozen=True)
     class Settings:
@@ -8,7 +8,7 @@
     options.set("MultiPV", "3")
     options.settings.multipv    # 3
 
-A field that none of the functions below made is no option, and stays as it is.
+Fields that are not made by the functions below are not options.
 """
 
 import dataclasses
@@ -22,11 +22,11 @@ from fukayomi.usi.text import UsiTextError, shorten
 
 
 class OptionError(ValueError):
-    """An option that does not exist, or a value that it does not take."""
+    """An option that does not exist, or a value that it does not accept."""
 
 
 class Kind(StrEnum):
-    """The types that USI knows."""
+    """The types of options in USI."""
 
     CHECK = "check"
     SPIN = "spin"
@@ -38,17 +38,23 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option as an engine declares it. ``default`` is USI text."""
+    """An option as an engine declares it."""
 
     name: str
+    """Its name, which may contain spaces."""
     kind: Kind
+    """Its type."""
     default: str = ""
+    """Default value as text; "" for ``<empty>``."""
     minimum: int | None = None
+    """Least value of a spin."""
     maximum: int | None = None
+    """Greatest value of a spin."""
     choices: tuple[str, ...] = ()
+    """Values of a combo."""
 
     def text(self) -> str:
-        """The line that declares it."""
+        """The ``option`` line that declares it."""
         words = [f"option name {self.name} type {self.kind}"]
         if self.kind is not Kind.BUTTON:
             words.append(f"default {self.default or '<empty>'}")
@@ -64,11 +70,11 @@ class Option:
         """Read an ``option`` line.
 
         Raises:
-            UsiTextError: no name, or a type that USI does not know.
+            UsiTextError: The name is missing, or the type is unknown.
         """
         match = re.fullmatch(r"option\s+name\s+(\S.*?)\s+type\s+(\S+)(.*)", line.strip())
         if match is None or match[2] not in list(Kind):
-            raise UsiTextError(f"{shorten(line)!r} declares no option")
+            raise UsiTextError(f"{shorten(line)!r} does not declare an option")
         parts = re.split(r"\s(default|min|max|var)(?=\s|$)", match[3])
         pairs = [(word, text.strip()) for word, text in zip(parts[1::2], parts[2::2], strict=True)]
         values = dict(pairs)
@@ -83,10 +89,10 @@ class Option:
         )
 
     def value(self, text: str) -> bool | int | str:
-        """Turn the text of ``setoption`` into the value.
+        """The value that the text of ``setoption`` stands for.
 
         Raises:
-            OptionError: the option does not take it.
+            OptionError: The option does not accept it.
         """
         text = "" if text == "<empty>" else text.strip()
         if self.kind is Kind.CHECK:
@@ -151,9 +157,9 @@ S = TypeVar("S", bound=DataclassInstance)
 
 
 class Options(Generic[S]):
-    """The options of an engine: what it declares, and what they are set to now.
+    """The options of an engine and their current values.
 
-    ``settings`` is replaced, never changed, when an option is set; whoever took it before keeps what it had.
+    Setting an option replaces ``settings`` with a new object; it never changes the old one.
     """
 
     def __init__(self, defaults: S) -> None:
@@ -175,34 +181,34 @@ class Options(Generic[S]):
         return tuple(self._declared.values())
 
     def set(self, name: str, text: str | None) -> None:
-        """Set an option as ``setoption`` does. Names are taken in any case.
+        """Set an option as ``setoption`` does. Upper and lower case in names do not matter.
 
         Raises:
-            OptionError: there is no such option, or it does not take this value.
+            OptionError: There is no such option, or it does not accept the value.
         """
         field, value = self._value(name, text)
         self._given[field] = value
         self._refresh()
 
     def suggest(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
-        """Take the values that a file beside a model suggests, in place of all suggestions before.
+        """Take the values that a file beside a model suggests, for the options that the user has not set.
 
-        They hold for the options that the user has not set.
+        They replace all earlier suggestions.
 
         Returns:
-            What is wrong with those that cannot be taken.
+            The problems of those that cannot be taken.
         """
         self._suggested = {}
-        complaints: list[str] = []
+        problems: list[str] = []
         for name, text in pairs:
             try:
                 field, value = self._value(name, text)
             except OptionError as error:
-                complaints.append(str(error))
+                problems.append(str(error))
             else:
                 self._suggested[field] = value
         self._refresh()
-        return complaints
+        return problems
 
     def _refresh(self) -> None:
         self.settings = dataclasses.replace(self._defaults, **(self._suggested | self._given))
@@ -210,7 +216,7 @@ class Options(Generic[S]):
     def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
         option = self._declared.get(name.lower())
         if option is None:
-            raise OptionError(f"there is no option {shorten(name)!r}")
+            raise OptionError(f"no option {shorten(name)!r}")
         if text is None:
             raise OptionError(f"{option.name} needs a value")
         return self._fields[name.lower()], option.value(text)

@@ -1,7 +1,7 @@
-"""An engine's process: its pipes, drained by threads within limits, and its end, which takes along all that it started.
+"""The process of an engine: its pipes, read by threads within limits, and its end, with that of all its children.
 
-One thread drains the engine's output and one its errors, so that no pipe fills up; times are taken when a line arrives.
-Nothing here waits for ever, whatever the process does: floods, deafness, children that outlive it.
+One thread reads the engine's output and one its errors, so that no pipe fills up; a line gets its time when it arrives.
+Every wait has a limit, whatever the process does: it may flood, not read, or leave children behind.
 """
 
 import contextlib
@@ -18,16 +18,19 @@ from pathlib import Path
 from typing import IO
 
 CHUNK = 1 << 16
-ERRORS_KEPT = 1 << 14  # bytes of the error output
-LAST_WORDS = 20  # lines of it, in messages
-DEAF_AFTER_S = 10.0  # how long a full pipe may stay full
+ERRORS_KEPT = 1 << 14
+"""Bytes of the error output to keep, the last ones."""
+LAST_WORDS = 20
+"""Lines of it to quote in messages."""
+DEAF_AFTER_S = 10.0
+"""Seconds that a pipe may stay full before the engine counts as not reading."""
 INTERRUPT_POLL_S = 0.1
 
 _HAS_SESSIONS = hasattr(os, "setsid") and hasattr(os, "killpg")
 
 
 class EngineError(RuntimeError):
-    """An engine that does not do what the protocol asks of it."""
+    """An engine that does not follow the protocol, or cannot be started."""
 
 
 class EngineTimeoutError(EngineError):
@@ -35,31 +38,32 @@ class EngineTimeoutError(EngineError):
 
 
 class EngineDiedError(EngineError):
-    """An engine whose process ended. The message has its exit code and its last words."""
+    """An engine whose process has ended. The message has its exit code and its last words."""
 
 
 class EngineFloodError(EngineError):
-    """An engine that writes more than anybody could want to read."""
+    """An engine that writes more lines or bytes than allowed."""
 
 
 class EngineInterruptedError(EngineError):
-    """Nothing is wrong with the engine: the one who waited for it was told to stop."""
+    """The wait for the engine was interrupted. Nothing is wrong with the engine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the engine and when it came (`time.monotonic`)."""
+class EngineLine:
+    """A line from the engine."""
 
     time_s: float
+    """Time of its arrival (`time.monotonic`)."""
     text: str
+    """The line, without its end."""
 
 
 class EngineProcess:
-    """A child process that is talked to in lines. It leads a process group of its own, where the system has those.
+    """A child process that reads and writes lines. It leads a process group of its own, where the system has those."""
 
-    Attributes:
-        label: what to call it in messages.
-    """
+    label: str
+    """Its name in messages."""
 
     def __init__(
         self,
@@ -70,22 +74,22 @@ class EngineProcess:
         max_lines: int,
         max_bytes: int,
     ) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
-            command: the program and its arguments.
-            cwd: where it runs; None: here.
-            env: its environment; None: ours.
-            on_line: called with each of its lines, from a thread.
-            max_lines: how many lines it may write until `allow_more` is called.
-            max_bytes: how many bytes.
+            command: The program and its arguments.
+            cwd: Working directory; None: the current one.
+            env: Environment; None: this process's.
+            on_line: Called with each line of the process, from a thread.
+            max_lines: Maximum number of lines that it may write until `allow_more` is called.
+            max_bytes: Maximum number of bytes likewise.
 
         Raises:
-            EngineError: it cannot be started.
+            EngineError: It cannot be started.
         """
         self.label = Path(command[0]).name
-        self._lines: queue.SimpleQueue[Line | None] = queue.SimpleQueue()
-        self._early: Line | None = None  # taken from the queue by one who did not wait so long
+        self._lines: queue.SimpleQueue[EngineLine | None] = queue.SimpleQueue()
+        self._early: EngineLine | None = None  # read too early: it came after the deadline
         self._on_line = on_line
         self._fault: Exception | None = None
         self._limits = (max_lines, max_bytes)
@@ -115,21 +119,21 @@ class EngineProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process, and of its group."""
+        """Process ID, which is also the ID of its group."""
         return self._process.pid
 
     def is_open(self) -> bool:
-        """Whether more may come: from the process, or from one that it left in its place, as scripts do."""
+        """Whether more lines may come: from the process, or from one that a script has started in its place."""
         return self._threads[0].is_alive()
 
     # ------------------------------------------------------------------------------------------ lines
 
     def write(self, data: bytes) -> None:
-        """Send bytes, all of them.
+        """Send all bytes.
 
         Raises:
-            EngineDiedError: nobody is there to read it.
-            EngineTimeoutError: the pipe is full, and stays full.
+            EngineDiedError: The process has ended.
+            EngineTimeoutError: The pipe is full and stays full.
         """
         assert self._process.stdin is not None
         left = memoryview(data)
@@ -150,16 +154,14 @@ class EngineProcess:
             if not selector.select(max(0.0, deadline_s - time.monotonic())):
                 raise EngineTimeoutError(f"{self.label} does not read what it is sent")
 
-    def read(self, deadline_s: float, awaited: str, interrupt: threading.Event | None = None) -> Line:
-        """Take the next line of those that came before the deadline (`time.monotonic`).
-
-        A line that came later stays for the next one who asks.
+    def read(self, deadline_s: float, awaited: str, interrupt: threading.Event | None = None) -> EngineLine:
+        """Take the next line, if it came before the deadline (`time.monotonic`). A later one stays for the next call.
 
         Raises:
-            EngineTimeoutError: none came in time.
-            EngineDiedError: none will come.
-            EngineFloodError: too many came.
-            EngineInterruptedError: the event was set.
+            EngineTimeoutError: None came in time.
+            EngineDiedError: None will come.
+            EngineFloodError: Too many came.
+            EngineInterruptedError: The event was set.
         """
         line, self._early = self._early, None
         while line is None:
@@ -177,7 +179,7 @@ class EngineProcess:
                     raise EngineTimeoutError(f"{self.label} did not send {awaited} in time") from None
                 continue
             if item is None:
-                self._lines.put(None)  # whoever asks again learns it again
+                self._lines.put(None)  # for the next call
                 raise self.death()
             line = item
         if line.time_s > deadline_s:
@@ -185,8 +187,8 @@ class EngineProcess:
             raise EngineTimeoutError(f"{self.label} did not send {awaited} in time")
         return line
 
-    def drain(self) -> list[Line]:
-        """Take all lines that are there already."""
+    def drain(self) -> list[EngineLine]:
+        """Take all lines that have arrived."""
         lines = [] if self._early is None else [self._early]
         self._early = None
         while not self._lines.empty():
@@ -198,7 +200,7 @@ class EngineProcess:
         return lines
 
     def allow_more(self) -> None:
-        """Count lines and bytes from 0 again."""
+        """Count lines and bytes from 0 again, for the next question."""
         (lines, size), (max_lines, max_bytes) = self._written, self._limits
         self._allowed = (lines + max_lines, size + max_bytes)
 
@@ -210,7 +212,7 @@ class EngineProcess:
             count = chunk.count(b"\n")
             self._written = (self._written[0] + count, self._written[1] + len(chunk))
             if self._written[0] > self._allowed[0] or self._written[1] > self._allowed[1]:
-                self._is_flood = True  # and let it block: whoever asks next will kill it
+                self._is_flood = True  # the process blocks on its pipe until it is killed
                 break
             if count:
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -223,11 +225,11 @@ class EngineProcess:
         self._lines.put(None)
 
     def _pass_on(self, now_s: float, raw: bytes) -> None:
-        line = Line(now_s, raw.decode("utf-8", "replace").rstrip("\r"))
+        line = EngineLine(now_s, raw.decode("utf-8", "replace").rstrip("\r"))
         if self._fault is None:
             try:
                 self._on_line(line.text)
-            except Exception as error:  # not the engine's fault: it is told to the one who waits for the engine
+            except Exception as error:  # not the engine's fault: `read` raises it
                 self._fault = error
         self._lines.put(line)
 
@@ -239,10 +241,10 @@ class EngineProcess:
     # ------------------------------------------------------------------------------------------ its end
 
     def death(self) -> EngineError:
-        """What there is to say about an engine that will not say more."""
+        """Why no more lines will come."""
         if self._is_flood:
             lines, size = self._limits
-            return EngineFloodError(f"{self.label} flooded us: more than {lines} lines or {size} bytes")
+            return EngineFloodError(f"{self.label} wrote more than {lines} lines or {size} bytes")
         try:
             code = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
@@ -252,20 +254,20 @@ class EngineProcess:
         return EngineDiedError(f"{self.label} ended with {_exit_text(code)}\n{words}".rstrip())
 
     def close(self, timeout_s: float) -> int:
-        """Wait for its end, then kill what is left of it and of all that it started; return the exit code."""
+        """Wait for its end, then kill what is left of it and of its children; return the exit code."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
         if _HAS_SESSIONS:
-            with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS: only zombies are
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing is left, or (macOS) only zombies
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
         self._process.wait()
         for thread in self._threads:
-            thread.join(1.0)  # longer only if a child of it escaped into another session, and holds the pipe
+            thread.join(1.0)  # longer only if a child in another session holds the pipe
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
@@ -273,7 +275,7 @@ class EngineProcess:
 
 
 def _read_chunk(pipe: IO[bytes]) -> bytes:
-    """What has come; nothing at the end, or when the pipe was closed here."""
+    """The bytes that have come; none at the end, or if the pipe was closed here."""
     try:
         return pipe.read(CHUNK)
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""USI, the protocol between a shogi GUI and an engine, as text: parsing and writing, no I/O.
+"""USI, the protocol between a shogi GUI and an engine: parsing and writing its lines, no I/O.
 
-Moves stay text here ("7g7f"): whether one is legal is the board's business. Normative text:
-http://shogidokoro.starfree.jp/usi.html. Unknown tokens are skipped, as the protocol demands; what was skipped is kept
-so that an engine can say so.
+Moves are text here ("7g7f"); whether they are legal is not checked. Specification:
+http://shogidokoro.starfree.jp/usi.html. Unknown tokens are skipped, as the protocol demands, and kept in ``ignored`` so
+that an engine can report them.
 """
 
 import re
@@ -11,11 +11,12 @@ from typing import Any
 
 MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i]")
 RESIGN = "resign"
-WIN = "win"  # the declaration (入玉宣言勝ち)
+WIN = "win"
+"""The move that declares a win (入玉宣言勝ち)."""
 
 
 class UsiTextError(ValueError):
-    """A line that is no USI. The message quotes it and says what is wrong."""
+    """A line that is not USI. The message quotes it and names the problem."""
 
 
 # ---------------------------------------------------------------------------------------------- GUI -> engine
@@ -58,22 +59,36 @@ class SetPosition:
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """``go``: what limits a search. Times are milliseconds; None means "not given"."""
+    """``go`` with its limits. None: not given."""
 
     ponder: bool = False
+    """Search in the opponent's time, until ``ponderhit`` or ``stop``."""
     infinite: bool = False
+    """Search until ``stop``."""
     btime_ms: int | None = None
+    """Black's remaining time."""
     wtime_ms: int | None = None
+    """White's remaining time."""
     byoyomi_ms: int | None = None
+    """Byoyomi (秒読み), time per move after the remaining time has run out."""
     binc_ms: int | None = None
+    """Black's increment per move."""
     winc_ms: int | None = None
+    """White's increment per move."""
     movetime_ms: int | None = None
+    """Time for this move."""
     nodes: int | None = None
+    """Maximum number of nodes."""
     depth: int | None = None
+    """Maximum depth."""
     mate: bool = False
-    mate_ms: int | None = None  # None with ``mate``: no limit
+    """Solve the position as a mate problem."""
+    mate_ms: int | None = None
+    """Time for the mate problem; None: no limit."""
     searchmoves: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = field(default=(), compare=False)  # tokens that mean nothing here
+    """The only moves to search; all if empty."""
+    ignored: tuple[str, ...] = field(default=(), compare=False)
+    """Unknown tokens."""
 
     def has_limits(self) -> bool:
         """Whether anything but ``stop`` ends the search."""
@@ -98,7 +113,7 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class PonderHit:
-    """``ponderhit``, bare or with the times that ``go ponder`` left out (the "early ponder" extension)."""
+    """``ponderhit``, alone or with the times that ``go ponder`` left out (the "early ponder" extension)."""
 
     go: Go = field(default_factory=Go)
 
@@ -108,7 +123,7 @@ class PonderHit:
 
 @dataclass(frozen=True, slots=True)
 class GameOver:
-    """``gameover {win | lose | draw}``; other words are kept as they are."""
+    """``gameover {win | lose | draw}``; any other word is kept."""
 
     result: str = ""
 
@@ -139,7 +154,7 @@ def parse_command(line: str) -> Command | None:
         The command, or None for an empty line.
 
     Raises:
-        UsiTextError: the line is no command, or lacks what the command needs.
+        UsiTextError: The line is not a command, or an argument is missing.
     """
     line = line.strip()
     if not line:
@@ -214,7 +229,7 @@ def _parse_go(words: list[str]) -> Go:
 
 
 def _number(word: str) -> int | None:
-    """An integer as GUIs write it; some send a clock below zero, or a fraction."""
+    """An integer as GUIs write it; some send negative times or fractions."""
     match = re.fullmatch(r"([+-]?[0-9]{1,18})(?:\.[0-9]*)?", word)
     return int(match[1]) if match else None
 
@@ -223,13 +238,17 @@ def _number(word: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """A score from the side to move's view: centipawns, or plies to mate (negative: being mated)."""
+class UsiScore:
+    """A score, as the side to move sees it: centipawns or a mate."""
 
     cp: int | None = None
+    """Centipawns."""
     mate: int | None = None
-    bound: str = ""  # "lowerbound", "upperbound", or exact
-    mate_length_known: bool = True  # False: ``mate +`` or ``mate -``, and ``mate`` is 1 or -1
+    """Plies to mate; negative if the side to move is mated."""
+    bound: str = ""
+    """One of "lowerbound" and "upperbound", or "" for an exact score."""
+    mate_length_known: bool = True
+    """False for ``mate +`` and ``mate -``, where ``mate`` is 1 or -1."""
 
     def text(self) -> str:
         if self.mate is None:
@@ -243,18 +262,28 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """An ``info`` line. ``pv`` and ``string`` end a line, so there is never more than one of them."""
+    """An ``info`` line. It has a ``pv`` or a ``string``, not both: each takes the rest of the line."""
 
     depth: int | None = None
+    """Depth of the search in plies."""
     seldepth: int | None = None
+    """Depth of the deepest line in plies."""
     multipv: int | None = None
-    score: Score | None = None
+    """Rank of the line, from 1."""
+    score: UsiScore | None = None
+    """UsiScore of the line."""
     nodes: int | None = None
+    """Nodes searched."""
     nps: int | None = None
-    hashfull: int | None = None  # per mille
+    """Nodes per second."""
+    hashfull: int | None = None
+    """Memory in use, per mille."""
     time_ms: int | None = None
+    """Time searched."""
     pv: tuple[str, ...] = ()
+    """Moves of the line."""
     string: str | None = None
+    """Free text."""
 
     def text(self) -> str:
         words = ["info"]
@@ -312,7 +341,7 @@ def parse_answer(line: str) -> Answer | None:
     """Read a line from an engine; None for an empty one.
 
     Raises:
-        UsiTextError: a ``bestmove`` or ``checkmate`` without its argument, or with one that is no move.
+        UsiTextError: The argument of ``bestmove`` or ``checkmate`` is missing or is not a move.
     """
     name, _, rest = line.strip().partition(" ")
     words = rest.split()
@@ -351,7 +380,7 @@ def _parse_info(rest: str) -> Info:
         return Info(string=string.strip())
     words = rest.split()
     values: dict[str, Any] = {}
-    score: Score | None = None
+    score: UsiScore | None = None
     pv: tuple[str, ...] = ()
     i = 0
     while i < len(words):
@@ -370,21 +399,21 @@ def _parse_info(rest: str) -> Info:
     return Info(**values, score=score, pv=pv)
 
 
-def _parse_score(words: list[str], i: int) -> tuple[Score | None, int]:
-    """Read ``cp N`` or ``mate N`` and a bound from ``words[i:]``; return it and where the next word is."""
+def _parse_score(words: list[str], i: int) -> tuple[UsiScore | None, int]:
+    """Read ``cp N`` or ``mate N`` and a bound from ``words[i:]``; return it and the index of the next word."""
     kind, text = [*words[i : i + 2], "", ""][:2]
     bound = words[i + 2] if words[i + 2 : i + 3] and words[i + 2] in ("lowerbound", "upperbound") else ""
     after = i + 2 + bool(bound)
     number = _number(text)
     if kind == "cp" and number is not None:
-        return Score(cp=number, bound=bound), after
+        return UsiScore(cp=number, bound=bound), after
     if kind == "mate" and text in ("+", "-", "+0", "-0"):
-        return Score(mate=1 if text[0] == "+" else -1, bound=bound, mate_length_known=False), after
+        return UsiScore(mate=1 if text[0] == "+" else -1, bound=bound, mate_length_known=False), after
     if kind == "mate" and number is not None:
-        return Score(mate=number, bound=bound), after
+        return UsiScore(mate=number, bound=bound), after
     return None, i
 
 
 def shorten(text: str, limit: int = 120) -> str:
-    """Cut a text for a message."""
+    """Cut a long text for a message."""
     return text if len(text) <= limit else text[: limit - 3] + "..."

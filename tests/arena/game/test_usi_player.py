@@ -46,11 +46,11 @@ def check_lost(played: PlayedGame, color: str, kind: Termination) -> None:
         ("crash-after", CRASH, "exit code 8"),
         ("abort", CRASH, "SIGABRT"),
         ("close-stdout", CRASH, "closed its output"),
-        ("flood-usi", PROTOCOL, "flooded"),
+        ("flood-usi", PROTOCOL, "more than 100000 lines"),
         ("flood-lines", PROTOCOL, "more than 100000 lines"),
         ("flood-line:2", PROTOCOL, "10000000 bytes"),
-        ("flood-bytes", PROTOCOL, "flooded"),
-        ("flood-after", PROTOCOL, "flooded"),
+        ("flood-bytes", PROTOCOL, "10000000 bytes"),
+        ("flood-after", PROTOCOL, "more than 100000 lines"),
     ],
 )
 def test_who_fails_loses(player_of: Players, mode: str, kind: Termination, detail: str, color: str) -> None:
