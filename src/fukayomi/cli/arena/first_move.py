@@ -34,8 +34,8 @@ def first_move(
     """Count the results of Black (先手) and White, for every two players: wins-losses-draws (rate).
 
     \b
-      fukayomi first-move match/
-      fukayomi first-move games.pgn --distinct
+    fukayomi first-move match/
+    fukayomi first-move games.pgn --distinct
 
     A draw counts as half a win. Games without a result, or broken off by a crash, stall or interruption, do not count.
 

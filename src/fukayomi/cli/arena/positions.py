@@ -28,12 +28,14 @@ def _both(name: str) -> str:
 class BalanceOptions:
     """The conditions for a line."""
 
-    moves1: Annotated[int | None, typer.Option(min=1, help="First ply for --eval2.", show_default=_both("moves1"))] = (
-        None
-    )
+    moves1: Annotated[
+        int | None, typer.Option(min=1, help="First ply at which --eval2 applies.", show_default=_both("moves1"))
+    ] = None
     moves2: Annotated[
         int | None,
-        typer.Option(min=1, help="Second ply for --eval2, at which the line ends.", show_default=_both("moves2")),
+        typer.Option(
+            min=1, help="Second ply at which --eval2 applies; the line ends there.", show_default=_both("moves2")
+        ),
     ] = None
     middle_game: Annotated[
         bool,
@@ -41,7 +43,7 @@ class BalanceOptions:
             "--middle-game",
             "--less-than-moves2",
             "--less_than_moves2",
-            help="End each line just before an evaluation first exceeds --eval2, at a ply within moves1 to moves2.",
+            help="End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2.",
         ),
     ] = EVEN_OPENINGS.middle_game
     eval_limit: Annotated[
@@ -52,13 +54,15 @@ class BalanceOptions:
         typer.Option(min=0, help="Limit of the evaluations at the two plies.", show_default=_both("eval2")),
     ] = None
     filter_moves: Annotated[
-        int, typer.Option("--filter-moves", "--filter_moves", min=0, help="Use only games of N plies or more.")
+        int,
+        typer.Option("--filter-moves", "--filter_moves", metavar="N", min=0, help="Use only games of N plies or more."),
     ] = EVEN_OPENINGS.filter_moves
     filter_rating: Annotated[
         float,
         typer.Option(
             "--filter-rating",
             "--filter_rating",
+            metavar="R",
             min=0,
             help="Use only games with both players rated R or higher; 0 uses all.",
         ),
@@ -101,9 +105,9 @@ def balanced(
     """Make a set of balanced lines from games with evaluations.
 
     \b
-      fukayomi positions balanced floodgate/2025 -o balanced.sfen
-      fukayomi positions balanced floodgate/2025 -o middle.sfen --middle-game
-      fukayomi match --openings balanced.sfen --opening-plies 24 ...
+    fukayomi positions balanced floodgate/2025 -o balanced.sfen
+    fukayomi positions balanced floodgate/2025 -o middle.sfen --middle-game
+    fukayomi match --openings balanced.sfen --opening-plies 24 ...
 
     Games count if they start from the usual start position, end by resignation, declaration, repetition or impasse, and
     have evaluations of both sides. Of games with the same position at ply moves1 (with --middle-game: at the end of the
@@ -220,7 +224,7 @@ def compare(
     """Show what two sets of lines have in common, and the strategies (戦型) of each.
 
     \b
-      fukayomi positions compare balanced.sfen taya36.sfen
+    fukayomi positions compare balanced.sfen taya36.sfen
 
     A line is found as a line if the other set has the same moves, and as a position if the other set reaches the same
     position, whatever the order of moves.

@@ -82,9 +82,9 @@ def rate(
     """Rate players by their games, as Ordo does.
 
     \b
-      fukayomi rate match/
-      fukayomi rate games.pgn --anchor suisho5=4200
-      fukayomi rate 2026.zip --pairs --hide book
+    fukayomi rate match/
+    fukayomi rate games.pgn --anchor suisho5=4200
+    fukayomi rate 2026.zip --pairs --hide book
 
     Ratings have maximum likelihood: every player's expected score equals its actual score, and so does that of the
     first move. A draw is half a point. ERROR and CFS (certainty of being stronger than the next player) come from

@@ -63,9 +63,9 @@ def sprt(
     """Test whether one player is stronger than another, and estimate by how much.
 
     \b
-      fukayomi sprt 40 20 60
-      fukayomi sprt 5 20 60 25 10 --elo1 5
-      fukayomi sprt --games match/ --players new old
+    fukayomi sprt 40 20 60
+    fukayomi sprt 5 20 60 25 10 --elo1 5
+    fukayomi sprt --games match/ --players new old
 
     The log-likelihood ratio (LLR) is exact and depends on the counts alone. Stop the match when it first passes a
     bound. Errors and intervals are 95 %. The plain Elo of a match that the test itself stopped is too extreme; the line

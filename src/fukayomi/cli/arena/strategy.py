@@ -24,14 +24,17 @@ class TableOptions:
 
     top: Annotated[int, typer.Option(min=1, help="Rows per table.")] = 20
     min_count: Annotated[int, typer.Option(min=1, help="Omit rows with fewer games.")] = 1
-    min_rating: Annotated[float | None, typer.Option(help="Count only games with both players rated R or higher.")] = (
-        None
-    )
+    min_rating: Annotated[
+        float | None, typer.Option(metavar="R", help="Count only games with both players rated R or higher.")
+    ] = None
     by: Annotated[SplitBy | None, typer.Option(help="Print one table per year, or per engine and colour.")] = None
     kinds: Annotated[
         str, typer.Option(metavar="KIND,...", help=f"Kinds of strategies that name a row: {', '.join(StrategyKind)}.")
     ] = ROW_KINDS
     english: Annotated[bool, typer.Option("--english", help="Name strategies in English.")] = False
+    definitions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Use the definitions of a YAML file (docs/strategies.md).")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -55,22 +58,19 @@ class FileOptions:
 
 
 @dataclass(frozen=True)
-class OtherOptions:
-    """What to print instead of tables, and by which definitions."""
+class ListOptions:
+    """What to print instead of tables."""
 
     PANEL: ClassVar = "Instead of tables"
 
     game: Annotated[bool, typer.Option("--game", help="Print the strategies of each game with their plies.")] = False
     show_list: Annotated[bool, typer.Option("--list", help="Print the definitions.")] = False
-    definitions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use the definitions of a YAML file (docs/strategies.md).")
-    ] = None
 
 
 def strategy(
     table: TableOptions,
     files: FileOptions,
-    other: OtherOptions,
+    other: ListOptions,
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -82,9 +82,9 @@ def strategy(
     """Classify games by opening, attack and castle, and count how often each was played and won.
 
     \b
-      fukayomi strategy games/ --min-rating 3800 --by year --csv years.csv --picture years.svg
-      fukayomi strategy my.kif --game
-      fukayomi strategy --list
+    fukayomi strategy games/ --min-rating 3800 --by year --csv years.csv --picture years.svg
+    fukayomi strategy my.kif --game
+    fukayomi strategy --list
 
     A row is a combination of strategies, such as 角換わり,後手早繰り銀. Win rates are shares of the games with a known
     result; a draw is not a win for either side. Lines without results (.sfen) have shares only. docs/strategies.md
@@ -96,7 +96,7 @@ def strategy(
     kinds = _kinds(table.kinds)
     _check_picture(files, table.by)
     with user_errors():
-        known = load_definitions(other.definitions)
+        known = load_definitions(table.definitions)
         if other.show_list:
             report.print_definitions(known, as_json=as_json)
             return
