@@ -11,7 +11,7 @@ import pytest
 from odd_evaluators import Failing, Slow
 from places import ROOT
 
-from fukayomi import Engine, EvaluatorError, Network, Position, analyse, read_record
+from fukayomi import Engine, EvaluatorError, Network, Position, analyse, play_match, read_record
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidSfenError, Move
@@ -189,6 +189,13 @@ def test_identity_names_what_differs_from_the_defaults() -> None:
     with Engine("<hash>") as plain, Engine("<hash>", memory_mb=64) as small:
         assert plain.identity == plain.network.identity
         assert small.identity == f"{plain.identity} USI_Hash=64"
+
+
+def test_two_engines_play_a_match() -> None:
+    with Network("<hash>") as network, Engine(network) as one, Engine(network, memory_mb=64) as two:
+        result = play_match({"one": one, "two": two}, games=2, clock="nodes=16", rules={"max_plies": 12})
+    assert [len(game.moves) for game in result.games] == [12, 12]
+    assert {row["games"] for row in result.rows()} == {2}
 
 
 # ---------------------------------------------------------------------------------------------- analyses

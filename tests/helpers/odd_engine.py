@@ -6,7 +6,7 @@ import sys
 from odd_evaluators import Failing, Slow
 
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.engine.usi_engine import UsiEngine
+from fukayomi.engine.usi_session import UsiSession
 
 
 def load(_: UsiSettings) -> Slow:
@@ -15,5 +15,5 @@ def load(_: UsiSettings) -> Slow:
 
 
 if __name__ == "__main__":
-    code = UsiEngine(sys.stdin.buffer, sys.stdout.buffer, load).run()
+    code = UsiSession(sys.stdin.buffer, sys.stdout.buffer, load).run()
     os._exit(code)

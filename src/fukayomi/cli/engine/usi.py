@@ -17,10 +17,10 @@ def main() -> None:
     go nodes 800
     quit
     """
-    from fukayomi.engine.usi_engine import UsiEngine
+    from fukayomi.engine.usi_session import UsiSession
 
     code = 0
     with contextlib.suppress(KeyboardInterrupt):
-        code = UsiEngine(sys.stdin.buffer, sys.stdout.buffer).run()
+        code = UsiSession(sys.stdin.buffer, sys.stdout.buffer).run()
     # End at once: other threads may wait for input or for a batch, and hold nothing that must be closed.
     os._exit(code)

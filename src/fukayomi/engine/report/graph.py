@@ -82,7 +82,7 @@ def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
             axes.set_facecolor("none")
             axes.yaxis.set_label_coords(-0.05, 0.5)
         lower.set_xlabel("ply")
-        lower.xaxis.set_major_locator(MaxNLocator(integer=True))
+        lower.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The USI engine: a state machine between a GUI and the search.
+"""The USI session: a state machine between a GUI and the search.
 
 There are three kinds of threads. One reads lines and notes the time of their arrival. The main loop takes them from a
 queue; it is never busy for long, because loading a network and searching have threads of their own, which post their
@@ -120,8 +120,8 @@ class _Searched:
 _Event = _Line | _EndOfInput | _Loaded | _Searched
 
 
-class UsiEngine:
-    """The USI engine on a pair of streams.
+class UsiSession:
+    """Serves a GUI on a pair of streams, from `usi` to `quit`.
 
     Args:
         stdin: Lines from the GUI.
