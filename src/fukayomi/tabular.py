@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     import pandas  # pyright: ignore[reportMissingTypeStubs]
     import polars
 
+WIDE_SPACE = "\u3000"
+"""The space of Japanese text: harmless, though `str.isprintable` says no."""
+
 
 class Tabular:
     """Base class of results with one row for each line, player, game and so on. Subclasses define `rows`.
@@ -70,10 +73,15 @@ class Tabular:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def printable(text: str) -> str:
+    """Replace characters that could control a terminal or change the writing direction with ``?``."""
+    return "".join(letter if letter.isprintable() or letter == WIDE_SPACE else "?" for letter in text)
+
+
 def _cell(value: Any) -> str:
-    """A value as people read it; characters that would steer a terminal are replaced."""
+    """A value for reading."""
     if value is None:
         return ""
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:.1f}"
-    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
+    return printable(str(value))

@@ -190,3 +190,14 @@ def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, change: dict[str,
     with pytest.raises(ValueError, match=said):
         play_match(arguments.pop("engines"), folder=tmp_path / "match", **arguments)
     assert not (tmp_path / "match").exists()
+
+
+def test_our_own_search_plays_in_process() -> None:
+    with fukayomi.Engine(memory_mb=16) as engine:
+        result = play_match({"engine": engine, "random": RandomPlayer()}, games=2, clock="nodes=64", rules=SHORT)
+    assert result.is_complete
+    assert result.state.failures == []
+    record = next(result.records())
+    assert record.moves[0].score_cp is not None
+    assert record.moves[0].pv != ""
+    assert record.moves[1].score_cp is None

@@ -15,6 +15,7 @@ from fukayomi.arena.results.match_files import MatchFiles
 from fukayomi.arena.results.pgn import scan_pgn
 from fukayomi.arena.results.sources import read_games
 from fukayomi.data.records.sources import SourceError
+from fukayomi.listener import Listener
 from fukayomi.shogi.record import RecordError, Result, Termination
 
 
@@ -32,9 +33,17 @@ def players(found: list[Game | RecordError]) -> list[tuple[str, str, Result]]:
     return [(game.black, game.white, game.result) for game in found if isinstance(game, Game)]
 
 
+class Problems(Listener):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
 def read(*paths: Path) -> tuple[list[Game], list[str]]:
-    problems: list[str] = []
-    return list(read_games(paths, problems.append)), problems
+    problems = Problems()
+    return list(read_games(paths, listener=problems)), problems.notes
 
 
 def test_the_white_of_pgn_moves_first() -> None:
@@ -98,7 +107,7 @@ def test_names_in_shift_jis() -> None:
         pytest.param("1. e4 e5 1-0\n", 1, "without tags", id="no tags"),
         pytest.param('[White "' + "a" * 300 + '"]\n[Black "b"]\n\n1-0\n', 1, "300 characters", id="long name"),
         pytest.param('[White "' + "a" * 100_000 + '"]\n[Black "b"]\n\n1-0\n', 1, "not a tag", id="endless name"),
-        pytest.param('[White "a"]\n[Black "b"]\n\n1-0 {\n\n', 4, "not closed", id="open comment"),
+        pytest.param('[White "a"]\n[Black "b"]\n\n1-0 {\n\n', 4, "unclosed comment", id="open comment"),
         pytest.param('[White "a\0"]\n[Black "b"]\n\n1-0\n', 1, "zero byte", id="zero byte"),
     ],
 )
@@ -186,5 +195,5 @@ def test_a_source_that_is_missing_or_holds_nothing_is_an_error(tmp_path: Path) -
     with pytest.raises(SourceError, match="no such file"):
         read(tmp_path / "missing.pgn")
     (tmp_path / "notes.txt").write_text("nothing of ours\n")
-    with pytest.raises(SourceError, match=r"no game to be read: .*notes\.txt"):
+    with pytest.raises(SourceError, match=r"no game can be read: .*notes\.txt"):
         read(tmp_path)

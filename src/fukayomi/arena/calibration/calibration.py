@@ -248,7 +248,7 @@ def _announcement(found: Calibration, batch: Batch, odds: Odds) -> str:
     settings = found.settings
     words = f"batch {batch.number}: {batch.games} games with {settings.vary} at {batch.clock.text()}"
     if found.levels:
-        words += f"; 50 % {interval_text(settings.clocks, odds)} by {found.played} of {settings.match.games} games"
+        words += f"; 50 % {interval_text(settings.clocks, odds)} after {found.played} of {settings.match.games} games"
     return words
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
-from fukayomi.arena.text import printable
+from fukayomi.tabular import printable
 
 NAME_WIDTH = 50
 """Limit of the name column; longer names overflow it."""

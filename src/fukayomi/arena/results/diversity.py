@@ -1,7 +1,7 @@
-"""How much the games of a match differ from one another.
+"""Diversity: how much the games of a match differ from one another.
 
-A match whose games repeat each other measures less than the number of its games says, and of two engines the one that
-plays with less randomness looks stronger. So repeated games and positions are counted, by engine, too.
+A match whose games repeat each other measures less than its number of games suggests, and of two engines the one that
+plays with less randomness looks stronger. So repeated games and positions are counted, also for each engine.
 """
 
 from collections import defaultdict
@@ -14,34 +14,31 @@ from fukayomi.arena.results.game import Game
 from fukayomi.shogi import Position
 
 PLY = 32
-"""Here positions are compared: games that are still the same then hardly part."""
+"""The ply at which positions are compared: games that still agree there rarely differ later."""
 
 CLEAR_SIGMAS = 3.0
-"""Two shares differ clearly if they do by more than so many standard deviations of two binomials, ..."""
+"""Two shares differ clearly if their difference exceeds this many standard deviations of two binomials, ..."""
 
 CLEAR_DIFFERENCE = 0.05
-"""... and by at least so much: in long matches differences are certain that mean nothing."""
+"""... and at least this: in long matches even meaningless differences are significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variety:
-    """How many of some things are different.
-
-    Attributes:
-        games: All games.
-        distinct_games: Different starts and moves.
-        reached: Games that are long enough to have a position at the ply.
-        distinct_positions: Different boards, hands and sides to move there.
-    """
+    """Counts of distinct games and positions."""
 
     games: int = 0
+    """All games."""
     distinct_games: int = 0
+    """Games with different starting positions or moves."""
     reached: int = 0
+    """Games that are long enough to have a position at the ply."""
     distinct_positions: int = 0
+    """Different boards, hands and sides to move at the ply."""
 
     @property
     def share(self) -> float | None:
-        """Of positions that are different, 0..1; None where no game went so far."""
+        """Share of distinct positions, 0..1; None if no game reached the ply."""
         return self.distinct_positions / self.reached if self.reached else None
 
     def __add__(self, other: "Variety") -> "Variety":
@@ -55,19 +52,16 @@ class Variety:
 
 @dataclass(frozen=True, slots=True)
 class Diversity:
-    """The variety of all games, and of each player's.
-
-    Attributes:
-        ply: Where positions are compared.
-        by_player: Games are compared within each pair of opponents and then added up, so that it does not matter how
-            many opponents somebody has.
-        warnings: In words.
-    """
+    """The variety of all games, and of each player's games."""
 
     ply: int
+    """Where positions are compared."""
     total: Variety
     by_player: dict[str, Variety]
+    """Games are compared within each pair of opponents and then added up, so that the number of opponents does not
+    matter."""
     warnings: list[str]
+    """Sentences about repeated games, and about clear differences between players."""
 
 
 @dataclass
@@ -89,11 +83,11 @@ class _Seen:
 
 
 def measure_diversity(games: Iterable[Game], ply: int = PLY) -> Diversity:
-    """Count different games and positions. Games without moves are left out.
+    """Count distinct games and positions. Games without moves are ignored.
 
     Args:
         games: Read once, as a stream.
-        ply: Where positions are compared, as so many moves from the start of the record.
+        ply: Where positions are compared, in moves from the start of the record.
     """
     everything = _Seen()
     meetings: dict[frozenset[str], _Seen] = defaultdict(_Seen)
@@ -126,15 +120,14 @@ def _repetition_warnings(total: Variety) -> list[str]:
     if repeated == 0:
         return []
     return [
-        f"{repeated} of {total.games} games repeat another one move by move: they add nothing to what is known; "
+        f"{repeated} of {total.games} games repeat another one move by move and add no information; "
         "use more openings, or engines with some randomness"
     ]
 
 
 def _player_warnings(by_player: dict[str, Variety], ply: int) -> list[str]:
-    """The rule: shares p and q of distinct positions, of m and n games, differ clearly if |p - q| is at least
-    CLEAR_DIFFERENCE and more than CLEAR_SIGMAS times the root of r (1 - r) (1/m + 1/n), where r is the share of both
-    together."""
+    """Shares p and q of distinct positions, in m and n games, differ clearly if |p - q| is at least CLEAR_DIFFERENCE
+    and more than CLEAR_SIGMAS times the root of r (1 - r) (1/m + 1/n), where r is the share of both together."""
     warnings: list[str] = []
     for (name, one), (other_name, other) in combinations(sorted(by_player.items()), 2):
         if one.share is None or other.share is None:
@@ -146,6 +139,6 @@ def _player_warnings(by_player: dict[str, Variety], ply: int) -> list[str]:
             (less, low), (more, high) = sorted(((name, one.share), (other_name, other.share)), key=lambda each: each[1])
             warnings.append(
                 f"{less} plays less varied games than {more} ({low:.0%} and {high:.0%} distinct positions at ply "
-                f"{ply}): less randomness makes an engine look stronger, and so does knowing a line"
+                f"{ply}): an engine with less randomness, or with prepared lines, looks stronger"
             )
     return warnings

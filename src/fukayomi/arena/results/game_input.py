@@ -47,7 +47,7 @@ def iterate_games(games: Games, *, listener: Listener = SILENT) -> Iterator[Game
         else:
             yield _game(item)
     if paths:
-        yield from read_games(paths, listener.note)
+        yield from read_games(paths, listener=listener)
 
 
 def _game(item: Any) -> Game:

@@ -1,6 +1,6 @@
-"""PGN as a container of results: who had which side and who won. The moves are passed over.
+"""Reading results from PGN: players, colours and winner. The moves are skipped.
 
-The White of PGN is who moves first, our Black (先手): rating tools treat White so, and shogi programs write it so.
+PGN's White moves first and is our Black (先手), as rating tools expect and shogi programs write.
 """
 
 import re
@@ -12,8 +12,10 @@ from fukayomi.arena.results.game import Game
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.record import RecordError, Result, Termination
 
-LINE_LIMIT = 1 << 16  # bytes; tags are far shorter, and moves may be read in pieces
-NAME_LIMIT = 200  # characters of a player's name
+LINE_LIMIT = 1 << 16
+"""Bytes read at once; tags are far shorter, and moves may be read in pieces."""
+NAME_LIMIT = 200
+"""Characters of a player's name."""
 _TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s*"((?:[^"\\]|\\.)*)"\s*\]')
 _DATE = re.compile(r"\d{4}(?:\.\d\d){0,2}", re.ASCII)
 _USED = frozenset({
@@ -40,18 +42,18 @@ _MARK = re.compile(rb"[{};]")
 
 
 def looks_like_pgn(head: bytes) -> bool:
-    """Whether a file that begins so is PGN: its first line is a tag."""
+    """Whether a file with this beginning is PGN: its first line is a tag."""
     return _HEAD.match(head) is not None
 
 
 def scan_pgn(stream: IO[bytes], name: str) -> Iterator[Game | RecordError]:
-    """Every game of a PGN file, read as a stream; a damaged game comes out as its error and the games after it follow.
+    """Read every game of a PGN file as a stream; a damaged game yields an error, and reading goes on after it.
 
-    A game without a Result tag has the result that its moves end with.
+    A game without a Result tag has the result at the end of its moves.
 
     Args:
-        stream: The file, opened for bytes.
-        name: What the games and the errors call it.
+        stream: The file, opened in binary mode.
+        name: Its name in games and errors.
     """
     reader = _Reader(name)
     number = 0
@@ -70,7 +72,7 @@ def scan_pgn(stream: IO[bytes], name: str) -> Iterator[Game | RecordError]:
 
 @dataclass
 class _Draft:
-    """A game of which some lines were read."""
+    """A game that is being read."""
 
     line: int
     number: int
@@ -79,12 +81,12 @@ class _Draft:
     """The result after the moves."""
     has_moves: bool = False
     is_spaced: bool = False
-    """A blank line came after the tags."""
+    """Whether a blank line followed the tags."""
     error: RecordError | None = None
 
 
 class _Reader:
-    """Takes lines and gives games: one whenever the first line of the next shows that it is complete."""
+    """Turns lines into games: a game is complete when the first line of the next one arrives."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -95,12 +97,12 @@ class _Reader:
         self._comment_line = 0
 
     def feed(self, line: bytes, number: int, *, is_continued: bool) -> Game | RecordError | None:
-        """The game before this line, if the line begins another."""
+        """Read a line; returns the game before it if the line begins another one."""
         if is_continued and self._in_tags:
-            return None  # the rest of a line that is too long for a tag, and was reported
+            return None  # the rest of a line that was too long for a tag and has been reported
         self._in_tags = False
         if not is_continued and line.lstrip().startswith(b"["):
-            if self._in_comment and line.startswith(b"[Event "):  # or one lost bracket would cost all games after it
+            if self._in_comment and line.startswith(b"[Event "):  # or one missing bracket would cost all later games
                 self._close_comment(number)
             if not self._in_comment:
                 self._in_tags = True
@@ -109,7 +111,7 @@ class _Reader:
         return None
 
     def finish(self) -> Game | RecordError | None:
-        """The last game."""
+        """Return the last game."""
         self._close_comment(self._comment_line)
         draft, self._draft = self._draft, None
         if draft is None:
@@ -123,7 +125,7 @@ class _Reader:
 
     def _close_comment(self, line: int) -> None:
         if self._in_comment:
-            self._fail(self._open_draft(line), self._comment_line, "a comment that is not closed")
+            self._fail(self._open_draft(line), self._comment_line, "unclosed comment")
             self._in_comment = False
 
     def _label(self, draft: _Draft) -> str:
@@ -153,7 +155,7 @@ class _Reader:
             if tag not in _USED:
                 continue
             if tag in draft.tags and tag in _ONCE_A_GAME:
-                self._fail(draft, number, f"the second {tag.capitalize()} tag of one game")
+                self._fail(draft, number, f"second {tag.capitalize()} tag in one game")
             draft.tags[tag] = re.sub(r"\\(.)", r"\1", value).strip()
         return finished
 
@@ -199,10 +201,10 @@ class _Reader:
 def _build_game(draft: _Draft, name: str) -> Game:
     tags = draft.tags
     if not draft.tags:
-        raise ValueError("moves without tags, so nobody knows whose game it is")
+        raise ValueError("moves without tags: the players are unknown")
     text = tags.get("result", draft.end.decode("ascii"))
     if text not in _RESULTS:
-        raise ValueError(f"no result: {text[:40]!r}; it is 1-0, 0-1, 1/2-1/2 or *")
+        raise ValueError(f"invalid result {text[:40]!r}; it must be 1-0, 0-1, 1/2-1/2 or *")
     return Game(
         black=_player(tags, "white"),
         white=_player(tags, "black"),
@@ -223,7 +225,7 @@ def _player(tags: dict[str, str], tag: str) -> str:
 
 
 def _termination(tags: dict[str, str]) -> Termination:
-    """As a match of ours tells it beside PGN's few words, or by these."""
+    """From the detailed tag that our matches write, or from PGN's own words."""
     try:
         return Termination(tags.get("terminationdetails", ""))
     except ValueError:

@@ -1,12 +1,12 @@
-"""Games out of whatever holds them: a match's folder or database, PGN, records (CSA, KIF, ...), folders, zip, tar.
+"""Reading games from any source: folders and databases of matches, PGN, records (CSA, KIF, ...), zip and tar archives.
 
-What cannot be read is reported and passed over: a league is not lost for one damaged file. A game that is written down
-twice counts once where that shows: a.csa beside a.kif, and the records and PGN in a match's folder.
+What cannot be read is reported and skipped: one damaged file does not spoil a league. A game stored twice counts once
+where that is certain: a.csa beside a.kif, and the records and PGN in the folder of a match.
 """
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from fukayomi.arena.results import match_db
@@ -15,28 +15,29 @@ from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.pgn import looks_like_pgn, scan_pgn
 from fukayomi.data.records.sources import SourceError, find_files, iter_sources
 from fukayomi.data.records.text import scan_source
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, RecordError
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
-_HEAD = 4096  # bytes that tell what a file is
-_SAME_GAME = frozenset({"csa", "kif"})  # endings of files that hold one game if they agree in all else
+_HEAD = 4096  # bytes that identify a file
+_SAME_GAME = frozenset({"csa", "kif"})  # suffixes of files that hold the same game if the rest of the name is equal
 
 
-def read_games(paths: Sequence[Path], report: Callable[[str], None] = lambda _: None) -> Iterator[Game]:
-    """Every game of the sources, one at a time, in the order of the sources and of what they hold.
+def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterator[Game]:
+    """Read every game of the sources, one at a time, in order.
 
-    In a folder with a match's database the games come from that alone: its records and PGN hold the same ones.
+    If a folder has the database of a match, only that is read: the records and the PGN hold the same games.
 
     Args:
         paths: Databases of matches, PGN files, records in any format, zip and tar archives, folders of these.
-        report: Called with one line for each game, file or archive that cannot be read. It names the place.
+        listener: Gets a note for each game, file or archive that cannot be read; it names the place.
 
     Raises:
-        SourceError: A source does not exist, or there is no game in any of them.
+        SourceError: A source does not exist, or no game can be read from any of them.
     """
     games = problems = 0
     first = ""
-    files = {file.resolve(): file for path in paths for file in _files_of(path)}  # what is named twice counts once
+    files = {file.resolve(): file for path in paths for file in _files_of(path)}  # each file once
     is_copy = _Copies()
     for found in _scan([file for place, file in files.items() if not is_copy(str(place))]):
         if isinstance(found, Game):
@@ -45,30 +46,30 @@ def read_games(paths: Sequence[Path], report: Callable[[str], None] = lambda _: 
         else:
             problems += 1
             first = first or found
-            report(found)
+            listener.note(found)
     if games == 0:
-        raise SourceError(f"there is no game to be read: {first}" if problems else "there is no game in the sources")
+        raise SourceError(f"no game can be read: {first}" if problems else "the sources have no games")
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The files under a source; of a match's folder the database alone.
+    """The files of a source; only the database in the folder of a match.
 
     Raises:
-        SourceError: There is none.
+        SourceError: The source has no files.
     """
     if not path.is_dir():
         return find_files([path])
     matches = {Path(folder) for folder, _, names in os.walk(path) if DATABASE in names}
     files: list[Path] = []
     for file in find_files([path]):
-        home = next((folder for folder in file.parents if folder in matches), None)
-        if home is None or file == home / DATABASE:
+        match = next((folder for folder in file.parents if folder in matches), None)
+        if match is None or file == match / DATABASE:
             files.append(file)
     return files
 
 
 def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
-    """Games, and what is wrong with the others."""
+    """Games, and messages about what cannot be read."""
     for path in files:
         try:
             with path.open("rb") as file:
@@ -76,7 +77,7 @@ def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
             if head.startswith(_SQLITE_MAGIC):
                 yield from _scan_match(path)
             elif looks_like_pgn(head):
-                with path.open("rb") as file:  # as a stream: it may be of any size
+                with path.open("rb") as file:  # as a stream: it may be large
                     yield from map(_game_or_message, scan_pgn(file, str(path)))
             else:
                 yield from _scan_records(path)
@@ -92,7 +93,7 @@ def _scan_match(path: Path) -> Iterator[Game | str]:
 
 
 class _Copies:
-    """Tells of one name after another whether it is that of a game that was there in the other format."""
+    """Recognises, name by name, games that were seen in the other format."""
 
     def __init__(self) -> None:
         self._endings: dict[str, str] = {}
@@ -103,7 +104,7 @@ class _Copies:
 
 
 def _scan_records(path: Path) -> Iterator[Game | str]:
-    """Games of a file that is a record or holds some: an archive, whose members may be PGN as well."""
+    """Games of a record, or of an archive, whose members may be records or PGN."""
     is_copy = _Copies()
     try:
         for source in iter_sources([path]):

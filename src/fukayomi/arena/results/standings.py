@@ -1,4 +1,4 @@
-"""Who stands how in a match: wins, losses and draws by engine and colour, and pairs of games."""
+"""The standings of a match: wins, losses and draws by engine and colour, and pairs of games."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from fukayomi.shogi.record import Termination
 
 @dataclass
 class Counts:
-    """Results as estimates of strength take them: without games that failed, and pairs only if they are complete."""
+    """Results for estimates of strength: without failed games, and complete pairs only."""
 
     games: list[int] = field(default_factory=lambda: [0] * 3)
     """Losses, draws, wins."""
@@ -23,13 +23,13 @@ class Counts:
     """By points: 0, 1/2, 1, 3/2, 2."""
 
     def strength(self) -> Strength:
-        """By pairs, or by games before there are any."""
+        """The estimate from pairs, or from games while no pair is complete."""
         return estimate_strength(self.pairs if any(self.pairs) else self.games)
 
 
 @dataclass
 class Meeting:
-    """Two engines against each other, from the view of the first."""
+    """Two engines against each other, from the first one's point of view."""
 
     first: str
     second: str
@@ -52,30 +52,26 @@ class PlayerStanding:
 
 
 class Standings:
-    """Counts games as they come; their order does not matter.
-
-    Attributes:
-        players: In the order of the settings.
-        terminations: How games ended.
-        first_mover: From Black's view, whoever plays it.
-    """
+    """Counts games as they come in, in any order."""
 
     def __init__(self, names: Sequence[str], games: Iterable[Game] = ()) -> None:
         self.players = {name: PlayerStanding(name) for name in names}
+        """In the order of the settings."""
         self._meetings = {pair: Meeting(*pair) for pair in combinations(names, 2)}
         self.terminations: Counter[Termination] = Counter()
+        """How the games ended."""
         self.first_mover = MatchScore()
-        self._open_pairs: dict[int, Game] = {}  # of which one game is there
+        self._open_pairs: dict[int, Game] = {}  # pairs of which one game was counted
         for game in games:
             self.add(game)
 
     @property
     def games(self) -> int:
-        """How many were counted."""
+        """Games counted."""
         return self.first_mover.games
 
     def add(self, game: Game) -> None:
-        """Count one more."""
+        """Count a game."""
         self.terminations[game.termination] += 1
         self.first_mover.add(half_points(game, game.black))
         for name, color in ((game.black, BLACK), (game.white, WHITE)):
@@ -97,7 +93,7 @@ class Standings:
             self._open_pairs[game.pair] = game
 
     def meetings(self) -> list[Meeting]:
-        """Those who met, each two once, in the order of the settings."""
+        """The pairs of engines that have met, in the order of the settings."""
         return [meeting for meeting in self._meetings.values() if meeting.score.games]
 
     def _meeting(self, game: Game) -> Meeting:

@@ -10,10 +10,9 @@ from typing import Any
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
-from fukayomi.arena.text import printable
 from fukayomi.shogi import Color
 from fukayomi.shogi.record import Result
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, printable
 
 NO_STRATEGY, NO_STRATEGY_ENGLISH = "分類なし", "none"
 DRAWS_RULE = (

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from fukayomi.arena.text import printable
+from fukayomi.tabular import printable
 
 __all__ = ["json_text", "printable"]
 
