@@ -1,4 +1,5 @@
-// A position with its past: what Python calls Position, and what a search starts from.
+// A position with its past, which repetition needs. The bindings show it to Python as Position; what is Position here, without
+// a past, has no counterpart in Python.
 #pragma once
 
 #include <string>
