@@ -134,7 +134,7 @@ def embedded_network() -> Path:
     networks = sorted(NETWORKS.glob("*.onnx"))
     if len(networks) != 1:
         found = ", ".join(path.name for path in networks) or "none"
-        raise EvaluatorError(f"{NETWORKS} must hold exactly one network, found {found}: set DNN_Model to an ONNX file")
+        raise EvaluatorError(f"{NETWORKS} must hold exactly one network, found {found}: name an ONNX file")
     return networks[0]
 
 
@@ -148,10 +148,10 @@ def find_network(model: str) -> Path:
         return embedded_network()
     path = Path(model).expanduser()
     if not path.is_file():
-        raise EvaluatorError(f"no file {path.absolute()}: set DNN_Model to an ONNX file, or to {INTERNAL_NETWORK}")
+        raise EvaluatorError(f"no file {path.absolute()}")
     if path.suffix in CHECKPOINT_SUFFIXES:
         exported = path.with_suffix(".onnx")
-        raise EvaluatorError(f"{path} holds a network in training; export it: fukayomi export {path} {exported}")
+        raise EvaluatorError(f"{path} is a checkpoint, not an ONNX file; export it: fukayomi export {path} {exported}")
     return path
 
 

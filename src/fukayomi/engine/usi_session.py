@@ -282,7 +282,7 @@ class UsiSession:
         if event.evaluator is None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
-            self._output.say(f"Error: {event.error}")
+            self._output.say(f"Error: cannot load DNN_Model {event.settings.model}: {event.error}")
             self._exit_code = 1
             self._state = State.ENDED
             return

@@ -145,8 +145,6 @@ def _open(options: SearchOptions) -> "Engine":
     from fukayomi.engine.engine import Engine
     from fukayomi.engine.evaluators import EvaluatorError
 
-    if options.model is not None and not options.model.is_file():
-        fail(f"no network at {options.model}")
     try:
         engine = Engine(f"<{options.evaluator}>" if options.evaluator else options.model)
     except EvaluatorError as error:
