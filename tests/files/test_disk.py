@@ -234,7 +234,7 @@ def test_a_file_on_a_full_disk_leaves_what_was_there(written: int, small_disk: S
             for _ in range(3_000_000 // written):
                 file.write(bytes(written))
 
-    with pytest.raises(DiskError, match=r"the disk is full .*out\.hcpe was not written"):
+    with pytest.raises(DiskError, match=r"the disk is full .*out\.hcpe was not changed"):
         write()
     assert path.read_bytes() == OLD
     assert names(small_disk.folder) == ["out.hcpe"]
@@ -276,7 +276,7 @@ def test_commands_that_may_not_write_so_much_say_so(name: str, tmp_path: Path) -
         [sys.executable, "-c", LIMITED, *command], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert found.returncode == 1
-    assert "the file is as large as its file system, or a limit, allows" in found.stderr
+    assert "the file has reached the limit of its file system" in found.stderr
     assert "Traceback" not in found.stderr
     assert target.read_bytes() == OLD
     if name in NOTHING_STAYS:

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, temporary names that survive no kill, and room on disks."""
+"""Files and folders: written completely or not at all, locked by one process, with room on the disk."""

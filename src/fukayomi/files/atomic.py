@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import contextlib
 import os
@@ -12,19 +12,28 @@ from fukayomi.files.temporary import open_temporary
 
 
 class AtomicFile:
-    """A file that appears under its name only when it is whole.
+    """A file that appears under its name only when it is complete.
 
-    Use it as a context manager: what is written goes into a temporary file beside the target; leaving the block
-    replaces the target, leaving it by an exception (Ctrl-C too) removes the temporary file and keeps the target as it
-    was. What a kill leaves is removed when the same target is written again.
+    Use it as a context manager: it writes to a temporary file beside the target. Leaving the block flushes the file to
+    the disk and replaces the target; leaving it by an exception (or Ctrl-C) removes the temporary file and keeps the
+    target. What a kill leaves is removed when the same target is written again.
+
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "moves.txt"
+        >>> with AtomicFile(path) as file:
+        ...     file.write(b"7g7f")
+        ...     path.exists()
+        False
+        >>> path.read_bytes()
+        b'7g7f'
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Begin.
+        """Create the temporary file.
 
         Raises:
             DiskError: The disk is full.
-            OSError: No file can be made there.
+            OSError: The file cannot be created.
         """
         self.path = Path(path)
         try:
@@ -33,16 +42,16 @@ class AtomicFile:
             self._raise_if_full(error)
             raise
         self.temporary = temporary
-        """Where the bytes are until the end."""
+        """Path of the temporary file."""
         self._file = open(held, "wb", buffering=1 << 20)  # noqa: PTH123, SIM115  # a descriptor has no path
         self._discarded = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Add bytes.
+        """Append bytes.
 
         Raises:
             DiskError: The disk is full.
-            OSError: They cannot be written.
+            OSError: The file cannot be written.
         """
         try:
             self._file.write(data)
@@ -51,11 +60,11 @@ class AtomicFile:
             raise
 
     def flush(self) -> None:
-        """Let readers of the temporary file see what was written so far.
+        """Make what was written so far visible to readers of the temporary file.
 
         Raises:
             DiskError: The disk is full.
-            OSError: It cannot be written.
+            OSError: The file cannot be written.
         """
         try:
             self._file.flush()
@@ -64,10 +73,10 @@ class AtomicFile:
             raise
 
     def _raise_if_full(self, error: OSError) -> None:
-        raise_if_full(error, f"{self.path} was not written, and what was there before still is", self.path.parent)
+        raise_if_full(error, f"{self.path} was not changed", self.path.parent)
 
     def discard(self) -> None:
-        """Let nothing appear under the name after all; for files that are needed only while they are written."""
+        """Do not replace the target; for files that are needed only while they are written."""
         self._discarded = True
 
     def __enter__(self) -> Self:
@@ -76,25 +85,25 @@ class AtomicFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        is_whole = False
+        is_complete = False
         try:
             if kind is None and not self._discarded:
                 self.flush()
                 os.fsync(self._file.fileno())
-                is_whole = True
+                is_complete = True
         except OSError as failed:
             self._raise_if_full(failed)
             raise
         finally:
-            self._leave(is_whole=is_whole)
+            self._leave(is_complete=is_complete)
 
-    def _leave(self, *, is_whole: bool) -> None:
-        """Put the file into place, or remove it, while nobody else can hold it."""
-        if sys.platform == "win32":  # where a file that is open can be neither moved nor removed
+    def _leave(self, *, is_complete: bool) -> None:
+        """Replace the target or remove the temporary file, while it is still locked."""
+        if sys.platform == "win32":  # an open file can be neither moved nor removed there
             self._close()
         in_place = False
         try:
-            if is_whole:
+            if is_complete:
                 self.temporary.replace(self.path)
                 in_place = True
         finally:
@@ -103,15 +112,16 @@ class AtomicFile:
             self._close()
 
     def _close(self) -> None:
-        with contextlib.suppress(OSError):  # whatever failed, even the last flush on a full disk
+        with contextlib.suppress(OSError):  # the last flush fails on a full disk
             self._file.close()
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put a file into place whole, or leave what is there.
+    """Write a file, completely or not at all.
 
     Raises:
-        OSError: It cannot be written.
+        DiskError: The disk is full.
+        OSError: The file cannot be written.
     """
     with AtomicFile(path) as file:
         file.write(content)

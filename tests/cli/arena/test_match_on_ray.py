@@ -3,79 +3,27 @@
 Every command runs in a process of its own, as ray warns of much and stays in the process that imported it.
 """
 
-import importlib.util
 import json
 import os
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from places import HELPERS
+from ray_cluster import ENVIRONMENT, START_S, Cluster, cluster, needs_ray, processes, wait_until
 from test_match import OPENINGS, assert_whole, engine, run, wait_for_games
 
-import fukayomi
 from fukayomi.arena.results.sources import read_games
 
+__all__ = ["cluster"]  # the fixture
+
 HOSTILE = HELPERS / "hostile_engine.py"
-ENVIRONMENT = {
-    **os.environ,
-    "PYTHONPATH": str(Path(fukayomi.__file__).parent.parent),  # tests may have a relative one
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-START_S = 60
-
-needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None or not Path("/proc/self/cmdline").exists() or " " in sys.executable,
-    reason="needs ray (pip install 'fukayomi[ray]') in a path without spaces, which Ray splits, and Linux's /proc",
-)
-
-
-@dataclass
-class Cluster:
-    """One node, with two CPUs."""
-
-    address: str
-    client: str
-    """The address for those who are outside."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Generator[Cluster]:
-    with ExitStack() as stack:
-        ports = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
-        gcs, client, dashboard = (port.getsockname()[1] for port in ports)
-    folder = Path(tempfile.mkdtemp(prefix="ray-"))  # pytest's own is too long a name for Ray's sockets
-    command = [
-        sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus", "2",
-        "--port", gcs, "--ray-client-server-port", client, "--dashboard-port", dashboard,
-        "--include-dashboard", "false",
-        "--object-store-memory", 80_000_000, "--temp-dir", folder, "--disable-usage-stats",
-    ]  # fmt: skip
-    said = folder / "said"
-    with said.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            list(map(str, command)), stdout=file, stderr=file, env=ENVIRONMENT, start_new_session=True
-        )
-    try:
-        wait_until(lambda: "Ray runtime started" in said.read_text(encoding="utf-8") or process.poll() is not None)
-        assert process.poll() is None, said.read_text(encoding="utf-8")
-        yield Cluster(f"127.0.0.1:{gcs}", f"ray://127.0.0.1:{client}")
-    finally:
-        process.terminate()  # never `ray stop`, which would stop everybody's
-        process.wait(START_S)
-        wait_until(lambda: not processes(str(folder)))
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -98,18 +46,6 @@ def finish(*arguments: object) -> tuple[int, str, str]:
         return process.returncode, printed, said
 
 
-def processes(mark: str) -> list[int]:
-    """Those that have the mark in their command line."""
-    found: list[int] = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in (folder / "cmdline").read_bytes().decode("utf-8", "replace"):
-                found.append(int(folder.name))
-        except OSError:  # it ended
-            continue
-    return found
-
-
 def engines_of(match: "subprocess.Popen[str]", mark: str) -> list[int]:
     """The match has the mark of its engines in its command line, too."""
     return [pid for pid in processes(mark) if pid != match.pid]
@@ -118,13 +54,6 @@ def engines_of(match: "subprocess.Popen[str]", mark: str) -> list[int]:
 def parent(pid: int) -> int:
     text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     return int(text.rpartition(")")[2].split()[1])
-
-
-def wait_until(is_so: Callable[[], object], seconds: float = START_S) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "it never was"
-        time.sleep(0.05)
 
 
 def hostile(name: str, mode: str, mark: str) -> list[str]:

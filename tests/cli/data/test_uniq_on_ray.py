@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from test_match_on_ray import ENVIRONMENT, START_S, Cluster, cluster, needs_ray
+from ray_cluster import ENVIRONMENT, START_S, Cluster, cluster, needs_ray
 
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup

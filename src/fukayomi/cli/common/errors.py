@@ -1,4 +1,4 @@
-"""How commands fail: one line on stderr that says what is wrong, no traceback, and an exit code that is not 0."""
+"""How commands fail: with one line on stderr, without a traceback, and with an exit code other than 0."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,14 +9,15 @@ import typer
 from fukayomi.cli.common.text import printable
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C; shells use the same."""
 
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
 EXTRA_OF_MODULE = {"ray": "ray", **dict.fromkeys(TRAINING_MODULES, "train")}
+"""The extra to install for a module that is missing."""
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    """End the program with a message, which may quote names and text out of files."""
+    """End the program with a message, which may quote text from files."""
     lines = (printable(line) for line in message.splitlines())
     typer.secho("error: " + "\n".join(lines), fg=typer.colors.RED, err=True)
     raise typer.Exit(code)
@@ -24,7 +25,7 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 @contextmanager
 def user_errors() -> Generator[None]:
-    """Fails with one line when an extra is missing or an input is bad (ValueError, OSError)."""
+    """Fail with one line on missing extras, invalid input (ValueError) and failing files (OSError)."""
     try:
         yield
     except ModuleNotFoundError as error:

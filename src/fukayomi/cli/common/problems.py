@@ -1,4 +1,4 @@
-"""How commands name what they could not use and left out."""
+"""Messages about files, games and records that a command skipped."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from fukayomi.cli.common.text import printable
 from fukayomi.listener import Listener
 
 NAMED = 20
+"""Messages that are printed; the others are counted."""
 
 
 class ProblemList(Listener):
@@ -22,16 +23,16 @@ class ProblemList(Listener):
 
 
 def print_problems(problems: Sequence[str], count: int | None = None, word: str = "skipped") -> None:
-    """Name the first ones on stderr, and count the others, which are for --json.
+    """Print the first messages on stderr, and the number of the others.
 
     Args:
-        problems: Those that --json has.
-        count: How many there are; None: no more than these.
-        word: What became of them.
+        problems: The messages that --json has.
+        count: Number of problems; None: one for each message.
+        word: The first word of each line.
     """
     for problem in problems[:NAMED]:
         typer.echo(f"{word} {printable(problem)}", err=True)
     count = count or len(problems)
     if count > NAMED:
-        those = "them all" if count == len(problems) else f"the first {len(problems)}"
-        typer.echo(f"{word} {count - NAMED:,} more; --json names {those}", err=True)
+        listed = "all" if count == len(problems) else f"the first {len(problems)}"
+        typer.echo(f"{word} {count - NAMED:,} more; --json lists {listed}", err=True)

@@ -1,4 +1,4 @@
-"""What commands print: text from outside never steers the terminal."""
+"""Text for terminals: control characters of names and comments are never printed as they are."""
 
 import json
 from typing import Any
@@ -9,10 +9,10 @@ __all__ = ["json_text", "printable"]
 
 
 def json_text(value: Any) -> str:
-    """One JSON value on one line, Japanese text readable; whatever a terminal would not print is escaped.
+    """A value as one line of JSON; Japanese text stays readable, and unprintable characters are escaped.
 
     Raises:
-        ValueError: There is a NaN or an infinity in it, which JSON cannot hold.
+        ValueError: The value has a NaN or an infinity, which JSON does not have.
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

@@ -12,13 +12,13 @@ from fukayomi.data.formats.calibration import Calibration, win_probabilities
 from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.stats import Statistics
 
-_EDGES = (-3000, -1000, -300, -100, 100, 300, 1000, 3000)  # of the table; --json has every 100
-_WIDE_BIN = 40  # moves, in the table
+_EDGES = (-3000, -1000, -300, -100, 100, 300, 1000, 3000)  # bins of the table; --json has bins of 100
+_WIDE_BIN = 40  # moves per row of the table
 _BAR_WIDTH = 24
 
 
 def print_statistics(statistics: Statistics) -> None:
-    """Print the tables, and name what could not be used."""
+    """Print the tables, and the records that were skipped."""
     console = Console()
     console.print(_counts(statistics))
     results = {"positions": statistics.results, "games": statistics.game_results}
@@ -100,7 +100,7 @@ def _evaluations(statistics: Statistics, calibration: Calibration) -> Table:
                 *([win_probabilities(calibration.mean_evals, scale)] if scale else []),
             )
         ]
-        # The middles of bins decide, so that a border lies half a bin further.
+        # The centers of the small bins decide, so an edge is half a small bin further out.
         name = f"{bounds[number]} to {bounds[number + 1]}"
         table.add_row(name, f"{count:,}", f"{count / total:.2%}", *(f"{cell:.1%}" for cell in cells))
     table.add_row("mates", f"{statistics.mates:,}", f"{statistics.mates / total:.2%}", "", "", "")
