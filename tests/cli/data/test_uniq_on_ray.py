@@ -66,5 +66,5 @@ def test_a_cluster_that_is_not_there_is_said(tmp_path: Path) -> None:
     source.write_bytes(np.zeros(1, HCPE).tobytes())
     done = uniq(source, "-o", tmp_path / "out.hcpe", "--ray", "nowhere")
     assert done.returncode == 1
-    assert "no address of a Ray cluster" in done.stderr
+    assert "is not the address of a Ray cluster" in done.stderr
     assert not list(tmp_path.glob("*out*"))

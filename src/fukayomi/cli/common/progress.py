@@ -47,11 +47,15 @@ def progress_bar(total: float | None, *columns: "str | ProgressColumn", **fields
     from rich.progress import BarColumn, SpinnerColumn, TimeElapsedColumn, TimeRemainingColumn
 
     if total is None:
-        around = _progress(SpinnerColumn(), *columns, TimeElapsedColumn())
+        progress = _progress(SpinnerColumn(), *columns, TimeElapsedColumn())
     else:
-        around = _progress("{task.percentage:>3.0f}%", BarColumn(), *columns, "remaining", TimeRemainingColumn())
-    with around as progress:
-        yield Bar(progress, progress.add_task("", total=None if total is None else max(1, total), **fields))
+        progress = _progress("{task.percentage:>3.0f}%", BarColumn(), *columns, "remaining", TimeRemainingColumn())
+    task = progress.add_task("", total=None if total is None else max(1, total), **fields)
+    _start(progress)
+    try:
+        yield Bar(progress, task)
+    finally:
+        _stop(progress)
 
 
 class StageBars(Listener):
@@ -81,11 +85,11 @@ class StageBars(Listener):
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        _start(self._progress)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        _stop(self._progress)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         """Move the bar of a stage; a new stage replaces the bar of the last one."""
@@ -116,3 +120,13 @@ def _progress(*columns: "str | ProgressColumn") -> "Progress":
     from rich.progress import Progress
 
     return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _start(progress: "Progress") -> None:
+    if progress.console.is_terminal:
+        progress.start()
+
+
+def _stop(progress: "Progress") -> None:
+    if progress.console.is_terminal:  # elsewhere rich would print an empty line
+        progress.stop()
