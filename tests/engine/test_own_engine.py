@@ -1,4 +1,4 @@
-"""The engine in this process: searches within limits, games, analyses."""
+"""`fukayomi.Engine`: searches within limits, games, analyses."""
 
 import math
 import threading
