@@ -58,7 +58,7 @@ std::pair<Planes1Array, Planes2Array> planes_of(const Game& game) {
 
 std::uint16_t label_of(Color turn, Move move) {
     if (!has_policy_label(turn, move))
-        throw ParseError(ParseError::Kind::MOVE, "move '" + usi(move) + "' has no policy label: no piece moves so");
+        throw ParseError(ParseError::Kind::MOVE, "move '" + usi(move) + "' has no policy label: no piece moves like this");
     return policy_label(turn, move);
 }
 
@@ -115,7 +115,7 @@ std::pair<Places, Weights> decode_averages(const Rows<const std::uint8_t, POSITI
                                            const Packed2Rows& planes2, const Rows<std::uint16_t>& labels,
                                            const Rows<float>& results, const Rows<float>& values, double temperature) {
     const std::size_t n = common_rows(positions, planes1, planes2, labels, results, values);
-    if (!(temperature >= 0)) throw nb::value_error("a temperature is not below 0");
+    if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
     SoftPolicy policy;
     try {
         const nb::gil_scoped_release release;
@@ -162,22 +162,22 @@ void bind_constants(nb::module_& m) {
 
 void bind_single(nb::module_& m) {
     m.def("encode_hcp", &hcp_of, "position"_a,
-          "The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.\n\n"
+          "The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it, without ply and past.\n\n"
           "Raises:\n    InvalidPackedError: A king is missing.");
     m.def("position_from_hcp", &position_from_hcp, "hcp"_a,
-          "The position that 32 bytes hold; its ply is 1.\n\nRaises:\n    InvalidPackedError: They are no position.");
+          "The position encoded in 32 bytes; its ply is 1.\n\nRaises:\n    InvalidPackedError: The bytes are not a position.");
     m.def("encode_position", &planes_of, "position"_a,
           "dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].\n\n"
           "The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least\n"
           "significant bit first, as the side to move sees the board.");
     m.def("policy_label", &label_of, "turn"_a, "move"_a,
           "dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
-          "Raises:\n    InvalidMoveError: No piece moves so.");
+          "Raises:\n    InvalidMoveError: No piece moves like this.");
     m.def("legal_labels", &legal_labels, "position"_a,
           "The labels of `position.legal_moves`, in their order: uint16 [count].");
     m.def("encode_game_hcps", &game_hcps, "start"_a, "moves"_a.noconvert(),
           "The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].\n\n"
-          "Args:\n    start: Where the game begins; its past does not matter.\n"
+          "Args:\n    start: The first position; its past does not matter.\n"
           "    moves: uint16 [M], the moves as `Move.raw`. Each must be legal.\n\n"
           "Raises:\n    IllegalMoveError: A move is not legal; the message names its index.\n"
           "    InvalidPackedError: The start has no hcp, because a king is missing.");
@@ -188,7 +188,7 @@ void bind_batched(nb::module_& m) {
           "Write the bit-packed input planes of many positions.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),
           "eval_scales"_a.noconvert().none() = nb::none(),
@@ -199,22 +199,22 @@ void bind_batched(nb::module_& m) {
           "    results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.\n"
           "    values: float32 [N], written: 1 / (1 + exp(-eval / scale)).\n"
           "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position, its best move cannot be one, or its result is\n"
-          "        none; the message names the record's index.");
+          "Raises:\n    InvalidPackedError: The position, the best move or the result of a record is invalid; the message\n"
+          "        names the record's index.");
     m.def("decode_averages", &decode_averages, "positions"_a.noconvert(), "moves"_a.noconvert(),
           "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(), "results"_a.noconvert(),
           "values"_a.noconvert(), "temperature"_a,
           "Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
           "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
           "Args:\n    positions: uint8 [N, 64], rows of avg.\n"
-          "    moves: uint8 [M, 16], theirs, in the order of the positions; `first_move` is not looked at.\n"
+          "    moves: uint8 [M, 16], their moves, in the order of the positions; `first_move` is ignored.\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
-          "    labels: uint16 [N], written: of the move that weighs most.\n"
-          "    results: float32 [N], written: the mean.\n    values: float32 [N], written: the mean.\n"
-          "    temperature: Weights are visits^(1/temperature), of a position without visits plays; 0 takes the move\n"
-          "        alone that has the most.\n\n"
-          "Raises:\n    InvalidPackedError: A row is no position, a move not possible in it, or a count is none; the\n"
-          "        message names the row.\n    ValueError: There are more moves than those of the positions.");
+          "    labels: uint16 [N], written: policy label of the move with the greatest weight.\n"
+          "    results: float32 [N], written: mean result.\n    values: float32 [N], written: mean value.\n"
+          "    temperature: Weights are visits^(1/temperature), or plays^(1/temperature) in a position without visits;\n"
+          "        at 0 the move with the most has the whole weight.\n\n"
+          "Raises:\n    InvalidPackedError: A position, a move or a count is invalid; the message names the row.\n"
+          "    ValueError: There are more moves than the positions have.");
     m.def("unpack_planes", &unpack_planes, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "features1"_a.noconvert(),
           "features2"_a.noconvert(),
           "Write bit-packed planes as zeros and ones.\n\n"
@@ -238,7 +238,7 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
                                         const Rows<float>& values, double temperature,
                                         const Rows<const double>& eval_scales) {
     const std::size_t n = common_rows(numbers, planes1, planes2, labels, results, values);
-    if (!(temperature >= 0)) throw nb::value_error("a temperature is not below 0");
+    if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
     if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
     SoftPolicy policy;
     try {
@@ -262,32 +262,32 @@ std::tuple<nb::bytes, std::uint16_t, std::int16_t> find_in_games(const GameIndex
 
 void bind_game_index(nb::module_& m) {
     nb::class_<GameIndex>(m, "GameIndex",
-                          "The training positions of hcpe3 files by number, to be read in any order.\n\n"
+                          "The training positions of hcpe3 files by number, in any order.\n\n"
                           "A training position has candidates, and its move does not lead into a repetition within 16\n"
                           "plies. The index keeps a position every 16 moves and replays the file's moves from there.")
         .def(nb::init<>())
         .def("add_file", [](GameIndex& index, const Rows<const std::uint8_t>& data, std::string name) {
             index.add_file({data.data(), data.shape(0)}, std::move(name));
         }, "data"_a.noconvert(), "name"_a, nb::keep_alive<1, 2>(),
-           "Begin with a file; `read_on` reads it.\n\n"
-           "Args:\n    data: uint8 [N], its bytes, usually memory-mapped; they must not change.\n"
-           "    name: For messages.")
+           "Add a file; `read_on` reads it.\n\n"
+           "Args:\n    data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.\n"
+           "    name: Name of the file, for messages.")
         .def("read_on", &GameIndex::read_on, "size"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Go on with the last file for about `size` bytes; false at its end.\n\n"
-             "Raises:\n    InvalidPackedError: Something is no whole game, or has candidates without visits; the message\n"
-             "        names the file, the game, the move and the offset.")
+             "Read about `size` more bytes of the last file; False at its end.\n\n"
+             "Raises:\n    InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the\n"
+             "        message names the file, the game, the move and the offset.")
         .def("__len__", &GameIndex::size)
         .def_prop_ro("repetitions", &GameIndex::repetitions,
-                     "Positions that were left out because their move leads into a repetition.")
-        .def_prop_ro("bytes", &GameIndex::bytes, "Memory that the index takes.")
+                     "Number of positions left out because their move leads into a repetition.")
+        .def_prop_ro("bytes", &GameIndex::bytes, "Memory of the index in bytes.")
         .def_prop_ro("eval_counts", [](const GameIndex& index) {
             std::vector<std::array<std::uint64_t, 3>> counts = index.eval_counts();
             counts.resize(GameIndex::EVALUATIONS);
             return new_array<std::uint64_t, nb::shape<GameIndex::EVALUATIONS, 3>>(
                 counts.front().data(), GameIndex::EVALUATIONS * 3, {GameIndex::EVALUATIONS, 3});
         }, nb::rv_policy::move,
-           "Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the\n"
-           "side to move: uint64 [65536, 3].")
+           "The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:\n"
+           "-32768) that the side to move lost, drew and won.")
         .def("find", &find_in_games, "number"_a,
              "The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side\n"
              "to move.\n\n"
@@ -298,12 +298,12 @@ void bind_game_index(nb::module_& m) {
              "eval_scales"_a.noconvert(),
              "Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
              "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
-             "Args:\n    numbers: int64 [N], which positions.\n"
+             "Args:\n    numbers: int64 [N], the positions.\n"
              "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
-             "    labels: uint16 [N], written: of the candidate with the most visits.\n"
+             "    labels: uint16 [N], written: policy label of the candidate with the most visits.\n"
              "    results: float32 [N], written.\n    values: float32 [N], written.\n"
-             "    temperature: Weights are visits^(1/temperature); 0 takes the most visited move alone.\n"
-             "    eval_scales: float64 [F], of each file.\n\n"
+             "    temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.\n"
+             "    eval_scales: float64 [F], the scale of each file's evaluations.\n\n"
              "Raises:\n    IndexError: There is no such number.\n"
              "    InvalidPackedError: A file was changed since it was indexed.");
 }

@@ -17,13 +17,14 @@ namespace fukayomi {
 constexpr std::size_t HCPE_BYTES = 38;  // hcp [32], eval int16, best move uint16, result uint8, one unused byte
 constexpr unsigned RESULT_BITS = 3;     // of the result byte of hcpe2 and hcpe3
 
-// 1 won, 0.5 drawn, 0 lost by the side to move; of 0 draw, 1 Black won, 2 White won. Throws ParseError for any other.
+// The result byte (0 draw, 1 Black won, 2 White won) for the side to move: 1 won, 0.5 drawn, 0 lost. Throws ParseError for
+// any other byte.
 float result_for(Color turn, unsigned result);
 
 // hcps [n, 32] -> planes1 [n, 628], planes2 [n, 8].
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2);
 
-// What a network learns from, each [n, ...]; results and values are the side to move's.
+// The inputs and targets of training, each [n, ...]; results and values are the side to move's.
 struct Targets {
     std::uint8_t* planes1;  // [n, 628]
     std::uint8_t* planes2;  // [n, 8]
@@ -34,9 +35,9 @@ struct Targets {
 // records [n, 38]; eval_scales [n], or null: EVAL_SCALE for all.
 void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double* eval_scales, const Targets& out);
 
-// Averaged positions, [n, 64], with all of their moves, [moves, 16], in their order: codec/averages.hpp. A move weighs its
-// visits, in a position without any how often it was played, as add_candidates says; labels are those of the moves that
-// weigh most, of equal ones the first.
+// Averaged positions, [n, 64], with all of their moves, [moves, 16], in their order: codec/averages.hpp. The weight
+// of a move comes from its visits, or in a position without visits from its plays (add_candidates); labels are those of
+// the moves with the greatest weight, the first of equal ones.
 SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
                                 const std::uint8_t* move_rows, double temperature, const Targets& out);
 
@@ -44,12 +45,12 @@ SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, st
 void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,
                   float* features2);
 
-// policy [n, 2187], labels [n, 593], counts [n] -> logits [n, 593], the first counts[i] of each row; the rest is not
-// touched. Throws std::out_of_range, which names the row, for a count or a label that is too large.
+// policy [n, 2187], labels [n, 593], counts [n] -> logits [n, 593], the first counts[i] of each row; the rest stays.
+// Throws std::out_of_range, which names the row, for a count or a label that is too large.
 void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,
                   float* logits);
 
-// The hcp before every move, and the one after the last: [moves + 1]. Throws ParseError(ILLEGAL_MOVE) or, if the start
+// The hcp before each move, and the one after the last: [moves + 1]. Throws ParseError(ILLEGAL_MOVE) or, if the start
 // has no hcp, ParseError(PACKED).
 std::vector<Hcp> replay_hcps(const Position& start, std::size_t moves, const std::uint16_t* raw_moves);
 

@@ -46,8 +46,8 @@ private:
     std::size_t at_;
 };
 
-// Plays a move of `mover` on the sets that `viewer` sees. What no piece can do throws, so that nothing runs wild; whether
-// the move is legal was asked when it was indexed.
+// Plays a move of `mover` on the sets as `viewer` sees them. Throws for a move that no piece can make, so that the sets stay
+// valid; whether the move is legal was checked when it was indexed.
 void play(PieceSets& sets, Color viewer, Color mover, Move move) {
     if (!has_policy_label(mover, move)) throw Changed();
     const Color us = mover == viewer ? BLACK : WHITE;

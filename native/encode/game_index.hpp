@@ -1,8 +1,8 @@
-// The training positions of hcpe3 files by number, to be read in any order.
+// The training positions of hcpe3 files by number, in any order.
 //
-// A position inside a game costs the moves that lead to it. So the index keeps a position every 16 moves (a keyframe),
-// and whoever asks for one in between replays at most 15 moves, straight from the file's bytes. That is about 4 bytes a
-// position in memory, and nothing on the disk.
+// A position inside a game costs the moves that lead to it. So the index keeps a position every 16 moves (a keyframe), and
+// reading one in between replays at most 15 moves from the file's bytes. That takes about 4 bytes per position in memory,
+// and no space on disk.
 #pragma once
 
 #include <array>
@@ -22,17 +22,17 @@ namespace fukayomi {
 
 class GameIndex {
 public:
-    // How many positions have each evaluation (from -32768) and were lost, drawn and won by the side to move.
+    // The number of positions with each evaluation (from -32768) that the side to move lost, drew and won.
     static constexpr std::size_t EVALUATIONS = 65'536;
     using EvalCounts = std::vector<std::array<std::uint64_t, 3>>;
 
-    // The bytes must stay where they are and as they are. `name` is for messages.
+    // The bytes must neither move nor change. `name` is for messages.
     void add_file(std::span<const std::uint8_t> data, std::string name);
 
-    // Goes on with the last file, for about so many bytes; false at its end. Every game is replayed as decode_hcpe3 does.
+    // Reads about `bytes` more of the last file; false at its end. Each game is replayed as decode_hcpe3 does.
     // A training position has candidates, and its move does not lead into a repetition: a position that occurred in the
     // 16 plies before with the same pieces in hand, or more, or fewer. Throws ParseError(PACKED), which names file, game,
-    // move and offset, for what is no whole game, or for candidates without visits; the index is of no use then.
+    // move and offset, for an incomplete game and for candidates without visits; the index cannot be used then.
     bool read_on(std::size_t bytes);
 
     std::size_t size() const { return size_; }

@@ -11,10 +11,10 @@ namespace fukayomi {
 
 constexpr int POLICY_LABELS = 2187;
 
-// Whether some piece of that side could move so on an empty board; any 16 bits may be asked about.
+// Whether any piece of that side moves like this on an empty board. Takes any 16 bits.
 bool has_policy_label(Color turn, Move m);
 
-// The move must have a label; every legal move has.
+// The move must have a label, as every legal move has.
 std::uint16_t policy_label(Color turn, Move m);
 
 }  // namespace fukayomi

@@ -1,5 +1,5 @@
-// No loop over squares and hardly one over pieces: all pieces of a kind step at once, as a set that is shifted, and
-// only the sliders are looked at one by one.
+// There is no loop over squares and hardly one over pieces: all pieces of a kind step at once, as a set that is shifted;
+// only sliders are handled one by one.
 #include "encode/planes.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // dlshogi's input planes, from the side to move's point of view (White's board is rotated, colours swapped).
 //
 // features1: 62 planes of 81 squares; plane = colour * 31 + k (colour 0 = side to move), k 0-13 pieces, 14-27 attacks
-// by piece type, 28-30 attacked at least once, twice, thrice. features2: 57 constant planes; 28 of own hand, 28 of the
-// opponent's (thermometer), the last one says check.
+// by piece type, 28-30 attacked at least once, twice, thrice. features2: 57 constant planes; 28 for the own hand and 28
+// for the opponent's (thermometer), the last one for check.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2);
 // rules do not allow.
 bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2);
 
-// Straight from the code, without the keys and the checkers of a Position: several times as fast. Throws as decode_hcp
-// does, and leaves the planes undefined then. Returns the pieces as the side to move sees them.
+// Directly from the code, without the keys and the checkers of a Position, which is several times as fast. Throws as
+// decode_hcp does; the planes are undefined then. Returns the pieces as the side to move sees them.
 PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2);
 
 // One packed position to floats: [62, 81] and [57, 81], zeros and ones.

@@ -1,4 +1,4 @@
-// What a network learns of moves: how much each of the candidates is worth playing.
+// The policy as a target of training: weights of candidate moves.
 #pragma once
 
 #include <cmath>
@@ -8,15 +8,15 @@
 
 namespace fukayomi {
 
-// The moves that a network learns from, of all rows one after the other: `places` are row * 2187 + label, `weights` of a
-// row add up to 1.
+// The candidates of all rows, one after the other: `places` are row * POLICY_LABELS + label, the `weights` of a row add up
+// to 1.
 struct SoftPolicy {
     std::vector<std::int32_t> places;
     std::vector<float> weights;
 };
 
-// Adds the candidates of a row, those with visits, by visits^(1/temperature); a single one, or at temperature 0, `best`
-// alone. visits(i) and place_of(i) tell of candidate i; `best` has the most visits, and has some.
+// Adds the candidates of a row that have visits, with weights visits^(1/temperature); only `best` if it is the only one, or
+// at temperature 0. visits(i) and place_of(i) belong to candidate i; `best` has the most visits, at least one.
 template <class Visits, class PlaceOf>
 void add_candidates(SoftPolicy& out, std::size_t count, std::size_t best, double temperature, Visits visits,
                     PlaceOf place_of) {

@@ -4,7 +4,7 @@
 //   edges     3 bytes for every move of an evaluated node: {prior, move}, written once
 //   children  16 bytes for every move that has been tried, in a block that grows as the node is searched
 //
-// Most nodes are leaves with dozens of moves that are never tried, so the 3 bytes decide how much a tree costs.
+// Most nodes are leaves with dozens of moves that are never tried, so the 3 bytes decide the size of a tree.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +55,8 @@ struct Node {
 // visits is also the link of the lists of free and of dropped nodes.
 static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node>);
 
-// A move with its prior in 24 bits: the prior's ten bits over the move's fourteen. So the greatest number is the best move,
-// and ties have an order that does not depend on where they lie.
+// A move with its prior in 24 bits: ten bits of prior above fourteen of move. So the greatest number is the best move, and
+// the order of ties does not depend on their places.
 //
 // The prior is a float with four bits of exponent and six of mantissa, from 2^-16 (what is less counts as that) to 1: right
 // to 0.8 %, far closer than any network knows. The move is a number below 88 * 81 * 2 = 14256.

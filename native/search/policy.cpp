@@ -9,8 +9,8 @@ namespace fukayomi {
 
 namespace {
 
-// e^x for x <= 0, to seven digits of a prior's three and a half. Plain arithmetic, so that a loop over it becomes vector
-// instructions, and so that every machine gets the same tree: e^x = 2^n * e^r, n the nearest integer to x / ln 2.
+// e^x for x <= 0 to seven digits; a prior has three and a half. Plain arithmetic, so that a loop over it becomes vector
+// instructions and every computer gets the same tree: e^x = 2^n * e^r, n the nearest integer to x / ln 2.
 inline float exp_negative(float x) {
     x = std::max(x, -80.0F);
     const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer

@@ -102,8 +102,8 @@ void BlockPool::list_if_reclaimable(std::size_t i) {
     reclaimable_.push_back(static_cast<std::uint32_t>(i));
 }
 
-// Makes an area with room for a block the current one: one that is half released, else a new one, else, at the cap, the
-// one with the most room if that is worth the copying.
+// Makes an area with space for a block the current one: one that is half released, else a new one, else, at the cap, the
+// one with the most space if that is worth the copying.
 bool BlockPool::open_area(std::size_t units) {
     if (current_ != NOWHERE) {
         const std::size_t left = current_;

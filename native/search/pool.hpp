@@ -1,10 +1,10 @@
 // Memory for the tree, by 32-bit indices, under one hard cap.
 //
-// Everything comes in chunks of 64 KiB from one pool, which refuses the chunk that would pass the cap: the bytes that it
-// reports are all that the tree holds. Nodes are cells with a free list. Edges and children are blocks of many sizes, and
-// free lists of those would crumble as a game moves from thirty legal moves to a hundred. So they are written one after
-// another, a released block is merely marked, and a chunk that is mostly released is compacted in place when room is
-// needed: the blocks left in it move down, and their owners are told.
+// Everything comes in chunks of 64 KiB from one pool, which refuses a chunk beyond the cap: the bytes that it reports are
+// all that the tree holds. Nodes are cells with a free list. Edges and children are blocks of many sizes, whose free lists
+// would fragment as a game goes from thirty legal moves to a hundred. So blocks are written one after another, a released
+// block is only marked, and a chunk that is mostly released is compacted in place when memory is needed: its remaining
+// blocks move down, and the links of their owners are updated.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ public:
     Chunk* acquire();  // null when the cap is reached
     void release(Chunk* chunk) { free_.push_back(chunk); }
 
-    // A table of the pool's users that counts as well.
+    // Counts a table of a user of the pool.
     void account(std::size_t bytes) { tables_ += bytes; }
     std::size_t bytes() const { return chunks_.size() * CHUNK_BYTES + tables_; }
     std::size_t max_bytes() const { return max_bytes_; }

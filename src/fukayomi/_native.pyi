@@ -731,7 +731,7 @@ def centipawns(winrate: float, scale: float = 756.0) -> int:
 
 def encode_hcp(position: Position) -> bytes:
     """
-    The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it. No ply, no past.
+    The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it, without ply and past.
 
     Raises:
         InvalidPackedError: A king is missing.
@@ -739,10 +739,10 @@ def encode_hcp(position: Position) -> bytes:
 
 def position_from_hcp(hcp: bytes) -> Position:
     """
-    The position that 32 bytes hold; its ply is 1.
+    The position encoded in 32 bytes; its ply is 1.
 
     Raises:
-        InvalidPackedError: They are no position.
+        InvalidPackedError: The bytes are not a position.
     """
 
 def encode_position(position: Position) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(628))], Annotated[NDArray[numpy.uint8], dict(shape=(8))]]:
@@ -758,7 +758,7 @@ def policy_label(turn: Color, move: Move) -> int:
     dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.
 
     Raises:
-        InvalidMoveError: No piece moves so.
+        InvalidMoveError: No piece moves like this.
     """
 
 def legal_labels(position: Position) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
@@ -769,7 +769,7 @@ def encode_game_hcps(start: Position, moves: Annotated[NDArray[numpy.uint16], di
     The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].
 
     Args:
-        start: Where the game begins; its past does not matter.
+        start: The first position; its past does not matter.
         moves: uint16 [M], the moves as `Move.raw`. Each must be legal.
 
     Raises:
@@ -787,7 +787,7 @@ def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), orde
         planes2: uint8 [N, 8], written.
 
     Raises:
-        InvalidPackedError: A record is no position; the message names its index.
+        InvalidPackedError: A record is not a position; the message names its index.
     """
 
 def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
@@ -804,8 +804,8 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
         eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.
 
     Raises:
-        InvalidPackedError: A record is no position, its best move cannot be one, or its result is
-            none; the message names the record's index.
+        InvalidPackedError: The position, the best move or the result of a record is invalid; the message
+            names the record's index.
     """
 
 def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
@@ -815,19 +815,18 @@ def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None,
 
     Args:
         positions: uint8 [N, 64], rows of avg.
-        moves: uint8 [M, 16], theirs, in the order of the positions; `first_move` is not looked at.
+        moves: uint8 [M, 16], their moves, in the order of the positions; `first_move` is ignored.
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: of the move that weighs most.
-        results: float32 [N], written: the mean.
-        values: float32 [N], written: the mean.
-        temperature: Weights are visits^(1/temperature), of a position without visits plays; 0 takes the move
-            alone that has the most.
+        labels: uint16 [N], written: policy label of the move with the greatest weight.
+        results: float32 [N], written: mean result.
+        values: float32 [N], written: mean value.
+        temperature: Weights are visits^(1/temperature), or plays^(1/temperature) in a position without visits;
+            at 0 the move with the most has the whole weight.
 
     Raises:
-        InvalidPackedError: A row is no position, a move not possible in it, or a count is none; the
-            message names the row.
-        ValueError: There are more moves than those of the positions.
+        InvalidPackedError: A position, a move or a count is invalid; the message names the row.
+        ValueError: There are more moves than the positions have.
     """
 
 def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
@@ -857,7 +856,7 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
 
 class GameIndex:
     """
-    The training positions of hcpe3 files by number, to be read in any order.
+    The training positions of hcpe3 files by number, in any order.
 
     A training position has candidates, and its move does not lead into a repetition within 16
     plies. The index keeps a position every 16 moves and replays the file's moves from there.
@@ -867,20 +866,20 @@ class GameIndex:
 
     def add_file(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], name: str) -> None:
         """
-        Begin with a file; `read_on` reads it.
+        Add a file; `read_on` reads it.
 
         Args:
-            data: uint8 [N], its bytes, usually memory-mapped; they must not change.
-            name: For messages.
+            data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.
+            name: Name of the file, for messages.
         """
 
     def read_on(self, size: int) -> bool:
         """
-        Go on with the last file for about `size` bytes; false at its end.
+        Read about `size` more bytes of the last file; False at its end.
 
         Raises:
-            InvalidPackedError: Something is no whole game, or has candidates without visits; the message
-                names the file, the game, the move and the offset.
+            InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the
+                message names the file, the game, the move and the offset.
         """
 
     def __len__(self) -> int: ...
@@ -888,18 +887,18 @@ class GameIndex:
     @property
     def repetitions(self) -> int:
         """
-        Positions that were left out because their move leads into a repetition.
+        Number of positions left out because their move leads into a repetition.
         """
 
     @property
     def bytes(self) -> int:
-        """Memory that the index takes."""
+        """Memory of the index in bytes."""
 
     @property
     def eval_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(65536, 3))]:
         """
-        Of the last file, how many positions have an evaluation (row 0: -32768) and were lost, drawn and won by the
-        side to move: uint64 [65536, 3].
+        The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:
+        -32768) that the side to move lost, drew and won.
         """
 
     def find(self, number: int) -> tuple[bytes, int, int]:
@@ -918,14 +917,14 @@ class GameIndex:
         2187 + label, and float32 [C], the weights, which add up to 1 in each row.
 
         Args:
-            numbers: int64 [N], which positions.
+            numbers: int64 [N], the positions.
             planes1: uint8 [N, 628], written.
             planes2: uint8 [N, 8], written.
-            labels: uint16 [N], written: of the candidate with the most visits.
+            labels: uint16 [N], written: policy label of the candidate with the most visits.
             results: float32 [N], written.
             values: float32 [N], written.
-            temperature: Weights are visits^(1/temperature); 0 takes the most visited move alone.
-            eval_scales: float64 [F], of each file.
+            temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.
+            eval_scales: float64 [F], the scale of each file's evaluations.
 
         Raises:
             IndexError: There is no such number.

@@ -5,6 +5,7 @@ time: gather leaves of the tree, evaluate them, apply the results.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class Feed:
         self.tree = tree
         self.control = control
         self.node_limit = node_limit
+        self.began_s = time.monotonic()
+        """When the search began (`time.monotonic`)."""
         self.error: Exception | None = None
         """What an evaluator raised; no more batches follow."""
         self.is_idle = False

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
@@ -208,22 +209,10 @@ class Searcher:
         tree.resume()
         tree.set_position(position, list(search_moves))
         feed = Feed(tree, control, self._node_limit)
-        began_s = time.monotonic()
-
-        def progress() -> Progress:
-            return Progress(
-                lines=tuple(tree.lines(multipv)) if tree.root_visits > 0 else (),
-                nodes=tree.nodes,
-                root_visits=tree.root_visits,
-                seconds=time.monotonic() - began_s,
-                seldepth=tree.seldepth,
-                hashfull=min(1000, tree.bytes_used * 1000 // (self._memory_mb << 20)),
-                error=feed.error,
-            )
-
+        progress = partial(self._progress, feed, multipv)
         self._pool.start(feed)
         try:
-            reason = _Watch(feed, began_s, progress, report, report_interval_s).wait()
+            reason = _Watch(feed, progress, report, report_interval_s).wait()
         finally:  # also after Ctrl-C: the threads must not go on
             self._pool.end(feed)
         final = progress()
@@ -231,26 +220,30 @@ class Searcher:
         pv = final.lines[0].pv if final.lines else ()
         return SearchResult(best, pv[1] if len(pv) > 1 else None, final, reason)
 
+    def _progress(self, feed: Feed, multipv: int) -> Progress:
+        tree = feed.tree
+        return Progress(
+            lines=tuple(tree.lines(multipv)) if tree.root_visits > 0 else (),
+            nodes=tree.nodes,
+            root_visits=tree.root_visits,
+            seconds=time.monotonic() - feed.began_s,
+            seldepth=tree.seldepth,
+            hashfull=min(1000, tree.bytes_used * 1000 // (self._memory_mb << 20)),
+            error=feed.error,
+        )
+
 
 class _Watch:
     """Decides when a search ends, and reports in the meantime."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        began_s: float,
-        progress: Callable[[], Progress],
-        report: Report | None,
-        interval_s: float,
-    ) -> None:
+    def __init__(self, feed: Feed, progress: Callable[[], Progress], report: Report | None, interval_s: float) -> None:
         self._feed = feed
         self._tree = feed.tree
         self._control = feed.control
-        self._began_s = began_s
         self._progress = progress
         self._report = report
         self._interval_s = interval_s
-        self._next_report_s = began_s + interval_s if report is not None and interval_s > 0 else float("inf")
+        self._next_report_s = feed.began_s + interval_s if report is not None and interval_s > 0 else float("inf")
         self._is_extended = False
         self._is_error_reported = False
 
@@ -274,7 +267,7 @@ class _Watch:
             self._report(self._progress())
 
     def _pause(self, now: float) -> float:
-        """Seconds until the next look, if nobody wakes the watch before."""
+        """Seconds until the next look, unless something wakes the watch before."""
         limits = self._control.limits
         pause = min(self._next_report_s - now, 1.0)
         if limits.until_stopped:
@@ -334,9 +327,9 @@ class _Watch:
     def _cannot_be_caught(self, left_s: float, now: float) -> bool:
         """Whether the visits that fit into the time left cannot lift the second move above the first."""
         lines = self._tree.lines(2)
-        if len(lines) < 2 or now <= self._began_s:
+        if len(lines) < 2 or now <= self._feed.began_s:
             return False
-        coming = self._tree.nodes / (now - self._began_s) * left_s
+        coming = self._tree.nodes / (now - self._feed.began_s) * left_s
         return lines[0].visits - lines[1].visits > coming
 
     def _is_unclear(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fukayomi.usi.client import EngineDiedError, EngineError, EngineTimeoutError, SearchAnswer
     from fukayomi.usi.engine import UsiEngine, UsiLine, UsiResult
-    from fukayomi.usi.text import BestMove, Go, Info, Score
+    from fukayomi.usi.text import BestMove, Go, Info, UsiScore
 
 __all__ = [
     "BestMove",
@@ -21,18 +21,18 @@ __all__ = [
     "EngineTimeoutError",
     "Go",
     "Info",
-    "Score",
     "SearchAnswer",
     "UsiEngine",
     "UsiLine",
     "UsiResult",
+    "UsiScore",
 ]
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _MODULES = {
     "fukayomi.usi.client": ("EngineDiedError", "EngineError", "EngineTimeoutError", "SearchAnswer"),
     "fukayomi.usi.engine": ("UsiEngine", "UsiLine", "UsiResult"),
-    "fukayomi.usi.text": ("BestMove", "Go", "Info", "Score"),
+    "fukayomi.usi.text": ("BestMove", "Go", "Info", "UsiScore"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -76,6 +76,6 @@ class Runner:
         return n
 
     def run(self, nodes: int) -> None:
-        """Search until so many leaves are evaluated, or nothing is left to do."""
+        """Search until this many leaves are evaluated, or nothing is left to do."""
         while (left := nodes - self.search.nodes) > 0 and self.step(min(left, self.batch.capacity)):
             pass
