@@ -21,6 +21,10 @@ DRAW_MOVES = 8
 """Moves in a row with a level score before a draw is adjudicated."""
 DRAW_PLY = 160
 """No draw is adjudicated before this ply."""
+SEED = 0
+"""Seed for shuffling openings."""
+CONCURRENCY = 1
+"""Games at once."""
 
 
 class Tournament(StrEnum):

@@ -22,6 +22,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import OpeningOrder, Tournament
 from fukayomi.arena.game.rules import Count, EngineSettings, Positive, Rules, StrictModel
 from fukayomi.arena.game.time_control import TimeControl
@@ -43,12 +44,12 @@ class MatchSettings(StrictModel):
     opening_plies: Count | None = None
     """Cut openings at this ply; None: use them whole."""
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
-    seed: Count = 0
+    seed: Count = choices.SEED
     """Seed for shuffling the openings."""
     rules: Rules = Rules()
     sprt: SprtSettings | None = None
     """Stop when this test decides whether the first of two engines is stronger."""
-    concurrency: Positive = 1
+    concurrency: Positive = choices.CONCURRENCY
     """Games played at once."""
     cores_per_game: Count = 0
     """Processor cores pinned to each game; 0: no pinning."""

@@ -63,8 +63,10 @@ def calibrate(
 ) -> None:
     """Find the nodes or the time at which an engine scores 50 %, for matches at odds.
 
-    fukayomi match calibrate --engine "new=fukayomi-usi" --clock movetime=1s --engine "baseline=/usr/games/gpsusi"
-    --vary baseline --from nodes=1000 --to nodes=1000000 --games 400 --openings balanced.sfen --out odds
+    \b
+      fukayomi match calibrate --engine new=fukayomi-usi --engine baseline=/usr/games/gpsusi \\
+        --clock movetime=1s --vary baseline --from nodes=1000 --to nodes=1000000 \\
+        --games 400 --openings balanced.sfen --out odds
 
     Games are played in batches (DIR/001, DIR/002, ...), each an ordinary match at a clock chosen from the results so
     far; every opening is played with both colours, and none is repeated before all have been used. The estimate and
@@ -73,7 +75,7 @@ def calibrate(
     played count.
 
     Every finished game is safe on disk; run the same command again to resume. DIR/calibrated.toml gets both engines
-    with the clock that was found: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
+    with the clock that was found, for later matches: fukayomi match --config DIR/calibrated.toml --games 100 --out DIR2
     """
     from fukayomi.arena.calibration.calibration import CalibrationSettings
     from fukayomi.arena.calibration.clock_range import ClockRange

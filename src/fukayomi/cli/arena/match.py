@@ -36,7 +36,7 @@ class OutOptions:
 
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of the match: database, records, PGN.", show_default="required"),
+        typer.Option(metavar="DIR", help="Folder of the match (required): database, records, PGN."),
     ] = None
 
 

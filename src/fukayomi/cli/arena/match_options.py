@@ -57,12 +57,13 @@ class GameOptions:
 
     PANEL: ClassVar = "Games"
 
-    games: Annotated[int | None, typer.Option(help="Games in total; can be raised later.")] = None
+    games: Annotated[int | None, typer.Option(metavar="N", help="Games in total; can be raised later.")] = None
     clock: Annotated[
         str | None,
         typer.Option(
-            help="byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; nodes=5000, "
-            "nodes=500000/600000 (in turn by opening); depth=4."
+            metavar="CLOCK",
+            help="Time control: byoyomi=1s; main=5m,byoyomi=10s; main=5m,increment=5s; main=60s; movetime=100ms; "
+            "nodes=5000, nodes=500000/600000 (in turn by opening); depth=4.",
         ),
     ] = None
     openings: Annotated[
@@ -73,15 +74,15 @@ class GameOptions:
             show_default="the start position",
         ),
     ] = None
-    opening_start: Annotated[
-        int | None, typer.Option(metavar="N", help="Skip the first N openings.", show_default="0")
-    ] = None
+    opening_start: Annotated[int | None, typer.Option(metavar="N", help="Skip the first N openings.")] = None
     opening_plies: Annotated[int | None, typer.Option(metavar="PLY", help="Cut openings at this ply.")] = None
     opening_order: Annotated[
         OpeningOrder | None,
         typer.Option(help="Use openings in file order, or shuffled.", show_default=OpeningOrder.SEQUENTIAL.value),
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed for shuffling openings.", show_default="0")] = None
+    seed: Annotated[int | None, typer.Option(help="Seed for shuffling openings.", show_default=str(choices.SEED))] = (
+        None
+    )
     event: Annotated[str | None, typer.Option(help="Event name for the records.")] = None
 
 
@@ -137,7 +138,9 @@ class RunOptions:
 
     PANEL: ClassVar = "This run (may change from run to run)"
 
-    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Games at once.", show_default="1")] = None
+    concurrency: Annotated[
+        int | None, typer.Option(metavar="N", help="Games at once.", show_default=str(choices.CONCURRENCY))
+    ] = None
     cores_per_game: Annotated[
         int | None,
         typer.Option(metavar="N", help="Pin each game to N processor cores of its own.", show_default="no pinning"),
