@@ -15,7 +15,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Result, Termination
 from fukayomi.usi.client import SearchAnswer
-from fukayomi.usi.text import BestMove, Go, Info, Score
+from fukayomi.usi.text import BestMove, Go, Info, UsiScore
 
 
 class Quiet(MovePlayer):
@@ -36,7 +36,7 @@ class Quiet(MovePlayer):
         word = QUIET[ply]
         position.push_usi(word)  # the position is the player's own
         return SearchAnswer(
-            BestMove(word), infos=(Info(score=Score(cp=10 * ply), pv=(word, *QUIET[ply + 1 : ply + 3])),)
+            BestMove(word), infos=(Info(score=UsiScore(cp=10 * ply), pv=(word, *QUIET[ply + 1 : ply + 3])),)
         )
 
 
