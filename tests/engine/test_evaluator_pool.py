@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from fukayomi.engine import Engine, Network
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool
 from fukayomi.engine.evaluators import EvaluatorError
@@ -234,3 +235,17 @@ def test_a_full_tree_ends_only_its_own_search() -> None:
             done = threads.submit(run, large, 20_000)
             assert full.result().reason is Reason.FULL
             assert done.result().progress.nodes == 20_000
+
+
+def test_engines_share_the_pool_of_their_network(evaluator: Recorder) -> None:
+    with Network(evaluator) as network:
+        first, second = Engine(network, memory_mb=16), Engine(network, memory_mb=16)
+        with ThreadPoolExecutor(2) as threads:
+            results = list(threads.map(lambda engine: engine.search(Position(), nodes=500), (first, second)))
+        assert [result.progress.nodes for result in results] == [500, 500]
+        assert results[0].lines == results[1].lines
+        first.close()
+        assert second.search(Position(), nodes=500).progress.nodes == 500
+        assert not evaluator.is_closed
+    assert evaluator.is_closed
+    assert evaluator.clashes == 0

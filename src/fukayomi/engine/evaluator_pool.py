@@ -35,9 +35,9 @@ class Feed:
     """The evaluations of one search. An `EvaluatorPool` supplies them until it is told to end.
 
     Args:
-        tree: the tree; its position is set.
-        control: limits; it is woken when the feed has nothing left to do.
-        node_limit: the most visits of the root.
+        tree: The tree; its position is set.
+        control: The limits of the search; it is woken when the feed has nothing left to do.
+        node_limit: Maximum number of visits of the root.
     """
 
     def __init__(self, tree: Search, control: Control, node_limit: int) -> None:
