@@ -21,8 +21,8 @@ from pathlib import Path
 from cshogi import CSA
 
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.writers import Target
 from fukayomi.data.formats.hcpe3 import read_hcpe3
+from fukayomi.data.formats.kinds import Target
 from fukayomi.data.records.sources import find_files, iter_sources
 
 RECORDS = Path(__file__).resolve().parents[1] / "tests" / "samples" / "records"
@@ -72,7 +72,7 @@ def measure(source: Path | None, most: int, rounds: int) -> dict[str, float]:
         texts = write_games(source, most, folder)
 
         def ours() -> None:
-            convert_data([folder], out, Target.HCPE3)
+            convert_data([folder], out, to=Target.HCPE3)
 
         def theirs() -> None:
             for text in texts:

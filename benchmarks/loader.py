@@ -28,7 +28,8 @@ from cshogi.dlshogi import make_input_features, make_move_label
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.hcpe3 import Game, join_games
 from fukayomi.learning import Dataset
 from fukayomi.learning.batches import training_batches
 from fukayomi.shogi import Position
@@ -67,7 +68,7 @@ def random_game(rng: random.Random) -> Game:
 
 def write_random_games(path: Path) -> None:
     rng = random.Random(1)
-    with Hcpe3Writer(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(join_games([random_game(rng) for _ in range(GAMES)]))
 
 

@@ -1,5 +1,7 @@
 """How long work reports its progress: pass a listener to hear of it, pass none and the work is silent."""
 
+from collections.abc import Callable
+
 
 class Listener:
     """Follows long work. Every method does nothing: override those you need.
@@ -30,3 +32,25 @@ class Listener:
 
 SILENT = Listener()
 """Reports nothing; the default."""
+
+
+def counter(listener: Listener, stage: str, total: int | None) -> Callable[[int], None]:
+    """A function that adds to the units done of a stage, and tells the listener.
+
+    >>> class Print(Listener):
+    ...     def progress(self, stage: str, done: int, total: int | None) -> None:
+    ...         print(stage, done, total)
+    >>> advance = counter(Print(), "reading", 10)
+    >>> advance(3)
+    reading 3 10
+    >>> advance(4)
+    reading 7 10
+    """
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        listener.progress(stage, done, total)
+
+    return advance

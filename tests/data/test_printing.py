@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from fukayomi import _native
 from fukayomi.cli.main import app
-from fukayomi.data.convert.detect import DataFormat
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.printing import describe
 from fukayomi.shogi import Move

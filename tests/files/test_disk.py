@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs, run
 
 from fukayomi.cli.main import app
-from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.dedup import uniq
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import read_averages
+from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.jobs import job as job_module
 from fukayomi.data.stats.unique import UniqueCounter

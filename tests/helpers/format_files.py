@@ -6,17 +6,17 @@ import numpy as np
 from verb_runs import make_games
 
 from fukayomi import _native
-from fukayomi.data.convert.averages import averages_to_cache, iter_averages
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.detect import DataFormat
-from fukayomi.data.convert.streams import as_rows
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.convert.reading import read_data
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.formats.averages import averages_to_cache
 from fukayomi.data.formats.book import BOOK_ENTRY
 from fukayomi.data.formats.cache import write_cache
+from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
+from fukayomi.data.formats.kinds import DataFormat, Target
 
 _TARGETS = {
     DataFormat.HCPE: Target.HCPE,
@@ -37,9 +37,9 @@ def write_all_formats(folder: Path, games: int = 30) -> dict[DataFormat, Path]:
     assert (rows["gameResult"] > 3).any()
     paths[DataFormat.HCPE2].write_bytes(rows.tobytes())
     for kind, target in _TARGETS.items():
-        convert_data([paths[DataFormat.HCPE3]], paths[kind], target)
+        convert_data([paths[DataFormat.HCPE3]], paths[kind], to=target)
     run_dedup(DedupSettings(Mode.SHARES, (paths[DataFormat.HCPE3],), paths[DataFormat.AVERAGES]))
-    write_cache(paths[DataFormat.CACHE], map(averages_to_cache, iter_averages(paths[DataFormat.AVERAGES])))
+    write_cache(paths[DataFormat.CACHE], (averages_to_cache(part) for part in read_data(paths[DataFormat.AVERAGES])))
     write_book(paths[DataFormat.BOOK], read_hcpe(paths[DataFormat.HCPE]))
     return paths
 

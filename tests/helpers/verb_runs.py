@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 from game_samples import random_games
 
-from fukayomi.data.convert import blocks as blocks_module
-from fukayomi.data.convert.streams import as_rows
+from fukayomi.data.formats import format as format_module
+from fukayomi.data.formats import games as games_module
 from fukayomi.data.formats import hcpe3
+from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.games import record_from_game
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.data.formats.psv import hcpe_to_psv
 from fukayomi.data.jobs import job
-from fukayomi.data.records.games import record_from_game
 from fukayomi.data.verbs import (
     FilterConditions,
     Inputs,
@@ -91,8 +92,8 @@ def run(verb: str, inputs: Inputs, out: Path, listener: Listener = SILENT) -> Su
 def small_steps() -> None:
     """Many blocks even of small files, and a checkpoint after each."""
     job.CHECKPOINT_SECONDS = 0
-    blocks_module.ROWS_AT_ONCE = 150
-    blocks_module.RECORDS_AT_ONCE = 10
+    format_module.ROWS_AT_ONCE = 150
+    games_module.RECORDS_AT_ONCE = 10
     hcpe3.scan_hcpe3 = partial(hcpe3.scan_hcpe3, read_at_once=2500)
 
 

@@ -11,11 +11,11 @@ import torch
 from learning_samples import random_records, tensors
 from test_game_batches import dense, random_game, weights_after, write
 
+from fukayomi._native import EVAL_SCALE
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
-from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
@@ -96,9 +96,9 @@ def rewrite(path: Path, positions: np.ndarray, moves: np.ndarray) -> Path:
     ("field", "value", "reason"),
     [
         ("moves", 0, "its 0 moves are not there"),
-        ("moves", 4_000_000_000, "its moves are not there"),
-        ("first_move", 1 << 63, "its moves are not there"),
-        ("first_move", 1_000_000, "its moves are not there"),
+        ("moves", 4_000_000_000, "its moves are missing"),
+        ("first_move", 1 << 63, "its moves are missing"),
+        ("first_move", 1_000_000, "its moves are missing"),
         ("value", 1 << 60, "its values are more than it was seen"),
         ("hcp", 255, ""),
     ],

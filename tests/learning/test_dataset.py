@@ -17,11 +17,11 @@ from torch.utils.data import DataLoader
 import fukayomi.learning
 import fukayomi.nn
 from fukayomi import _native
-from fukayomi.data.convert.detect import DataFormat
-from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.formats.averages import read_averages
+from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import read_hcpe3
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import psv_to_hcpe, read_psv
 from fukayomi.learning import Batch, Dataset, Sample
 from fukayomi.shogi import BLACK, Move

@@ -10,10 +10,11 @@ import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from learning_samples import Interrupter, random_records, tensors
 
 from fukayomi import _native
-from fukayomi.data.convert.streams import Rows, as_games, as_rows
-from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi._native import EVAL_SCALE
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.content import Rows, as_games, as_rows
 from fukayomi.data.formats.hcpe import HCPE
-from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Writer, join_games
+from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.batches import training_batches
@@ -60,7 +61,7 @@ def random_game(rng: random.Random, most_candidates: int) -> Game:
 
 
 def write(path: Path, games: Games) -> Path:
-    with Hcpe3Writer(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(games)
     return path
 
@@ -225,7 +226,7 @@ def test_damaged_files_are_named_before_training_starts(tmp_path: Path, soft_fil
     with pytest.raises(DataFileError, match=r"idle\.hcpe3: no move has candidates"):
         Dataset(empty)
     (tmp_path / "some.bin").write_bytes(b"neither this nor that")
-    with pytest.raises(DataFileError, match=r"some\.bin: neither positions or games"):
+    with pytest.raises(DataFileError, match=r"some\.bin: not positions or games"):
         Dataset(tmp_path / "some.bin")
     game.hcps.tofile(tmp_path / "positions.hcp")
     with pytest.raises(DataFileError, match=r"positions alone \(hcp\), and this takes hcpe, hcpe2, hcpe3, psv and avg"):

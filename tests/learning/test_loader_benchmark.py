@@ -10,9 +10,9 @@ import numpy as np
 from places import BENCHMARKS
 
 from fukayomi import _native
-from fukayomi.data.convert.streams import Rows, as_games
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.content import Rows, as_games
 from fukayomi.data.formats.hcpe import HCPE
-from fukayomi.data.formats.hcpe3 import Hcpe3Writer
 from fukayomi.shogi import Position
 
 BENCHMARK = BENCHMARKS / "loader.py"
@@ -29,7 +29,7 @@ def test_the_benchmark_prints_its_figures(tmp_path: Path) -> None:
         row["hcp"] = np.frombuffer(_native.encode_hcp(position), np.uint8)
         row["bestMove16"], row["gameResult"], row["eval"] = move.raw, rng.randrange(3), rng.randrange(-999, 999)
         position.push(move)
-    with Hcpe3Writer(tmp_path / "some.hcpe3") as writer:
+    with DataWriter(tmp_path / "some.hcpe3") as writer:
         writer.append(as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
     command = [sys.executable, BENCHMARK, tmp_path / "some.hcpe3", "--json", "--rounds", "1"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)

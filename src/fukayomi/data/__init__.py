@@ -1,1 +1,117 @@
-"""Positions with targets: files of hcpe records, and how games become them."""
+"""Training data: read, write, convert and check hcpe, hcpe3, psv and the other formats, as NumPy arrays.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fukayomi.data import check_data, convert_data, load_rows, read_data
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "game.usi").write_text("startpos moves 7g7f 3c3d 2g2f")
+    >>> from fukayomi.data import Targets
+    >>> as_draws = Targets(one_hot=True, unfinished_as_draws=True)
+    >>> convert_data(folder / "game.usi", folder / "game.hcpe3", targets=as_draws).positions
+    3
+    >>> for games in read_data(folder / "game.hcpe3"):
+    ...     print(len(games), games.moves, games.evals)
+    1 [7739 2581 1934] [0 0 0]
+    >>> rows = load_rows(folder / "game.hcpe3")
+    >>> rows.dtype.names
+    ('hcp', 'eval', 'bestMove16', 'gameResult', 'dummy')
+    >>> rows["gameResult"]
+    array([0, 0, 0], dtype=uint8)
+    >>> check_data(folder / "game.hcpe3").errors
+    0
+
+`read_data` yields a file in parts, so that files of any size fit into memory; `read_rows` yields rows of hcpe whatever
+the format. Everything listed here is imported on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fukayomi.data.check.check import check_data
+    from fukayomi.data.check.findings import Finding, Report
+    from fukayomi.data.convert.convert import Conversion, NothingConvertedError, convert_data
+    from fukayomi.data.convert.positions import Filters, HoldOut, convert_records, positions_of
+    from fukayomi.data.convert.reading import load_rows, read_data, read_rows
+    from fukayomi.data.convert.writers import DataWriter, write_data
+    from fukayomi.data.formats.averages import Averages
+    from fukayomi.data.formats.book import BOOK_ENTRY
+    from fukayomi.data.formats.cache import CachedPositions
+    from fukayomi.data.formats.games import Targets
+    from fukayomi.data.formats.hcp import HCP
+    from fukayomi.data.formats.hcpe import HCPE, ResultFlag, Rows
+    from fukayomi.data.formats.hcpe3 import Game, Games
+    from fukayomi.data.formats.kinds import DataFormat
+    from fukayomi.data.formats.psv import PSV
+    from fukayomi.data.formats.rows import DataFileError
+    from fukayomi.data.formats.table import FORMATS, detect_data
+    from fukayomi.data.printing import describe
+
+__all__ = [
+    "BOOK_ENTRY",
+    "FORMATS",
+    "HCP",
+    "HCPE",
+    "PSV",
+    "Averages",
+    "CachedPositions",
+    "Conversion",
+    "DataFileError",
+    "DataFormat",
+    "DataWriter",
+    "Filters",
+    "Finding",
+    "Game",
+    "Games",
+    "HoldOut",
+    "NothingConvertedError",
+    "Report",
+    "ResultFlag",
+    "Rows",
+    "Targets",
+    "check_data",
+    "convert_data",
+    "convert_records",
+    "describe",
+    "detect_data",
+    "load_rows",
+    "positions_of",
+    "read_data",
+    "read_rows",
+    "write_data",
+]
+
+# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
+_MODULES = {
+    "check.check": ("check_data",),
+    "check.findings": ("Finding", "Report"),
+    "convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
+    "convert.positions": ("Filters", "HoldOut", "convert_records", "positions_of"),
+    "convert.reading": ("load_rows", "read_data", "read_rows"),
+    "convert.writers": ("DataWriter", "write_data"),
+    "formats.averages": ("Averages",),
+    "formats.book": ("BOOK_ENTRY",),
+    "formats.cache": ("CachedPositions",),
+    "formats.games": ("Targets",),
+    "formats.hcp": ("HCP",),
+    "formats.hcpe": ("HCPE", "ResultFlag", "Rows"),
+    "formats.hcpe3": ("Game", "Games"),
+    "formats.kinds": ("DataFormat",),
+    "formats.psv": ("PSV",),
+    "formats.rows": ("DataFileError",),
+    "formats.table": ("FORMATS", "detect_data"),
+    "printing": ("describe",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fukayomi.data' has no attribute {name!r}")
+    value = getattr(import_module(f"fukayomi.data.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.convert.averages import check_part
-from fukayomi.data.convert.blocks import HCP, ROWS, Block, Cursor, open_inputs, read_blocks
-from fukayomi.data.convert.detect import DataFormat, detect_data
-from fukayomi.data.formats.averages import AveragesError, read_averages
+from fukayomi.data.convert.blocks import Block, Cursor, open_inputs, read_blocks
+from fukayomi.data.formats.averages import AveragesError, check_part, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
+from fukayomi.data.formats.hcp import HCP
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Game, Games
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV, psv_move
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import detect_data
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.shogi import Move, Position, ShogiError
 from fukayomi.shogi.record import Record, Result
@@ -40,7 +41,7 @@ def describe(
         start: The first item, from 0.
         end: The item after the last.
         kind: The file's format, instead of what its content says.
-        skipped: Gets the records that cannot be read.
+        skipped: Receives the records that cannot be read.
 
     Raises:
         DataFileError: The file is damaged, or of another format.
@@ -51,7 +52,7 @@ def describe(
         yield from _OTHERS[kind](path, start, end)
         return
     inputs = open_inputs([path], kind)
-    begin = Cursor(0, start, 0, start) if inputs.kind in ROWS else Cursor()
+    begin = Cursor(0, start, 0, start) if inputs.rows is not None else Cursor()
     for block in read_blocks(inputs, begin, skipped):
         first, last = max(start, block.first) - block.first, min(end, block.first + len(block)) - block.first
         for offset in range(first, last):

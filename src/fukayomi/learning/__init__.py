@@ -5,11 +5,15 @@
     >>> import tempfile
     >>> from pathlib import Path
     >>> from fukayomi import Dataset, Position
-    >>> from fukayomi.data.formats.psv import PsvWriter, psv_record
+    >>> from fukayomi.data import write_data
+    >>> from fukayomi.data.formats.psv import psv_record
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with PsvWriter(folder / "games.psv") as writer:
-    ...     for move in ("7g7f", "2g2f", "5g5f"):
-    ...         writer.append(psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1))
+    >>> rows = [
+    ...     psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1)
+    ...     for move in ("7g7f", "2g2f", "5g5f")
+    ... ]
+    >>> write_data(folder / "games.psv", rows)
+    3
     >>> data = Dataset(folder / "games.psv")
     >>> for batch in data.batches(2):
     ...     planes, constant_planes = batch.features()

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, POLICY_LABELS
-from fukayomi.data.convert.detect import DataFormat, UnknownDataError, detect_data
-from fukayomi.data.convert.refusals import refusal
 from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.learning.batch import Batch
 from fukayomi.learning.batches import epoch_order, prefetch
 from fukayomi.learning.sources import AveragedPositions, Games, Rows, Source
@@ -53,12 +53,12 @@ class Dataset:
     in the order given. In hcpe3, moves without candidates and moves into a repetition within 16 plies are left out.
 
         >>> import tempfile
-        >>> from fukayomi.data.formats.psv import PsvWriter, psv_record
+        >>> from fukayomi.data import write_data
+        >>> from fukayomi.data.formats.psv import psv_record
         >>> file = Path(tempfile.mkdtemp(), "games.psv")
-        >>> with PsvWriter(file) as writer:
-        ...     for move in ("7g7f", "2g2f", "5g5f"):
-        ...         writer.append(psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1))
-
+        >>> moves = ("7g7f", "2g2f", "5g5f")
+        >>> write_data(file, [psv_record(Position().sfen(), move, score_cp=60, ply=1, result=1) for move in moves])
+        3
         >>> data = Dataset(file)
         >>> len(data), data[0].move, data[0].eval_cp, data[0].result
         (3, Move.from_usi('7g7f'), 60, 1.0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, POLICY_LABELS
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
-from fukayomi.data.formats.evalfix import EvalTally
+from fukayomi.data.formats.evaluations import EvalTally
 from fukayomi.data.formats.hcpe import HCPE, ResultFlag, without_flags
 from fukayomi.data.formats.psv import PSV, psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows

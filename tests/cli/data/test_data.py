@@ -23,7 +23,7 @@ def test_a_folder_becomes_a_file_of_positions(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
     code, printed, said = run("csa-to-hcpe", RECORDS, "-o", out)
     assert code == 0
-    assert "taken for training" in printed
+    assert "kept for training" in printed
     assert "README.md" in said
     assert out.stat().st_size % 38 == 0
     code, printed, _ = run("csa-to-hcpe", RECORDS, "-o", out, "--json")  # once more: an hcpe file may be replaced
@@ -126,7 +126,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(convert, "_write", interrupt)
+    monkeypatch.setattr(convert, "read_played", interrupt)
     out = tmp_path / "out.hcpe"
     out.write_bytes(b"before")
     code, _, said = run("csa-to-hcpe", RECORDS, "-o", out)

@@ -43,7 +43,7 @@ def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
     assert code == 2
     (tmp_path / "a.usi").write_text("startpos moves 7g7f\n")
     code, out, error = run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3")
-    assert (code, "nothing is left to write" in error, "left out, ending: 1" in out) == (1, True, True)
+    assert (code, "nothing is left to write" in error, "skipped, ending: 1" in out) == (1, True, True)
     assert run("convert", tmp_path / "a.usi", "-o", tmp_path / "a.hcpe3", "--unfinished-as-draws")[0] == 0
 
 

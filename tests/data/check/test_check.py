@@ -14,12 +14,12 @@ from fukayomi import _native
 from fukayomi.data.check.check import check_data
 from fukayomi.data.check.findings import Level, Report
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.detect import DataFormat
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.games import game_from_record
 from fukayomi.data.formats.hcpe import ResultFlag
-from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games, read_hcpe3
+from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.records.games import game_from_record
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
@@ -36,7 +36,7 @@ def game_of(usi: str, result: int, flags: int = 0, sfen: str = "") -> Game:
 
 
 def check_games(tmp_path: Path, *games: Game) -> Report:
-    with Hcpe3Writer(tmp_path / "a.hcpe3") as writer:
+    with DataWriter(tmp_path / "a.hcpe3") as writer:
         writer.append(join_games(games))
     return check_data([tmp_path / "a.hcpe3"], source=DataFormat.HCPE3)
 
@@ -120,7 +120,7 @@ def test_the_good_part_of_damaged_games(tmp_path: Path) -> None:
     sizes = [36 + 6 * len(game) + 4 * len(game.candidate_moves) for game in games]
     data[sizes[0] + 34] = 3  # the result of the second game
     (tmp_path / "a.hcpe3").write_bytes(data[:-1])
-    report = check_data([tmp_path / "a.hcpe3"], tmp_path / "good.hcpe3")
+    report = check_data([tmp_path / "a.hcpe3"], good=tmp_path / "good.hcpe3")
     assert [(found.index, found.offset) for found in report.findings if found.level is Level.ERROR] == [
         (1, sizes[0]), (11, sum(sizes[:-1])),
     ]  # fmt: skip
@@ -130,10 +130,10 @@ def test_the_good_part_of_damaged_games(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["hcp", "hcpe", "hcpe2", "psv"])
 def test_the_good_part_of_damaged_rows(tmp_path: Path, name: str) -> None:
-    with Hcpe3Writer(tmp_path / "source.hcpe3") as writer:
+    with DataWriter(tmp_path / "source.hcpe3") as writer:
         writer.append(random_games(20, seed=5))
     path, good = tmp_path / f"a.{name}", tmp_path / f"good.{name}"
-    convert_data([tmp_path / "source.hcpe3"], path, Target(name))
+    convert_data([tmp_path / "source.hcpe3"], path, to=Target(name))
     assert check_data([path]).errors == 0
     size = {"hcp": 32, "psv": 40}.get(name, 38)
     data = path.read_bytes()
@@ -141,7 +141,7 @@ def test_the_good_part_of_damaged_rows(tmp_path: Path, name: str) -> None:
     damaged = [*rows]
     damaged[4] = bytes(32) + rows[4][32:]
     (path).write_bytes(b"".join(damaged) + b"x")
-    report = check_data([path], good)
+    report = check_data([path], good=good)
     assert [(found.index, found.offset) for found in report.findings] == [(4, 4 * size), (len(rows), len(data))]
     assert good.read_bytes() == b"".join(rows[:4] + rows[5:])
     assert report.duplicates == len(rows) - len(set(damaged))
@@ -151,30 +151,30 @@ def test_the_good_part_of_damaged_rows(tmp_path: Path, name: str) -> None:
 def test_a_file_cut_at_any_byte(tmp_path: Path, name: str) -> None:
     """What is cut off is an error; the good part is what is whole; reading for a conversion stops with an error."""
     path, good = tmp_path / f"a.{name}", tmp_path / f"good.{name}"
-    with Hcpe3Writer(tmp_path / "source.hcpe3") as writer:
+    with DataWriter(tmp_path / "source.hcpe3") as writer:
         writer.append(join_games([game_of("7g7f 3c3d", 1), game_of("2g2f", 2)]))
-    convert_data([tmp_path / "source.hcpe3"], path, Target(name))
+    convert_data([tmp_path / "source.hcpe3"], path, to=Target(name))
     data = path.read_bytes()
     size = {"hcp": 32, "hcpe": 38, "psv": 40}.get(name)
     ends = [0, 56, 102] if size is None else [size * n for n in range(4)]
     for cut in range(1, len(data)):
         path.write_bytes(data[:cut])
-        report = check_data([path], good, DataFormat(name))
+        report = check_data([path], good=good, source=DataFormat(name))
         assert report.errors == (cut not in ends)
         assert good.read_bytes() == data[: max(end for end in ends if end <= cut)]
         if cut not in ends:
             with pytest.raises(DataFileError, match=re.escape(str(path))):
-                convert_data([path], tmp_path / "out.sfen", Target.SFEN, DataFormat(name))
+                convert_data([path], tmp_path / "out.sfen", to=Target.SFEN, source=DataFormat(name))
     assert not (tmp_path / "out.sfen").exists()
 
 
 def test_what_cannot_be_checked_together(tmp_path: Path) -> None:
-    with Hcpe3Writer(tmp_path / "a.hcpe3") as writer:
+    with DataWriter(tmp_path / "a.hcpe3") as writer:
         writer.append(random_games(20))
-    convert_data([tmp_path / "a.hcpe3"], tmp_path / "a.psv", Target.PSV)
-    convert_data([tmp_path / "a.hcpe3"], tmp_path / "a.sfen", Target.SFEN)
-    with pytest.raises(DataFileError, match="hcpe3, psv files is not written to one file"):
-        check_data([tmp_path / "a.hcpe3", tmp_path / "a.psv"], tmp_path / "good")
+    convert_data([tmp_path / "a.hcpe3"], tmp_path / "a.psv", to=Target.PSV)
+    convert_data([tmp_path / "a.hcpe3"], tmp_path / "a.sfen", to=Target.SFEN)
+    with pytest.raises(DataFileError, match="hcpe3, psv files cannot be written to one file"):
+        check_data([tmp_path / "a.hcpe3", tmp_path / "a.psv"], good=tmp_path / "good")
     with pytest.raises(DataFileError, match="fukayomi data convert makes hcp of them"):
         check_data([tmp_path / "a.sfen"])
     assert check_data([tmp_path / "a.hcpe3", tmp_path / "a.psv"]).files == {
@@ -186,16 +186,16 @@ def check_cuts_and_changes(tmp_path: Path, kind: str, count: int, seed: int) -> 
     """However a file is changed, a check ends with a report whose good part has no error."""
     rng = random.Random(seed)
     source, path, good = (tmp_path / name for name in ("source.hcpe3", f"a.{kind}", f"good.{kind}"))
-    with Hcpe3Writer(source) as writer:
+    with DataWriter(source) as writer:
         writer.append(join_games([random_game(rng, 10) for _ in range(6)]))
-    convert_data([source], path, Target(kind))
+    convert_data([source], path, to=Target(kind))
     data = path.read_bytes()
     for _ in range(count):
         changed = bytearray(data[: rng.randrange(1, len(data) + 1)])
         for _ in range(rng.randrange(4)):
             changed[rng.randrange(len(changed))] = rng.randrange(256)
         path.write_bytes(changed)
-        report = check_data([path], good, DataFormat(kind))
+        report = check_data([path], good=good, source=DataFormat(kind))
         assert report.good <= report.records
         assert check_data([good], source=DataFormat(kind)).errors == 0
 
@@ -231,6 +231,6 @@ def read_back(game: Game) -> list[Game]:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        with Hcpe3Writer(Path(folder) / "a.hcpe3") as writer:
+        with DataWriter(Path(folder) / "a.hcpe3") as writer:
             writer.append(join_games([game]))
         return [game for games in read_hcpe3(Path(folder) / "a.hcpe3") for game in games]

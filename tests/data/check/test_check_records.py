@@ -14,9 +14,9 @@ from places import RECORDS
 from fukayomi.data.check.check import check_data
 from fukayomi.data.check.findings import Level, Report
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.detect import DataFormat, UnknownDataError
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import UnknownDataError
 from fukayomi.data.records.sources import SourceError, iter_sources
 
 GOOD = "PI\n+\n+7776FU\n'** 10\n-3334FU\n'** -10\n%TORYO\n"
@@ -41,10 +41,10 @@ def told(report: Report, level: Level = Level.ERROR) -> list[tuple[str, int, int
 
 def test_good_records_have_no_findings_and_a_good_part(tmp_path: Path) -> None:
     files = sorted(RECORDS.glob("*.csa"))
-    report = check_data(files, tmp_path / "good.hcpe3")
+    report = check_data(files, good=tmp_path / "good.hcpe3")
     assert (report.findings, report.records, report.good) == ([], len(files), len(files))
     assert set(report.files.values()) == {"records"}
-    convert_data(files, tmp_path / "converted.hcpe3", Target.HCPE3)
+    convert_data(files, tmp_path / "converted.hcpe3", to=Target.HCPE3)
     assert (tmp_path / "good.hcpe3").read_bytes() == (tmp_path / "converted.hcpe3").read_bytes()
 
 
@@ -104,9 +104,9 @@ def test_games_that_training_leaves_out_are_remarks(tmp_path: Path) -> None:
     texts = [GOOD.replace("TORYO", "CHUDAN"), GOOD.replace("%TORYO\n", ""), "P-51OU\n+\n%TORYO\n", OTHER]
     report = check(tmp_path, "/\n".join(texts))
     assert [reason for *_, reason in told(report, Level.REMARK)] == [
-        "how it ended (interrupted) says nothing about the play: not for training",
-        "it does not say how it ended: not for training",
-        "the start lacks a king: not for training",
+        "the end (interrupted) says nothing about the play: not for training",
+        "the record does not say how the game ended: not for training",
+        "the start position lacks a king: not for training",
     ]
     assert (report.records, report.good, report.errors) == (4, 1, 0)
 
@@ -129,15 +129,15 @@ def test_a_folder_with_everything_in_it(tmp_path: Path) -> None:
         member.size = len(GOOD)
         archive.addfile(member, io.BytesIO(GOOD.encode()))
     (folder / "h.tar.gz").write_bytes((folder / "g.tar.gz").read_bytes()[:-20])
-    convert_data([folder / "a.csa"], folder / "i.hcpe3", Target.HCPE3)
-    report = check_data([folder], tmp_path / "good.hcpe3")
+    convert_data([folder / "a.csa"], folder / "i.hcpe3", to=Target.HCPE3)
+    report = check_data([folder], good=tmp_path / "good.hcpe3")
     assert [(name, number) for name, number, *_ in told(report)] == [
         ("c.usi", 1), ("d.csa", 0), ("e.csa", 0), ("two.csa", 0), ("h.tar.gz", 0),
     ]  # fmt: skip
     remarks = {(name, reason.partition(":")[0]) for name, _, _, _, reason in told(report, Level.REMARK)}
     assert {name for name, _ in remarks} == {"README", "LICENSE", "y.csa", "i.hcpe3"}
     assert ("i.hcpe3", "a duplicate of an earlier game") in remarks
-    convert_data([tmp_path / "good.hcpe3"], tmp_path / "good.usi", Target.USI)
+    convert_data([tmp_path / "good.hcpe3"], tmp_path / "good.usi", to=Target.USI)
     assert (tmp_path / "good.usi").read_text().splitlines() == [
         "startpos moves 7g7f 3c3d", "startpos moves 7g7f 3c3d", "startpos moves 7g7f", "startpos moves 2g2f",
         *["startpos moves 7g7f 3c3d"] * 3,  # that of the cut archive, too
@@ -153,11 +153,11 @@ def test_what_cannot_be_checked(tmp_path: Path) -> None:
     with pytest.raises(UnknownDataError, match="README"):
         check_data([tmp_path / "README"])
     (tmp_path / "a.csa").write_text(GOOD)
-    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe", Target.HCPE)
-    with pytest.raises(DataFileError, match="hcpe, records files is not written to one file"):
-        check_data([tmp_path / "a.csa", tmp_path / "a.hcpe"], tmp_path / "good")
-    with pytest.raises(DataFileError, match="needs a file of its own"):
-        check_data([tmp_path / "a.csa", tmp_path], tmp_path / "a.csa", DataFormat.RECORDS)
+    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe", to=Target.HCPE)
+    with pytest.raises(DataFileError, match="hcpe, records files cannot be written to one file"):
+        check_data([tmp_path / "a.csa", tmp_path / "a.hcpe"], good=tmp_path / "good")
+    with pytest.raises(DataFileError, match="is also an input"):
+        check_data([tmp_path / "a.csa", tmp_path], good=tmp_path / "a.csa", source=DataFormat.RECORDS)
     assert (tmp_path / "a.csa").read_text() == GOOD
 
 
@@ -172,7 +172,7 @@ def check_changed_records(tmp_path: Path, text: bytes, count: int, seed: int) ->
             changed[at : at + rng.randrange(3)] = rng.choice([b"", b"+", b"\n", b"7776FU", b"%KACHI\n", b"\xff", b"0"])
         path.write_bytes(changed + b"\n/\n" + OTHER.encode())
         try:
-            report = check_data([path], good)
+            report = check_data([path], good=good)
         except UnknownDataError:
             continue
         assert report.good <= report.records

@@ -8,7 +8,8 @@ from game_samples import random_games
 
 from fukayomi.data.check.check import check_data
 from fukayomi.data.check.duplicates import Duplicates
-from fukayomi.data.formats.hcpe3 import Hcpe3Writer, join_games
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.hcpe3 import join_games
 
 ROWS = np.array([(1, 2), (3, 4), (1, 2), (1, 3), (1, 2)], [("a", "u1"), ("b", "<u8")])
 
@@ -37,7 +38,7 @@ def test_games_beyond_the_limit_are_compared_with_those_before_it() -> None:
 
 def test_a_check_says_what_it_did_not_compare(tmp_path: Path) -> None:
     games = random_games(6, seed=9)
-    with Hcpe3Writer(tmp_path / "a.hcpe3") as writer:
+    with DataWriter(tmp_path / "a.hcpe3") as writer:
         writer.append(games)
         writer.append(join_games([games[5]]))
     report = check_data([tmp_path / "a.hcpe3"], duplicates=Duplicates(most_games=2))

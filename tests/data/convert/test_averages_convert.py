@@ -11,25 +11,35 @@ import pytest
 from game_samples import random_games
 from typer.testing import CliRunner
 
+from fukayomi._native import EVAL_SCALE, MATE_CP
 from fukayomi.cli.main import app
 from fukayomi.data.check.check import check_data
-from fukayomi.data.convert.averages import averages_to_cache, averages_to_records
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.detect import DataFormat, detect_data
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
-from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, VALUE_ONE, Averages, AveragesError, header_bytes
+from fukayomi.data.formats.averages import (
+    HEADER,
+    MOVE,
+    POSITION,
+    VALUE_ONE,
+    Averages,
+    AveragesError,
+    averages_to_cache,
+    averages_to_records,
+    header_bytes,
+)
 from fukayomi.data.formats.cache import read_cache
-from fukayomi.data.formats.evalfix import EVAL_SCALE
-from fukayomi.data.formats.hcpe import MATE_EVAL, read_hcpe
-from fukayomi.data.formats.hcpe3 import Games, Hcpe3Writer
+from fukayomi.data.formats.hcpe import read_hcpe
+from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import detect_data
 
 
 def averaged(folder: Path, games: Games) -> Path:
-    with Hcpe3Writer(folder / "games.hcpe3") as writer:
+    with DataWriter(folder / "games.hcpe3") as writer:
         writer.append(games)
     run_dedup(DedupSettings(Mode.SHARES, (folder / "games.hcpe3",), folder / "games.avg"))
     return folder / "games.avg"
@@ -55,7 +65,7 @@ def test_averages_become_rows(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
     path = averaged(tmp_path, games)
     assert detect_data(path) is DataFormat.AVERAGES
-    tally, written = convert_data([path], out, Target.HCPE)
+    found = convert_data([path], out, to=Target.HCPE)
     evals, results, visits, played = defaultdict(list), defaultdict(list), defaultdict(Counter), defaultdict(Counter)
     for game in games:
         for ply in range(len(game)):
@@ -70,7 +80,7 @@ def test_averages_become_rows(tmp_path: Path) -> None:
             for at in range(begin, end) if total else ():
                 visits[key][int(game.candidate_moves[at])] += Fraction(int(game.candidate_visits[at]), total)
     rows = read_hcpe(out)
-    assert tally.positions == written == len(rows) == len(evals)
+    assert found.positions == found.written == len(rows) == len(evals)
     for row in rows:
         key = row["hcp"].tobytes()
         counts = visits[key] if any(visits[key].values()) else played[key]
@@ -82,7 +92,7 @@ def test_averages_become_rows(tmp_path: Path) -> None:
         if abs(exact) <= 11_000:
             assert row["eval"] == exact
         else:  # so near to certain that the unit of values shows
-            assert 11_000 <= abs(int(row["eval"])) <= MATE_EVAL
+            assert 11_000 <= abs(int(row["eval"])) <= MATE_CP
             assert (row["eval"] > 0) == (exact > 0)
         assert row["bestMove16"] == min(move for move, count in counts.items() if count == most)
         (result, times), *others = Counter(results[key]).most_common()
@@ -132,7 +142,7 @@ def test_a_cache_is_made_of_one_file_of_averages(tmp_path: Path) -> None:
     path = averaged(tmp_path, random_games(2, seed=3))
     for inputs in ([path, path], [tmp_path / "games.hcpe3"]):
         with pytest.raises(DataFileError, match="one file of averages"):
-            convert_data(inputs, tmp_path / "out.cache", Target.CACHE)
+            convert_data(inputs, tmp_path / "out.cache", to=Target.CACHE)
     assert not (tmp_path / "out.cache").exists()
 
 
@@ -143,7 +153,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     path.write_bytes(data)
     assert "checksum" in str(check_data([path]).findings[0])
     with pytest.raises(AveragesError, match="checksum"):
-        convert_data([path], tmp_path / "out.hcpe", Target.HCPE)
+        convert_data([path], tmp_path / "out.hcpe", to=Target.HCPE)
     nothing = np.zeros(1, POSITION)
     path.write_bytes(header_bytes(1, 0, 0) + nothing.tobytes())
     assert check_data([path]).errors == 1

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from places import RECORDS
 
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
-from fukayomi.data.convert.detect import DataFormat, UnknownDataError, detect_data
-from fukayomi.data.convert.positions import Drop, Filters, convert_games
-from fukayomi.data.convert.writers import Target, target_of
+from fukayomi.data.convert.positions import convert_records
+from fukayomi.data.convert.writers import DataWriter, target_of
+from fukayomi.data.formats.games import Targets, game_from_record, record_from_game
 from fukayomi.data.formats.hcpe import ResultFlag, read_hcpe
-from fukayomi.data.formats.hcpe3 import Games, Hcpe3Writer, join_games, read_hcpe3
+from fukayomi.data.formats.hcpe3 import Games, join_games, read_hcpe3
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.psv import read_psv
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.records.games import Targets, game_from_record, record_from_game
-from fukayomi.data.records.sources import iter_sources
+from fukayomi.data.formats.table import UnknownDataError, detect_data
+from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_records, write_csa
 from fukayomi.shogi.record import Result
@@ -28,7 +29,7 @@ SAMPLE = "psv_to_hcpe3_yaneuraou_sample"
 
 
 def write(path: Path, games: Games) -> Path:
-    with Hcpe3Writer(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(games)
     return path
 
@@ -38,8 +39,8 @@ def write(path: Path, games: Games) -> Path:
 def test_real_files_of_the_same_positions(tmp_path: Path, shared_data: Path, source: str, target: str) -> None:
     folder = shared_data / "training-fixtures"
     out = tmp_path / f"out.{target}"
-    tally, written = convert_data([folder / f"{SAMPLE}.{source}"], out, Target(target))
-    assert (tally.positions, written) == (30, 30)
+    found = convert_data([folder / f"{SAMPLE}.{source}"], out, to=Target(target))
+    assert (found.positions, found.written) == (30, 30)
     expected = (folder / f"{SAMPLE}.{target}").read_bytes()
     if target == "psv" and source != "psv":  # the others do not know the ply
         assert np.array_equal(read_psv(out)["gamePly"], np.full(30, 0 if source == "hcpe" else 1))
@@ -53,7 +54,7 @@ def test_real_files_of_the_same_positions(tmp_path: Path, shared_data: Path, sou
 @pytest.mark.parametrize("name", ["hcp", "hcpe", "hcpe2", "hcpe3", "psv", "plain", "sfen"])
 def test_formats_are_known_by_their_content(tmp_path: Path, name: str) -> None:
     source = write(tmp_path / "source.hcpe3", random_games(20))
-    convert_data([source], tmp_path / f"out.{name}", Target(name))
+    convert_data([source], tmp_path / f"out.{name}", to=Target(name))
     (tmp_path / "x").write_bytes((tmp_path / f"out.{name}").read_bytes())
     assert detect_data(tmp_path / "x") is DataFormat(name)
 
@@ -75,26 +76,26 @@ def test_what_else_lies_in_a_folder_is_left_out(tmp_path: Path) -> None:
     write(folder / "a.hcpe3", random_games(3))
     (folder / "b.csa").write_bytes((RECORDS / "declaration.csa").read_bytes())
     (folder / "LICENSE").write_text("all of it\n")
-    tally, written = convert_data([folder], tmp_path / "out.hcpe3", Target.HCPE3)
-    assert (written, tally.dropped) == (4, {Drop.NO_RECORD: 1})
+    found = convert_data([folder], tmp_path / "out.hcpe3", to=Target.HCPE3)
+    assert (found.written, found.dropped) == (4, {Drop.NO_RECORD: 1})
     with pytest.raises(UnknownDataError, match="LICENSE"):
-        convert_data([folder / "LICENSE"], tmp_path / "out.hcpe3", Target.HCPE3)
+        convert_data([folder / "LICENSE"], tmp_path / "out.hcpe3", to=Target.HCPE3)
 
 
 def test_records_give_what_csa_to_hcpe_gives(tmp_path: Path) -> None:
     files = sorted(RECORDS.glob("*.csa"))
-    convert_games(iter_sources(files), tmp_path / "a.hcpe", Filters())
-    convert_data(files, tmp_path / "b.hcpe", Target.HCPE)
-    convert_data(files, tmp_path / "c.hcpe3", Target.HCPE3)
-    convert_data([tmp_path / "c.hcpe3"], tmp_path / "c.hcpe", Target.HCPE)
+    convert_records(files, tmp_path / "a.hcpe")
+    convert_data(files, tmp_path / "b.hcpe", to=Target.HCPE)
+    convert_data(files, tmp_path / "c.hcpe3", to=Target.HCPE3)
+    convert_data([tmp_path / "c.hcpe3"], tmp_path / "c.hcpe", to=Target.HCPE)
     expected = (tmp_path / "a.hcpe").read_bytes()
     assert expected == (tmp_path / "b.hcpe").read_bytes() == (tmp_path / "c.hcpe").read_bytes()
 
 
 def test_games_become_csa_and_come_back(tmp_path: Path) -> None:
     games = random_games(30, seed=4)
-    convert_data([write(tmp_path / "a.hcpe3", games)], tmp_path / "a.csa", Target.CSA)
-    convert_data([tmp_path / "a.csa"], tmp_path / "b.hcpe3", Target.HCPE3)
+    convert_data([write(tmp_path / "a.hcpe3", games)], tmp_path / "a.csa", to=Target.CSA)
+    convert_data([tmp_path / "a.csa"], tmp_path / "b.hcpe3", to=Target.HCPE3)
     (back,) = read_hcpe3(tmp_path / "b.hcpe3")
     trained = games.candidate_counts() > 0
     assert np.array_equal(back.moves, games.moves)
@@ -110,7 +111,7 @@ def test_any_game_becomes_a_record_and_comes_back(seed: int) -> None:
     game = random_game(random.Random(seed))
     (record,) = read_records(write_csa(record_from_game(game)).encode())
     back = game_from_record(record)
-    assert not isinstance(back, Drop)
+    assert not isinstance(back, Dropped)
     assert back.result == game.result
     for name in ("start", "hcps", "moves", "candidates", "candidate_moves", "candidate_visits"):
         assert np.array_equal(getattr(back, name), getattr(game, name)), name
@@ -120,21 +121,21 @@ def test_any_game_becomes_a_record_and_comes_back(seed: int) -> None:
 def test_formats_of_one_game_fill_a_folder(tmp_path: Path, target: str) -> None:
     games = random_games(5, seed=8)
     source = write(tmp_path / "a.hcpe3", games)
-    _, written = convert_data([source], tmp_path / "out", Target(target))
+    written = convert_data([source], tmp_path / "out", to=Target(target))
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [f"{n:06}.{target}" for n in range(1, 6)]
-    assert written == 5
+    assert written.written == 5
     for number, game in enumerate(games, 1):
         (record,) = read_records(tmp_path / "out" / f"{number:06}.{target}")
         assert [played.move.raw for played in record.moves] == game.moves.tolist()
     with pytest.raises(DataFileError, match="holds one game"):
-        convert_data([source], tmp_path / f"one.{target}", Target(target))
+        convert_data([source], tmp_path / f"one.{target}", to=Target(target))
     assert not (tmp_path / f"one.{target}").exists()
 
 
 def test_records_are_copied_with_what_they_say(tmp_path: Path) -> None:
     source = RECORDS / "declaration.csa"
-    convert_data([source], tmp_path / "a.kif", Target.KIF)
-    convert_data([tmp_path / "a.kif"], tmp_path / "b.csa", Target.CSA)
+    convert_data([source], tmp_path / "a.kif", to=Target.KIF)
+    convert_data([tmp_path / "a.kif"], tmp_path / "b.csa", to=Target.CSA)
     (first,), (second,) = read_records(source), read_records(tmp_path / "b.csa")
     assert second.usi_moves() == first.usi_moves()
     assert (second.black_name, second.result) == (first.black_name, first.result)
@@ -144,20 +145,20 @@ def test_records_are_copied_with_what_they_say(tmp_path: Path) -> None:
 def test_usi_lines_need_a_result(tmp_path: Path) -> None:
     (tmp_path / "a.usi").write_text("startpos moves 7g7f 3c3d\n")
     with pytest.raises(NothingConvertedError) as caught:
-        convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", Target.HCPE3)
-    assert caught.value.tally.dropped == {Drop.ENDING: 1}
+        convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", to=Target.HCPE3)
+    assert caught.value.conversion.dropped == {Drop.ENDING: 1}
     assert not (tmp_path / "a.hcpe3").exists()
     targets = Targets(one_hot=True, unfinished_as_draws=True)
-    convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", Target.HCPE3, targets=targets)
+    convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", to=Target.HCPE3, targets=targets)
     (games,) = read_hcpe3(tmp_path / "a.hcpe3")
     assert (games[0].result, games.candidate_counts().tolist()) == (Result.DRAW, [1, 1])
     mate = "startpos moves 7g7f 5a4b 8h3c+ 4b5b 3c4c 5b5a 4c5c"
     (tmp_path / "a.usi").write_text(mate)  # not mated yet
     with pytest.raises(NothingConvertedError):
-        convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", Target.HCPE3)
+        convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", to=Target.HCPE3)
     repetition = "startpos moves " + "2h3h 8b7b 3h2h 7b8b " * 3
     (tmp_path / "a.usi").write_text(repetition)
-    convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", Target.HCPE3)
+    convert_data([tmp_path / "a.usi"], tmp_path / "a.hcpe3", to=Target.HCPE3)
     (games,) = read_hcpe3(tmp_path / "a.hcpe3")
     assert (games[0].result, games[0].flags) == (Result.DRAW, ResultFlag.REPETITION)
 
@@ -165,21 +166,21 @@ def test_usi_lines_need_a_result(tmp_path: Path) -> None:
 def test_sfens_become_hcp_and_come_back(tmp_path: Path) -> None:
     sfens = [Position().sfen(), "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"]
     (tmp_path / "a.sfen").write_text(f"# even\n{sfens[0]}\n\nsfen {sfens[1].removesuffix(' 1')} 33\n")
-    assert convert_data([tmp_path / "a.sfen"], tmp_path / "a.hcp", Target.HCP)[1] == 2
-    convert_data([tmp_path / "a.hcp"], tmp_path / "b.sfen", Target.SFEN)
+    assert convert_data([tmp_path / "a.sfen"], tmp_path / "a.hcp", to=Target.HCP).written == 2
+    convert_data([tmp_path / "a.hcp"], tmp_path / "b.sfen", to=Target.SFEN)
     assert (tmp_path / "b.sfen").read_text().splitlines() == sfens
     with pytest.raises(DataFileError, match="positions alone"):
-        convert_data([tmp_path / "a.hcp"], tmp_path / "a.hcpe", Target.HCPE)
+        convert_data([tmp_path / "a.hcp"], tmp_path / "a.hcpe", to=Target.HCPE)
     (tmp_path / "a.sfen").write_text(f"{sfens[0]}\nnonsense\n")
     with pytest.raises(DataFileError, match=r"a\.sfen, line 2: .*nonsense"):
-        convert_data([tmp_path / "a.sfen"], tmp_path / "a.hcp", Target.HCP, DataFormat.SFEN)
+        convert_data([tmp_path / "a.sfen"], tmp_path / "a.hcp", to=Target.HCP, source=DataFormat.SFEN)
 
 
 def test_games_give_rows_with_plies_and_flags(tmp_path: Path) -> None:
     games = random_games(10, seed=6)
     source = write(tmp_path / "a.hcpe3", games)
     for target in (Target.HCPE, Target.HCPE2, Target.PSV):
-        convert_data([source], tmp_path / f"a.{target}", target)
+        convert_data([source], tmp_path / f"a.{target}", to=target)
     trained = games.candidate_counts() > 0
     results = games.results[games.game_of_ply()[trained]]
     assert np.array_equal(read_hcpe(tmp_path / "a.hcpe2")["gameResult"], results)
@@ -188,12 +189,12 @@ def test_games_give_rows_with_plies_and_flags(tmp_path: Path) -> None:
 
 
 def test_a_damaged_row_stops_and_is_named(tmp_path: Path) -> None:
-    convert_data([write(tmp_path / "a.hcpe3", random_games(20))], tmp_path / "a.hcpe", Target.HCPE)
+    convert_data([write(tmp_path / "a.hcpe3", random_games(20))], tmp_path / "a.hcpe", to=Target.HCPE)
     data = bytearray((tmp_path / "a.hcpe").read_bytes())
     data[38 * 3 + 36] = 3
     (tmp_path / "a.hcpe").write_bytes(data)
-    with pytest.raises(DataFileError, match=r"a\.hcpe, record 3 \(offset 114\): result 3 is none"):
-        convert_data([tmp_path / "a.hcpe"], tmp_path / "b.psv", Target.PSV)
+    with pytest.raises(DataFileError, match=r"a\.hcpe, record 3 \(offset 114\): invalid result 3"):
+        convert_data([tmp_path / "a.hcpe"], tmp_path / "b.psv", to=Target.PSV)
     assert not (tmp_path / "b.psv").exists()
 
 
@@ -208,4 +209,4 @@ def test_the_suffix_says_what_to_write() -> None:
 def test_a_file_that_fits_no_game_has_none(tmp_path: Path) -> None:
     empty = write(tmp_path / "a.hcpe3", join_games([]))
     with pytest.raises(NothingConvertedError):
-        convert_data([empty], tmp_path / "b.hcpe3", Target.HCPE3, DataFormat.HCPE3)
+        convert_data([empty], tmp_path / "b.hcpe3", to=Target.HCPE3, source=DataFormat.HCPE3)

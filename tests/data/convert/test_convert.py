@@ -1,5 +1,6 @@
 """Games to positions: the bytes that cshogi writes, the filters, the hold-out, and what is said about the rest."""
 
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -9,18 +10,19 @@ import pytest
 from cshogi import CSA
 from places import RECORDS
 
+from fukayomi.data.convert.overlap import measure_overlap
 from fukayomi.data.convert.positions import (
-    Drop,
     Filters,
     HoldOut,
     NoPositionsError,
     Summary,
-    convert_game,
-    convert_games,
+    convert_records,
+    positions_of,
 )
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
-from fukayomi.data.formats.overlap import measure_overlap, position_keys
-from fukayomi.data.records.sources import Source
+from fukayomi.data.formats.rows import position_keys
+from fukayomi.data.records.reading import Drop, Dropped
+from fukayomi.listener import Listener
 from fukayomi.shogi.formats import read_records
 from fukayomi.shogi.record import Record, Result
 
@@ -35,13 +37,15 @@ def game(text: str = GAME) -> Record:
 
 
 def positions(text: str = GAME, filters: Filters | None = None) -> np.ndarray:
-    found = convert_game(game(text), filters or Filters())
-    assert not isinstance(found, Drop)
+    found = positions_of(game(text), filters or Filters())
+    assert not isinstance(found, Dropped)
     return found.records
 
 
-def source(text: str, name: str = "game.csa") -> Source:
-    return Source(name, text.encode())
+def write(path: Path, text: str = GAME) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
 
 
 def by_cshogi(text: str) -> bytes:
@@ -65,8 +69,8 @@ def by_cshogi(text: str) -> bytes:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_the_bytes_are_those_of_cshogi(path: Path) -> None:
     (record,) = read_records(path)
-    found = convert_game(record, Filters())
-    assert not isinstance(found, Drop)
+    found = positions_of(record)
+    assert not isinstance(found, Dropped)
     assert found.records.tobytes() == by_cshogi(path.read_text())
 
 
@@ -100,8 +104,8 @@ def test_a_handicap_game_has_white_to_move_first() -> None:
     ],
 )
 def test_filters(filters: Filters, outcome: int | Drop) -> None:
-    found = convert_game(game(), filters)
-    assert (found if isinstance(found, Drop) else len(found.records)) == outcome
+    found = positions_of(game(), filters)
+    assert (found.reason if isinstance(found, Dropped) else len(found)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -116,35 +120,54 @@ def test_filters(filters: Filters, outcome: int | Drop) -> None:
     ],
 )
 def test_games_that_give_nothing(text: str, reason: Drop) -> None:
-    assert convert_game(game(text), Filters()) == reason
+    found = positions_of(game(text))
+    assert isinstance(found, Dropped)
+    assert found.reason is reason
 
 
 def test_draws_may_be_left_out() -> None:
     text = GAME.replace("%TORYO", "%SENNICHITE")
     assert positions(text)["gameResult"].tolist() == [0] * 4
-    assert convert_game(game(text), Filters(draws=False)) is Drop.DRAW
+    found = positions_of(game(text), Filters(draws=False))
+    assert isinstance(found, Dropped)
+    assert found.reason is Drop.DRAW
 
 
 def test_players_without_a_rating_do_not_pass() -> None:
     text = GAME.replace("'white_rate:b:2000.5\n", "")
-    assert convert_game(game(text), Filters(min_rating=1)) is Drop.RATING
+    found = positions_of(game(text), Filters(min_rating=1))
+    assert isinstance(found, Dropped)
+    assert found.reason is Drop.RATING
     assert len(positions(text)) == 4
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_written(tmp_path: Path) -> None:
     out = tmp_path / "out.hcpe"
+    with zipfile.ZipFile(tmp_path / "broken.zip", "w") as archive:
+        archive.writestr("a.csa", GAME)
+    data = bytearray((tmp_path / "broken.zip").read_bytes())
+    data[data.index(b"+7776FU")] ^= 1
+    (tmp_path / "broken.zip").write_bytes(data)
     sources = [
-        source(GAME, "good.csa"),
-        source(GAME.replace("-3334FU", "-3335FU"), "illegal.csa"),
-        source(GAME[:60] + "???" + GAME[60:], "damaged.csa"),
-        source("read me", "README"),
-        Source("broken.zip/a.csa", b"", "cannot be read: wrong checksum"),
-        source(f"{GAME}/\n{GAME}/\n+7776FU\n+7776FU\n", "three.csa"),
+        write(tmp_path / "good.csa"),
+        write(tmp_path / "illegal.csa", GAME.replace("-3334FU", "-3335FU")),
+        write(tmp_path / "damaged.csa", GAME[:60] + "???" + GAME[60:]),
+        write(tmp_path / "README", "read me"),
+        tmp_path / "broken.zip",
+        write(tmp_path / "three.csa", f"{GAME}/\n{GAME}/\n+7776FU\n+7776FU\n"),
     ]
-    seen: list[int] = []
-    summary = convert_games(sources, out, Filters(), report=lambda running: seen.append(running.games_read))
-    assert seen == [1, 2, 3, 3, 3, 6]
-    assert [(problem.name, problem.reason) for problem in summary.problems] == [
+    heard: list[tuple[str, int, int | None]] = []
+
+    class Hears(Listener):
+        def progress(self, stage: str, done: int, total: int | None) -> None:
+            heard.append((stage, done, total))
+
+    summary = convert_records(sources, out, listener=Hears())
+    size = sum(path.stat().st_size for path in sources)
+    assert {stage for stage, _, _ in heard} == {"converting"}
+    assert [done for _, done, _ in heard] == sorted(done for _, done, _ in heard)
+    assert heard[-1][2] == size
+    assert [(problem.name.removeprefix(f"{tmp_path}/"), problem.reason) for problem in summary.problems] == [
         ("illegal.csa", Drop.ILLEGAL_MOVE),
         ("damaged.csa", Drop.DAMAGED),
         ("README", Drop.NO_RECORD),
@@ -162,10 +185,10 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_written(tmp_path: Path) ->
 
 def test_nothing_is_written_where_nothing_passes(tmp_path: Path) -> None:
     with pytest.raises(NoPositionsError, match="no position is left") as error:
-        convert_games([source(GAME)], tmp_path / "out.hcpe", Filters(min_plies=100))
+        convert_records(write(tmp_path / "a.csa"), tmp_path / "out.hcpe", filters=Filters(min_plies=100))
     assert isinstance(error.value.summary, Summary)
     assert error.value.summary.dropped == {Drop.PLIES: 1}
-    assert not list(tmp_path.iterdir())
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csa"]
 
 
 def test_whole_games_are_held_out_by_their_names(tmp_path: Path) -> None:
@@ -174,7 +197,7 @@ def test_whole_games_are_held_out_by_their_names(tmp_path: Path) -> None:
     hold_out = HoldOut(5, test)
     kept_apart = [name for name in names if zlib.crc32(name.rpartition("/")[2].encode()) % 5 == 0]
     assert 0 < len(kept_apart) < 30
-    summary = convert_games([source(GAME, name) for name in names], train, Filters(), hold_out)
+    summary = convert_records([write(tmp_path / name) for name in names], train, hold_out=hold_out)
     assert summary.held_out.games == len(kept_apart)
     assert summary.training.games == 60 - len(kept_apart)
     assert len(read_hcpe(test)) == 4 * len(kept_apart)
@@ -185,16 +208,17 @@ def test_whole_games_are_held_out_by_their_names(tmp_path: Path) -> None:
 
 def test_overlap_counts_late_positions_that_training_has() -> None:
     (record,) = read_records(SAMPLES[0])
-    found = convert_game(record, Filters())
-    assert not isinstance(found, Drop)
-    late = found.plies >= 30
-    half = found.records[found.plies < 100]
-    overlap = measure_overlap(half, found.records, found.plies, 30)
+    found = positions_of(record)
+    assert not isinstance(found, Dropped)
+    plies = found.plies - np.uint16(1)
+    late = plies >= 30
+    half = found.records[plies < 100]
+    overlap = measure_overlap(half, found.records, plies, 30)
     assert overlap.positions == late.sum()
     shared = {record["hcp"].tobytes() for record in half}
     assert overlap.shared == sum(record["hcp"].tobytes() in shared for record in found.records[late])
     assert 0 < overlap.share < 1
-    assert measure_overlap(np.zeros(0, HCPE), found.records, found.plies, 30).shared == 0
+    assert measure_overlap(np.zeros(0, HCPE), found.records, plies, 30).shared == 0
 
 
 def test_position_keys_differ_by_every_bit() -> None:

@@ -7,11 +7,10 @@ from format_files import write_all_formats
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import app
-from fukayomi.data.convert.detect import DataFormat, detect_data
-from fukayomi.data.convert.refusals import refusal
-from fukayomi.data.convert.streams import Tally, read_data
+from fukayomi.data.convert.reading import read_checked
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.records.games import TARGETS
+from fukayomi.data.formats.table import detect_data, refusal
 from fukayomi.learning import Dataset
 
 ROWS = {DataFormat.HCP, DataFormat.HCPE, DataFormat.HCPE2, DataFormat.PSV}
@@ -46,7 +45,7 @@ INSTEAD = {
     DataFormat.CACHE: "data check and print read it",
     DataFormat.BOOK: "data print reads it",
     DataFormat.SFEN: "data convert makes hcp",
-    DataFormat.HCP: "there are no moves",
+    DataFormat.HCP: "it has no moves",
 }
 
 
@@ -91,7 +90,7 @@ def test_training_says_what_it_takes(kind: DataFormat, files: dict[DataFormat, P
 @pytest.mark.parametrize("kind", [DataFormat.BOOK, DataFormat.CACHE])
 def test_converting_says_what_it_takes(kind: DataFormat, files: dict[DataFormat, Path]) -> None:
     with pytest.raises(DataFileError, match="all formats but books and caches"):
-        next(read_data(files[kind], kind, TARGETS, Tally()))
+        next(read_checked(files[kind], kind))
 
 
 def test_every_format_has_a_name() -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
+from fukayomi._native import EVAL_SCALE
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import VALUE_ONE
-from fukayomi.data.formats.evalfix import EVAL_SCALE
 from fukayomi.data.formats.hcpe import HCPE
 
 

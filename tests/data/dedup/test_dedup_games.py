@@ -8,12 +8,14 @@ import pytest
 from dedup_rows import random_records, run, value_of, write
 
 from fukayomi import _native
+from fukayomi._native import EVAL_SCALE
+from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 from fukayomi.data.formats.averages import MOVE, POSITION, Averages, AveragesError, check_averages, read_averages
-from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally, rescale_evals
-from fukayomi.data.formats.hcpe3 import Game, Hcpe3Writer, join_games
+from fukayomi.data.formats.evaluations import EvalTally, rescale_evals
+from fukayomi.data.formats.hcpe3 import Game, join_games
 from fukayomi.shogi import Position
 
 
@@ -46,7 +48,7 @@ def random_game(rng: np.random.Generator, plies: int) -> Game:
 
 
 def write_games(path: Path, games: list[Game]) -> Path:
-    with Hcpe3Writer(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(join_games(games))
     return path
 

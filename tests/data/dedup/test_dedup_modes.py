@@ -8,12 +8,13 @@ import pytest
 from dedup_rows import by_key, random_records, run, value_of
 from test_dedup_games import random_game
 
-from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.dedup.inputs import InputError
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
-from fukayomi.data.formats.hcpe import HCPE, HcpeError, without_flags
+from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import join_games
+from fukayomi.data.formats.rows import DataFileError
 
 
 def as_records(data: bytes) -> np.ndarray:
@@ -115,7 +116,7 @@ def test_results_with_flags_are_averaged_as_plain_ones(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\(hcpe2\), and this takes hcpe; .*convert makes hcpe"):
         run(tmp_path, Mode.MEAN, rows)
     rows["gameResult"][7] |= 3
-    with pytest.raises(HcpeError, match="record 7"):
+    with pytest.raises(DataFileError, match="record 7"):
         run(tmp_path, Mode.SHARES, rows)
 
 

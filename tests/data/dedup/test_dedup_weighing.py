@@ -16,13 +16,20 @@ from typer.testing import CliRunner
 
 from fukayomi import _native
 from fukayomi.cli.main import app
-from fukayomi.data.convert.averages import averages_to_cache
-from fukayomi.data.convert.streams import as_rows
 from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
-from fukayomi.data.formats.averages import MOVE, POSITION, Averages, AveragesError, read_averages, read_weighing
+from fukayomi.data.formats.averages import (
+    MOVE,
+    POSITION,
+    Averages,
+    AveragesError,
+    averages_to_cache,
+    read_averages,
+    read_weighing,
+)
+from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games
 from fukayomi.data.jobs.folder import JobError
@@ -184,7 +191,7 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     unknown = bytearray(out.read_bytes())
     unknown[32] = 7
     out.write_bytes(unknown)
-    with pytest.raises(AveragesError, match=r"weighed in a way \(7\)"):
+    with pytest.raises(AveragesError, match=r"unknown weighing 7"):
         read_averages(out)
 
 

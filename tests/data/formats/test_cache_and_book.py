@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from fukayomi import _native
-from fukayomi.data.convert.detect import DataFormat, detect_data
 from fukayomi.data.formats.book import BOOK_ENTRY, BookError, moves_in_book, read_book
 from fukayomi.data.formats.cache import CANDIDATE, POSITION, CachedPositions, CacheError, read_cache, write_cache
+from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.data.formats.table import detect_data
 from fukayomi.shogi import Move, Position
 
 
@@ -82,7 +84,7 @@ def numbers(*values: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"1234567", "7 bytes are no hcpe3 cache"),
+        (b"1234567", "7 bytes are too few for an hcpe3 cache"),
         (numbers(9), "too few for an index of 9 positions"),
         (numbers(1, 17) + bytes(44), r"a\.cache, position 0: offset 17"),
         (numbers(1, 16) + bytes(45), r"position 0 \(offset 16\): it ends at 61"),
@@ -146,5 +148,5 @@ def test_a_damaged_book_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BookError, match=r"book\.bin, entry 1 \(offset 16\): the keys are not sorted"):
         read_book(tmp_path / "book.bin")
     (tmp_path / "book.bin").write_bytes(bytes(17))
-    with pytest.raises(BookError, match="17 bytes"):
+    with pytest.raises(DataFileError, match="17 bytes"):
         read_book(tmp_path / "book.bin")

@@ -6,7 +6,9 @@ import cshogi
 import numpy as np
 import pytest
 
-from fukayomi.data.formats.hcpe import HCPE, HcpeError, HcpeWriter, check_hcpe, read_hcpe
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.hcpe import HCPE, check_hcpe, read_hcpe
+from fukayomi.data.formats.rows import DataFileError
 
 
 def some_records(count: int) -> np.ndarray:
@@ -26,11 +28,11 @@ def test_the_layout_is_that_of_cshogi() -> None:
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
-    with HcpeWriter(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(some_records(3))
         writer.append(some_records(4))
         assert not path.exists()
-        assert len(writer.records()) == 7
+        assert len(writer.rows_so_far()) == 7
     assert writer.count == 7
     assert [file.name for file in tmp_path.iterdir()] == ["a.hcpe"]
     assert (read_hcpe(path) == np.concatenate([some_records(3), some_records(4)])).all()
@@ -43,7 +45,7 @@ def test_a_failure_leaves_the_target_as_it_was(tmp_path: Path, error: type[BaseE
     path.write_bytes(b"before")
 
     def write() -> None:
-        with HcpeWriter(path) as writer:
+        with DataWriter(path) as writer:
             writer.append(some_records(3))
             raise error
 
@@ -56,7 +58,9 @@ def test_a_failure_leaves_the_target_as_it_was(tmp_path: Path, error: type[BaseE
 def test_sizes_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(b"\0" * 100)
-    with pytest.raises(HcpeError, match=r"a\.hcpe: 100 bytes .* 24 bytes are left over after 2 records \(offset 76\)"):
+    with pytest.raises(
+        DataFileError, match=r"a\.hcpe: 100 bytes .* 24 bytes are left over after 2 records \(offset 76\)"
+    ):
         read_hcpe(path)
     path.write_bytes(b"")
     assert len(read_hcpe(path)) == 0
@@ -67,5 +71,5 @@ def test_records_are_checked(field: str, value: int) -> None:
     records = some_records(10)
     check_hcpe(records, "a.hcpe")
     records[field][7] = value
-    with pytest.raises(HcpeError, match=r"a\.hcpe, record 7 \(offset 266\)"):
+    with pytest.raises(DataFileError, match=r"a\.hcpe, record 7 \(offset 266\)"):
         check_hcpe(records, "a.hcpe")

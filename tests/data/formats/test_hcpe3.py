@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fukayomi import _native
+from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe import ResultFlag
-from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Error, Hcpe3Writer, join_games, read_hcpe3, scan_hcpe3
+from fukayomi.data.formats.hcpe3 import Game, Games, Hcpe3Error, join_games, read_hcpe3, scan_hcpe3
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.record import Result
 
 
 def write(path: Path, games: Games) -> Path:
-    with Hcpe3Writer(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(games)
-    assert writer.games == len(games)
+    assert writer.count == len(games)
     return path
 
 

@@ -14,9 +14,10 @@ from places import ROOT
 from test_psv import GOLDEN
 
 from fukayomi.data.convert.convert import convert_data
-from fukayomi.data.convert.streams import as_rows
-from fukayomi.data.convert.writers import Target
-from fukayomi.data.formats.plain import PlainWriter, read_plain
+from fukayomi.data.convert.reading import read_data
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.kinds import Target
 from fukayomi.data.formats.psv import hcpe_to_psv
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi import START_SFEN
@@ -27,14 +28,14 @@ BOX = "l+R5nl/4k+B3/p3p+S1pp/2p3p2/9/2P6/PP1+p+lP1PP/1KG+r1+n3/LNSg4+b w G2SN4P 
 
 def convert(folder: Path, text: str | bytes, target: str = "psv") -> bytes:
     (folder / "in.plain").write_bytes(text.encode() if isinstance(text, str) else text)
-    convert_data([folder / "in.plain"], folder / f"out.{target}", Target(target))
+    convert_data([folder / "in.plain"], folder / f"out.{target}", to=Target(target))
     return (folder / f"out.{target}").read_bytes()
 
 
 def test_one_record_is_the_one_of_yaneuraou(tmp_path: Path) -> None:
     assert convert(tmp_path, ONE).hex() == GOLDEN
     (tmp_path / "golden.psv").write_bytes(bytes.fromhex(GOLDEN))
-    convert_data([tmp_path / "golden.psv"], tmp_path / "golden.plain", Target.PLAIN)
+    convert_data([tmp_path / "golden.psv"], tmp_path / "golden.plain", to=Target.PLAIN)
     assert (tmp_path / "golden.plain").read_text() == ONE
 
 
@@ -47,7 +48,7 @@ def test_the_page_shows_this_row() -> None:
 
 def test_real_rows_come_back(tmp_path: Path, shared_data: Path) -> None:
     source = shared_data / "training-fixtures" / "psv_to_hcpe3_yaneuraou_sample.psv"
-    convert_data([source], tmp_path / "a.plain", Target.PLAIN)
+    convert_data([source], tmp_path / "a.plain", to=Target.PLAIN)
     assert convert(tmp_path, (tmp_path / "a.plain").read_bytes()) == source.read_bytes()
 
 
@@ -56,9 +57,9 @@ def test_any_rows_come_back(tmp_path_factory: pytest.TempPathFactory, seed: int)
     rows = as_rows(random_games(1, seed))
     psv = hcpe_to_psv(rows.records, rows.plies)
     path = tmp_path_factory.mktemp("plain") / "a.plain"
-    with PlainWriter(path) as writer:
+    with DataWriter(path) as writer:
         writer.append(psv)
-    back = list(read_plain(path))
+    back = list(read_data(path, format="plain"))
     assert np.array_equal(np.concatenate(back) if back else psv[:0], psv)
 
 
@@ -72,14 +73,14 @@ def test_fields_in_any_order_and_other_ends_of_lines(tmp_path: Path) -> None:
     [
         (ONE.replace("ply 1\n", ""), r"line 5: the row has no ply$"),
         (ONE.replace("e\n", ""), r"line 5: the file ends inside a row"),
-        (ONE.replace("score 10", "score ten"), r"line 6: score 'ten' is no whole number"),
+        (ONE.replace("score 10", "score ten"), r"line 6: score 'ten' is not a whole number"),
         (ONE.replace("score 10", "score 99999"), r"line 6: score 99999 is not within"),
         (ONE + ONE.replace("2g2f", "2g2e"), r"line 12: .*2g2e"),
         (ONE.replace("result 1\n", "result 2\n"), r"line 6: result 2 is not within"),
-        (ONE.replace("ply 1", "depth 1"), r"line 4: 'depth 1' is neither sfen, move"),
+        (ONE.replace("ply 1", "depth 1"), r"line 4: 'depth 1' is not a field \(sfen, move"),
         (ONE.replace("e\n", "") + ONE, r"line 6: a second 'sfen' in a row"),
         (ONE.replace("1r5b1", "1r6b1"), r"line 6: "),
-        (ONE + "x" * 9000, r"line 7: 'x{80}' is neither"),
+        (ONE + "x" * 9000, r"line 7: 'x{80}' is not a field"),
     ],
     ids=["missing", "cut", "word", "large", "illegal", "result", "unknown", "no-end", "board", "long"],
 )
@@ -93,7 +94,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "a.plain"
     path.write_bytes(ONE.encode() + b"score \xff\n")
     with pytest.raises(DataFileError, match=r"a.plain, line 7: .*utf-8"):
-        list(read_plain(path))
+        list(read_data(path, format="plain"))
 
 
 def test_changed_bytes_are_reported_or_read(tmp_path: Path) -> None:
@@ -105,4 +106,4 @@ def test_changed_bytes_are_reported_or_read(tmp_path: Path) -> None:
             text[source.randrange(len(text))] = source.randrange(256)
         path.write_bytes(text)
         with contextlib.suppress(DataFileError):
-            assert sum(map(len, read_plain(path))) == 2
+            assert sum(map(len, read_data(path, format="plain"))) == 2

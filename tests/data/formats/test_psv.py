@@ -6,8 +6,10 @@ import cshogi
 import numpy as np
 import pytest
 
+from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
-from fukayomi.data.formats.psv import PSV, PsvError, PsvWriter, hcpe_to_psv, psv_move, psv_record, psv_to_hcpe, read_psv
+from fukayomi.data.formats.psv import PSV, hcpe_to_psv, psv_move, psv_record, psv_to_hcpe, read_psv
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi import START_SFEN, IllegalMoveError, InvalidMoveError
 
 GOLDEN = "58a451220ceb67227e9653221caf447824c22b119e53221ceb6f223e9651220c0a008e0701000100"
@@ -23,7 +25,7 @@ def test_the_layout_is_that_of_cshogi() -> None:
 def test_one_record_is_the_one_of_yaneuraou(tmp_path: Path) -> None:
     record = psv_record(START_SFEN, "2g2f", 10, ply=1, result=1)
     assert record.tobytes().hex() == GOLDEN
-    with PsvWriter(tmp_path / "test.psv") as writer:
+    with DataWriter(tmp_path / "test.psv") as writer:
         writer.append(record)
     assert (read_psv(tmp_path / "test.psv") == record).all()
     assert psv_move(int(record["move"][0])).usi() == "2g2f"
@@ -51,7 +53,7 @@ def test_real_files_convert_both_ways(shared_data: Path) -> None:
 
 def test_the_moves_of_another_writer_are_no_psv(shared_data: Path) -> None:
     psv = np.array(read_psv(shared_data / "training-fixtures" / "psv_to_hcpe3_sample.psv"))
-    with pytest.raises(PsvError, match="record 6: the 16 bits 10519 are no move of the psv format"):
+    with pytest.raises(DataFileError, match="record 6: the 16 bits 10519 are no move of the psv format"):
         psv_to_hcpe(psv)
 
 
@@ -62,19 +64,19 @@ def test_flags_of_hcpe2_are_dropped_and_bad_results_named() -> None:
     hcpe["gameResult"] = [1 | 8, 2 | 16, 0 | 4]
     assert hcpe_to_psv(hcpe)["game_result"].tolist() == [1, -1, 0]
     hcpe["gameResult"][1] = 3
-    with pytest.raises(PsvError, match="record 1: result 3"):
+    with pytest.raises(DataFileError, match="record 1: invalid result 3"):
         hcpe_to_psv(hcpe)
     psv = psv_record(START_SFEN, "2g2f", 10, 1, 1).repeat(2)
     psv["game_result"][1] = -128
-    with pytest.raises(PsvError, match="record 1: result -128"):
+    with pytest.raises(DataFileError, match="record 1: invalid result -128"):
         psv_to_hcpe(psv)
     hcpe["bestMove16"] = 0
     hcpe["gameResult"] = 0
-    with pytest.raises(PsvError, match="record 0: the 16 bits 0 are no move of the hcpe format"):
+    with pytest.raises(DataFileError, match="record 0: the 16 bits 0 are no move of the hcpe format"):
         hcpe_to_psv(hcpe)
 
 
 def test_a_file_of_another_size_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.psv").write_bytes(bytes(81))
-    with pytest.raises(PsvError, match=r"a\.psv: 81 bytes .* 1 bytes are left over after 2 records \(offset 80\)"):
+    with pytest.raises(DataFileError, match=r"a\.psv: 81 bytes .* 1 bytes are left over after 2 records \(offset 80\)"):
         read_psv(tmp_path / "a.psv")

@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
-from fukayomi.data.convert.positions import Drop
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.formats.games import Targets, evaluation_of, read_visits
 from fukayomi.data.formats.hcpe import ResultFlag
 from fukayomi.data.formats.hcpe3 import Game, read_hcpe3
-from fukayomi.data.records.games import Targets, evaluation_of, read_visits
+from fukayomi.data.formats.kinds import Target
+from fukayomi.data.records.reading import Drop
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Result
 
@@ -67,7 +67,7 @@ PI82HI22KA
 
 def convert(tmp_path: Path, text: str, targets: Targets | None = None) -> list[Game]:
     (tmp_path / "a.csa").write_text(text)
-    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", Target.HCPE3, targets=targets or Targets())
+    convert_data([tmp_path / "a.csa"], tmp_path / "a.hcpe3", to=Target.HCPE3, targets=targets or Targets())
     return [game for games in read_hcpe3(tmp_path / "a.hcpe3") for game in games]
 
 
@@ -116,8 +116,8 @@ def test_handicap_games_begin_with_white(tmp_path: Path) -> None:
 def test_an_archive_holds_many_games(tmp_path: Path) -> None:
     path = tmp_path / "arch000000000000.csa.xz"
     path.write_bytes(lzma.compress("/\n".join([OLDEST, WITH_VALUES, WITH_PROBABILITIES, HANDICAP]).encode()))
-    tally, written = convert_data([path], tmp_path / "a.hcpe3", Target.HCPE3)
-    assert (tally.games, written, tally.problems) == (4, 4, [])
+    found = convert_data([path], tmp_path / "a.hcpe3", to=Target.HCPE3)
+    assert (found.games, found.written, found.problems) == (4, 4, [])
 
 
 PERPETUAL = """P+99OU29HI
@@ -135,7 +135,7 @@ def test_perpetual_check_is_called_an_illegal_action(tmp_path: Path) -> None:
     for ending in ("%-ILLEGAL_ACTION", "%CHUDAN"):  # the other side, or broken off
         with pytest.raises(NothingConvertedError) as caught:
             convert(tmp_path, f"{PERPETUAL}{moves}\n{ending}\n")
-        assert caught.value.tally.dropped == {Drop.ENDING: 1}
+        assert caught.value.conversion.dropped == {Drop.ENDING: 1}
 
 
 def test_a_game_is_broken_off_at_513_plies(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_the_forms_of_a_note(text: str, value: float | None) -> None:
         ("800,7775FU,1", "not legal"),
         ("800,7776KI,1", "no such piece"),
         ("800,7776FU,1,2726FU,-1", "no number of visits"),
-        ("v=2,1,7776FU,1", "within 0 to 1"),
-        ("v=nan,1,7776FU,1", "within 0 to 1"),
+        ("v=2,1,7776FU,1", "between 0 and 1"),
+        ("v=nan,1,7776FU,1", "between 0 and 1"),
         ("v=0.5,1,7776FU", "pairs"),
         ("v=0.5,r=0.5", "pairs"),
         ("v=0.5,1,7775FU,1", "not legal"),
@@ -182,8 +182,8 @@ def test_the_forms_of_a_note(text: str, value: float | None) -> None:
 def test_damaged_notes_are_named(tmp_path: Path, note: str, reason: str) -> None:
     with pytest.raises(NothingConvertedError) as caught:
         convert(tmp_path, f"PI\n+\n+7776FU,'{note}\n%TORYO\n")
-    assert "ply 1: visits" in caught.value.tally.problems[0]
-    assert reason in caught.value.tally.problems[0]
+    assert "ply 1: visits" in caught.value.conversion.problems[0]
+    assert reason in caught.value.conversion.problems[0]
 
 
 def test_what_merely_looks_like_a_note_is_a_comment(tmp_path: Path) -> None:

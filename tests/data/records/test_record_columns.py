@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from places import RECORDS
 
-from fukayomi.data.convert.positions import Drop, Filters, convert_game
+from fukayomi.data.convert.positions import Filters, positions_of
+from fukayomi.data.formats.games import Targets, game_from_record, make_games, read_played
 from fukayomi.data.formats.hcpe3 import Games, join_games
 from fukayomi.data.records.columns import NO_SCORE, RecordColumns
-from fukayomi.data.records.games import Targets, game_from_record, make_games, read_played
+from fukayomi.data.records.reading import Dropped
 from fukayomi.shogi.formats import read_records, write_kif
 from fukayomi.shogi.formats.csa_columns import CsaMoves
 from fukayomi.shogi.record import Record
@@ -76,9 +77,9 @@ def test_columns_are_the_same_before_and_after_a_look(name: str) -> None:
 def test_games_are_the_same_in_whatever_batches(targets: Targets) -> None:
     records = [how(name) for name in TEXTS for how in (read, looked_at)]
     played = [read_played(record, targets) for record in records]
-    games = make_games([game for game in played if not isinstance(game, Drop)], targets)
+    games = make_games([game for game in played if not isinstance(game, Dropped)], targets)
     alone = [game_from_record(record, targets) for record in records]
-    assert same(games, join_games([game for game in alone if not isinstance(game, Drop)]))
+    assert same(games, join_games([game for game in alone if not isinstance(game, Dropped)]))
     assert len(games) == len(records)
     assert all(same(join_games([games[2 * i]]), join_games([games[2 * i + 1]])) for i in range(len(TEXTS)))
     assert same(make_games([], targets), join_games([]))
@@ -86,11 +87,11 @@ def test_games_are_the_same_in_whatever_batches(targets: Targets) -> None:
 
 def test_evaluations_and_candidates_are_those_of_the_side_to_move() -> None:
     handicap = game_from_record(read("handicap"))
-    assert not isinstance(handicap, Drop)
+    assert not isinstance(handicap, Dropped)
     assert handicap.evals.tolist() == [-700, -32767, 0]  # White begins
     assert np.diff(handicap.candidates).tolist() == [1, 1, 0]
     visits = game_from_record(read("visits"))
-    assert not isinstance(visits, Drop)
+    assert not isinstance(visits, Dropped)
     assert visits.evals.tolist() == [307, -40, -30000, 0]  # the third has visits without a value, and its side lost
     assert np.diff(visits.candidates).tolist() == [2, 1, 1, 0]
     assert visits.candidate_visits.tolist() == [500, 300, 1, 9]
@@ -111,10 +112,9 @@ def test_other_formats_have_the_same_columns(name: str) -> None:
     "filters", [Filters(), Filters(max_eval=100), Filters(mates=False)], ids=["all", "eval", "mates"]
 )
 def test_positions_are_the_same_before_and_after_a_look(name: str, filters: Filters) -> None:
-    unseen, seen = convert_game(read(name), filters), convert_game(looked_at(name), filters)
-    if isinstance(unseen, Drop) or isinstance(seen, Drop):
-        assert unseen is seen
+    unseen, seen = positions_of(read(name), filters), positions_of(looked_at(name), filters)
+    if isinstance(unseen, Dropped) or isinstance(seen, Dropped):
+        assert unseen == seen
         return
     assert unseen.records.tobytes() == seen.records.tobytes()
     assert unseen.plies.tolist() == seen.plies.tolist()
-    assert unseen.unscored == seen.unscored == sum(played.score_cp is None for played in read(name).moves)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
-from fukayomi.data.convert.writers import Target
+from fukayomi.data.formats.kinds import Target
 from fukayomi.data.records import text as record_text
 from fukayomi.data.records import xz
+from fukayomi.data.records.reading import Dropped, scan_source
 from fukayomi.data.records.sources import SourceError, iter_sources
-from fukayomi.data.records.text import scan_source
 from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.record import Record, RecordError
 
@@ -34,9 +34,11 @@ USI = [
 TEXTS = ["/\n".join(CSA * 3), "/ \r\n".join(CSA * 3), "\n".join(USI * 9)]
 
 
-def told(found: Record | RecordError) -> tuple[object, ...]:
+def told(found: Record | RecordError | Dropped) -> tuple[object, ...]:
     if isinstance(found, RecordError):
-        return type(found), str(found), found.name, found.line
+        found = Dropped.of(found)
+    if isinstance(found, Dropped):
+        return found.reason, str(found), found.name, found.line
     return found.name, found.usi_moves(), found.black_name, found.result
 
 
@@ -78,10 +80,10 @@ def test_a_bomb_takes_bounded_memory(tmp_path: Path) -> None:
     (tmp_path / "bomb.csa.xz").write_bytes(lzma.compress(b"\n" * (200 << 20), preset=0))
     tracemalloc.start()
     with pytest.raises(NothingConvertedError) as caught:
-        convert_data([tmp_path / "bomb.csa.xz"], tmp_path / "out.hcpe3", Target.HCPE3)
+        convert_data([tmp_path / "bomb.csa.xz"], tmp_path / "out.hcpe3", to=Target.HCPE3)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert "larger than 64 MiB" in caught.value.tally.problems[0]
+    assert "larger than 64 MiB" in caught.value.conversion.problems[0]
     assert peak < 200 << 20
 
 

@@ -145,7 +145,7 @@ def test_archives_inside_archives_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 50, "a 7z archive, which we do not read"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 50, "7z archives are not supported"),
         ("a.zip", b"PK\x03\x04" + b"\0" * 50, r"a\.zip: cannot be read"),
         ("a.tar.gz", b"\x1f\x8b" + b"\0" * 50, r"a\.tar\.gz: cannot be read"),
         ("a.tar.xz", tar_bytes("w:xz")[:-30], r"a\.tar\.xz: cannot be read"),
@@ -164,7 +164,7 @@ def test_damaged_archives_are_named(tmp_path: Path, name: str, data: bytes, mess
 def test_inputs_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="nowhere: no such file or folder"):
         find_files([tmp_path / "nowhere"])
-    with pytest.raises(SourceError, match="there is no file in this folder"):
+    with pytest.raises(SourceError, match="the folder has no files"):
         find_files([tmp_path])
 
 

@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs
 
 from fukayomi.cli.main import app
-from fukayomi.data.convert.streams import as_rows
-from fukayomi.data.formats.calibration import calibrate, win_probabilities
-from fukayomi.data.formats.evalfix import EvalTally
+from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.evaluations import EvalTally, calibrate, win_probabilities
 from fukayomi.data.formats.hcp import hcps_from_sfens
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.hcpe3 import join_games, read_hcpe3

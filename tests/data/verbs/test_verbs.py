@@ -10,14 +10,14 @@ from game_samples import random_games
 from typer.testing import CliRunner
 from verb_runs import as_bytes, make_games, make_inputs
 
+from fukayomi._native import EVAL_SCALE
 from fukayomi.cli.main import app
-from fukayomi.data.convert.blocks import read_blocks, select_games, select_moves
-from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.blocks import read_blocks
 from fukayomi.data.convert.keys import game_hashes, seeded_keys
-from fukayomi.data.convert.streams import as_rows
-from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import read_psv
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.verbs import (
@@ -204,7 +204,7 @@ def test_inputs_must_be_of_one_format_and_outputs_named_so(tmp_path: Path) -> No
         open_inputs([games, rows])
     with pytest.raises(VerbError, match=r"name it \*.hcpe"):
         merge(open_inputs([rows]), tmp_path / "out.psv")
-    with pytest.raises(VerbError, match="is read and written"):
+    with pytest.raises(VerbError, match="is also an input"):
         merge(open_inputs([rows]), rows)
     with pytest.raises(VerbError, match="its folder is missing"):
         merge(open_inputs([rows]), tmp_path / "none" / "out.hcpe")
@@ -282,11 +282,11 @@ def test_selections_of_games_are_games() -> None:
     games = random_games(20, 9)
     rng = np.random.default_rng(1)
     kept = rng.random(20) < 0.5
-    chosen = select_games(games, kept)
+    chosen = games.select(kept)
     assert chosen.write() == join_games([game for game, keep in zip(games, kept, strict=True) if keep]).write()
     moves = rng.random(len(games.moves)) < 0.5
-    assert select_moves(games, moves).candidate_counts().tolist() == (games.candidate_counts() * moves).tolist()
-    assert select_moves(games, np.ones(len(games.moves), bool)).write() == games.write()
+    assert games.with_candidates(moves).candidate_counts().tolist() == (games.candidate_counts() * moves).tolist()
+    assert games.with_candidates(np.ones(len(games.moves), bool)).write() == games.write()
 
 
 @pytest.mark.parametrize("suffix", ["hcpe", "psv", "hcpe3"])

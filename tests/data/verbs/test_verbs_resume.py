@@ -39,8 +39,8 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0)
-    monkeypatch.setattr("fukayomi.data.convert.blocks.ROWS_AT_ONCE", 150)
-    monkeypatch.setattr("fukayomi.data.convert.blocks.RECORDS_AT_ONCE", 10)
+    monkeypatch.setattr("fukayomi.data.formats.format.ROWS_AT_ONCE", 150)
+    monkeypatch.setattr("fukayomi.data.formats.games.RECORDS_AT_ONCE", 10)
     monkeypatch.setattr(hcpe3, "scan_hcpe3", partial(hcpe3.scan_hcpe3, read_at_once=2500))
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from places import RECORDS
 
 from fukayomi import _native
+from fukayomi.data.formats.games import game_from_record
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
-from fukayomi.data.records.games import game_from_record
 from fukayomi.shogi import BLACK, Move, Position, Repetition
 from fukayomi.shogi.formats import scan_records
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from cshogi import CSA
 
-from fukayomi.data.convert.positions import Drop, Filters, convert_game
+from fukayomi.data.convert.positions import positions_of
+from fukayomi.data.records.reading import Dropped
 from fukayomi.shogi.formats import read_records, scan_records, write_kif
 from fukayomi.shogi.record import Record, RecordError, Result, Termination
 
@@ -52,8 +53,8 @@ def compare_positions_with_cshogi(record: Record, moves: list[int], scores: list
         row["bestMove16"] = cshogi.move16(move)
         row["gameResult"] = record.result
         board.push(move)
-    found = convert_game(record, Filters())
-    assert not isinstance(found, Drop)
+    found = positions_of(record)
+    assert not isinstance(found, Dropped)
     scored = np.array([score is not None for score in scores])
     assert found.records.tobytes() == expected[scored].tobytes()
 

@@ -16,12 +16,12 @@ from fukayomi.arena.positions.balanced import (
     find_line,
     position_key,
 )
+from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import find_files, iter_sources
-from fukayomi.data.records.text import Source, scan_source
-from fukayomi.listener import SILENT, Listener
+from fukayomi.data.records.text import Source
+from fukayomi.listener import SILENT, Listener, counter
 from fukayomi.shogi import Position
-from fukayomi.shogi.formats.reader import UnknownFormatError
-from fukayomi.shogi.record import Record, RecordError
+from fukayomi.shogi.record import Record
 from fukayomi.tabular import Tabular
 
 
@@ -60,6 +60,13 @@ class BalancedSet(Tabular):
         self.left_out[Exclusion.DUPLICATE] += other is not None
         # Independent of the order of the games: keep the shortest line, then the alphabetically first.
         self._lines[key] = min(filter(None, (other, (length, line))))
+
+    def leave_out(self, dropped: Dropped) -> None:
+        """Count a file or record that cannot be read, and keep its message."""
+        self.games_read += dropped.is_game
+        reason = Exclusion.DAMAGED if dropped.reason is Drop.ILLEGAL_MOVE else Exclusion(dropped.reason)
+        self.left_out[reason] += 1
+        self.problems.append(dropped.message)
 
     def lines(self) -> list[str]:
         """The lines as ``startpos moves ...``, in a pseudo-random order that depends on the lines alone.
@@ -106,8 +113,11 @@ def balanced_positions(
     """
     found = BalancedSet(conditions)
     for item in _iterate(records, listener):
-        for record in [item] if isinstance(item, Record) else _scan(item, found):
-            found.add(record)
+        for record in [item] if isinstance(item, Record) else scan_source(item):
+            if isinstance(record, Dropped):
+                found.leave_out(record)
+            else:
+                found.add(record)
         if isinstance(listener, BalancedListener):
             listener.counted(found)
     return found
@@ -125,27 +135,4 @@ def _iterate(
     if not paths:
         return
     files = find_files(paths)
-    total, done = sum(file.stat().st_size for file in files), 0
-
-    def advance(size: int) -> None:
-        nonlocal done
-        done += size
-        listener.progress("reading", done, total)
-
-    yield from iter_sources(files, advance)
-
-
-def _scan(source: Source, found: BalancedSet) -> Iterator[Record]:
-    """The records of a source; whatever cannot be read is counted and reported."""
-    if source.problem:
-        found.left_out[Exclusion.UNREADABLE] += 1
-        found.problems.append(f"{source.name}: {source.problem}")
-        return
-    for record in scan_source(source):
-        if not isinstance(record, RecordError):
-            yield record
-            continue
-        is_record = not isinstance(record, UnknownFormatError)
-        found.games_read += is_record
-        found.left_out[Exclusion.DAMAGED if is_record else Exclusion.NO_RECORD] += 1
-        found.problems.append(str(record))
+    yield from iter_sources(files, counter(listener, "reading", sum(file.stat().st_size for file in files)))

@@ -13,8 +13,8 @@ from fukayomi.arena.results import match_db
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.pgn import looks_like_pgn, scan_pgn
+from fukayomi.data.records.reading import Dropped, scan_source
 from fukayomi.data.records.sources import SourceError, find_files, iter_sources
-from fukayomi.data.records.text import scan_source
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, RecordError
 
@@ -110,9 +110,7 @@ def _scan_records(path: Path) -> Iterator[Game | str]:
         for source in iter_sources([path]):
             if is_copy(source.name):
                 continue
-            if source.problem:
-                yield f"{source.name}: {source.problem}"
-            elif source.data.startswith(_SQLITE_MAGIC):
+            if source.data.startswith(_SQLITE_MAGIC):
                 yield f"{source.name}: a database inside an archive; unpack it first"
             elif looks_like_pgn(source.data[:_HEAD]):
                 yield from map(_game_or_message, scan_pgn(io.BytesIO(source.data), source.name))
@@ -122,7 +120,7 @@ def _scan_records(path: Path) -> Iterator[Game | str]:
         yield str(error)
 
 
-def _game_or_message(found: Game | Record | RecordError) -> Game | str:
-    if isinstance(found, RecordError):
+def _game_or_message(found: Game | Record | RecordError | Dropped) -> Game | str:
+    if isinstance(found, RecordError | Dropped):
         return str(found)
     return Game.from_record(found) if isinstance(found, Record) else found

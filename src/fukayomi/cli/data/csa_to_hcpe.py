@@ -1,19 +1,46 @@
 """``fukayomi data csa-to-hcpe``: game records to training positions."""
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, fail
+from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.problems import print_problems
-from fukayomi.cli.common.progress import progress_bar
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 
 if TYPE_CHECKING:
     from fukayomi.data.convert.positions import Count, HoldOut, Summary
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Which games and positions to keep."""
+
+    min_rating: Annotated[
+        float | None, typer.Option(min=0, metavar="R", help="Keep games whose players are both rated R or higher.")
+    ] = None
+    min_plies: Annotated[int, typer.Option(min=0, metavar="N", help="Keep games of N moves or more.")] = 0
+    max_eval: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="CP", help="Cut a game at the first evaluation beyond CP centipawns."),
+    ] = None
+    draws: Annotated[bool, typer.Option(help="Keep drawn games.")] = True
+    mates: Annotated[bool, typer.Option(help="Keep positions evaluated as a mate.")] = True
+
+
+@dataclass(frozen=True)
+class HoldOutOptions:
+    """A test set of whole games."""
+
+    hold_out: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Hold out one game in N for testing, chosen by its name.")
+    ] = None
+    hold_out_to: Annotated[Path | None, typer.Option(help="File for the games held out.")] = None
 
 
 def csa_to_hcpe(
@@ -21,68 +48,47 @@ def csa_to_hcpe(
         list[Path], typer.Argument(metavar="IN...", help="Files, folders, zip or tar archives of records.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The hcpe file to write.")],
-    min_rating: Annotated[
-        float | None, typer.Option(min=0, help="Only games whose players are both rated at least so.")
-    ] = None,
-    min_plies: Annotated[int, typer.Option(min=0, help="Only games of at least so many plies.")] = 0,
-    max_eval: Annotated[
-        int | None, typer.Option(min=0, help="Cut a game at the first evaluation beyond so many centipawns.")
-    ] = None,
-    draws: Annotated[bool, typer.Option(help="Take drawn games.")] = True,
-    mates: Annotated[bool, typer.Option(help="Take positions evaluated as a mate.")] = True,
-    hold_out: Annotated[
-        int | None, typer.Option(min=2, help="Keep one game in so many apart for testing, chosen by its name.")
-    ] = None,
-    hold_out_to: Annotated[Path | None, typer.Option(help="The file for the games that are kept apart.")] = None,
+    filters: FilterOptions,
+    test_set: HoldOutOptions,
     as_json: AsJson = False,
 ) -> None:
-    """Turn game records into training positions (hcpe).
+    """Turn game records of any format into training positions (hcpe).
 
     \b
       fukayomi data csa-to-hcpe floodgate.zip -o train.hcpe --min-rating 3500
       fukayomi data csa-to-hcpe games -o a.hcpe --hold-out 50 --hold-out-to b.hcpe
 
-    The records may be CSA (as floodgate writes it), KIF, KI2, JKF or USI lines; only moves with a score become
-    positions. Games that were broken off, lost on time or by a foul are left out, and so is what cannot be read, which
-    is reported by name. The file appears only when it is complete.
+    Reads CSA (as floodgate and AobaZero write it), KIF, KI2, JKF and USI lines. It takes the same positions as
+    fukayomi data convert: moves with a score or visits, from games with an end that says something about the play
+    (not broken off, lost on time or by a foul). Records that cannot be read are skipped and named. The files appear
+    when they are complete.
     """
-    from fukayomi.data.convert.positions import Filters, HoldOut
+    from fukayomi.data.convert.positions import Filters, HoldOut, NoPositionsError, convert_records
 
-    if (hold_out is None) != (hold_out_to is None):
+    if (test_set.hold_out is None) != (test_set.hold_out_to is None):
         raise typer.BadParameter("--hold-out and --hold-out-to go together", param_hint="--hold-out")
-    for target in filter(None, (out, hold_out_to)):
-        check_target(target, inputs)
-    if hold_out_to is not None and hold_out_to.absolute() == out.absolute():
-        raise typer.BadParameter("the games that are kept apart need a file of their own", param_hint="--hold-out-to")
-    apart = HoldOut(hold_out, hold_out_to) if hold_out is not None and hold_out_to is not None else None
-    filters = Filters(min_rating=min_rating, min_plies=min_plies, max_eval=max_eval, draws=draws, mates=mates)
-    start = time.monotonic()
-    summary, failure = _convert(inputs, out, filters, apart)
+    apart = None
+    if test_set.hold_out is not None and test_set.hold_out_to is not None:
+        apart = HoldOut(test_set.hold_out, test_set.hold_out_to)
+    check_target(out, inputs)
+    if apart is not None:
+        check_target(apart.path, inputs)
+        if apart.path.absolute() == out.absolute():
+            raise typer.BadParameter("the games held out need a file of their own", param_hint="--hold-out-to")
+    start, failure = time.monotonic(), ""
+    with user_errors():
+        try:
+            with StageBars() as listener:
+                summary = convert_records(
+                    inputs, out, filters=Filters(**vars(filters)), hold_out=apart, listener=listener
+                )
+        except NoPositionsError as error:
+            summary, failure = error.summary, str(error)
+        except KeyboardInterrupt:
+            fail("stopped; nothing was written", INTERRUPTED)
     _print_summary(summary, out, apart, time.monotonic() - start, as_json=as_json)
     if failure:
         fail(failure)
-
-
-def _convert(paths: list[Path], out: Path, filters: Any, apart: "HoldOut | None") -> "tuple[Summary, str]":
-    """The summary, and why nothing was written if nothing passed."""
-    from fukayomi.data.convert.positions import NoPositionsError, convert_games
-    from fukayomi.data.records.sources import SourceError, find_files, iter_sources
-
-    try:
-        files = find_files(paths)
-        columns = "{task.fields[games]:,} games, {task.fields[rate]:,.0f}/s,"
-        with progress_bar(sum(file.stat().st_size for file in files), columns, games=0, rate=0.0) as bar:
-
-            def report(summary: "Summary") -> None:
-                bar.show(games=summary.games_read, rate=summary.games_read / bar.seconds)
-
-            return convert_games(iter_sources(files, bar.advance), out, filters, apart, report), ""
-    except NoPositionsError as error:
-        return error.summary, str(error)
-    except (SourceError, OSError) as error:
-        fail(str(error))
-    except KeyboardInterrupt:
-        fail("stopped; nothing was written, start again for all of it", INTERRUPTED)
 
 
 def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", seconds: float, *, as_json: bool) -> None:
@@ -96,9 +102,9 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
     console = Console()
     games = number_table("games", "")
     games.add_row("read", f"{summary.games_read:,}")
-    games.add_row("taken for training", f"{summary.training.games:,}")
+    games.add_row("kept for training", f"{summary.training.games:,}")
     if apart is not None:
-        games.add_row("kept apart", f"{summary.held_out.games:,}")
+        games.add_row("held out", f"{summary.held_out.games:,}")
     for reason, count in sorted(summary.dropped.items(), key=lambda item: -item[1]):
         games.add_row(f"dropped: {_REASONS[reason]}", f"{count:,}")
     console.print(games)
@@ -106,8 +112,8 @@ def _print_summary(summary: "Summary", out: Path, apart: "HoldOut | None", secon
     if summary.overlap is not None:
         overlap = summary.overlap
         console.print(
-            f"{overlap.shared:,} of the {overlap.positions:,} positions kept apart that lie after ply "
-            f"{overlap.after_ply} also occur in training: {overlap.share:.2%}"
+            f"{overlap.shared:,} of {overlap.positions:,} held-out positions after ply {overlap.after_ply} also occur "
+            f"in training: {overlap.share:.2%}"
         )
     print_problems([problem.message for problem in summary.problems])
     console.print(f"{summary.games_read / max(0.001, seconds):,.0f} games/s, {seconds:.1f} s")
@@ -129,7 +135,7 @@ def _positions_table(summary: "Summary", out: Path, apart: "HoldOut | None") -> 
 
 _REASONS = {
     "unreadable": "files that cannot be read",
-    "no_record": "files that are no record",
+    "no_record": "files that are not records",
     "damaged": "damaged",
     "illegal_move": "illegal move",
     "ending": "broken off, foul or time",

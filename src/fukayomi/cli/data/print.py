@@ -1,4 +1,4 @@
-"""``fukayomi data print``: what stands in a file."""
+"""``fukayomi data print``: the content of a file as text."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,40 +6,40 @@ from typing import Annotated, Any
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import AsJson, choice
+from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text, printable
-from fukayomi.cli.data.verb_command import SourceFormat
+from fukayomi.cli.data.formats import SourceFormat
 
 _SHOWN = 10
 
 
 def print_file(
     file: Annotated[Path, typer.Argument(help="hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.")],
-    start: Annotated[int, typer.Option(min=0, help="The first row, game or entry, from 0.")] = 0,
-    end: Annotated[int | None, typer.Option(min=0, help="The one after the last.", show_default="10 of them")] = None,
+    start: Annotated[int, typer.Option(min=0, help="First row, game or entry, from 0.")] = 0,
+    end: Annotated[
+        int | None, typer.Option(min=0, help="End of the range, not printed.", show_default="10 after --start")
+    ] = None,
     source: SourceFormat = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print rows, games, records, averaged positions or a book: a line each, one more for each move of a game.
+    """Print rows, games, records, averaged positions or a book: a line each, and a line for each move of a game.
 
     \b
       fukayomi data print rows.hcpe --start 1000 --end 1020
       fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
 
-    Evaluations are from the side to move, in centipawns; candidates have their visits. Averaged positions have the mean
-    value and result, 0 to 1 for the side to move, and the shares of their moves; a book has keys, not positions. With
-    --json, an object a line.
+    Evaluations are in centipawns from the side to move; candidates are shown with their visits. Averaged positions show
+    the mean value and result (0 to 1, for the side to move) and the shares of their moves; a book has keys instead of
+    positions. With --json, one object per line.
     """
-    from fukayomi.data.convert.detect import DataFormat
     from fukayomi.data.printing import describe
     from fukayomi.data.records.skipped import Skipped
 
-    kind = choice(DataFormat, source, "--from") if source is not None else None
     skipped = Skipped()
     with user_errors():
         try:
-            for item in describe(file, start, start + _SHOWN if end is None else end, kind, skipped):
+            for item in describe(file, start, start + _SHOWN if end is None else end, source, skipped):
                 typer.echo(json_text(item) if as_json else as_text(item))
         except KeyboardInterrupt:
             fail("stopped", INTERRUPTED)
@@ -47,7 +47,7 @@ def print_file(
 
 
 def as_text(item: dict[str, Any]) -> str:
-    """A row as a line; a game as a line and one more for each move."""
+    """Format a row as a line; a game as a line and one for each move."""
     head = [f"{item['index']}"]
     if "key" in item:
         return "  ".join([*head, *(f"{name} {item[name]}" for name in ("key", "move", "count", "score"))])

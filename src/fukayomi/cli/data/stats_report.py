@@ -6,10 +6,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from fukayomi._native import EVAL_SCALE
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.tables import number_table
-from fukayomi.data.formats.calibration import Calibration, win_probabilities
-from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi.data.formats.evaluations import Calibration, win_probabilities
 from fukayomi.data.stats import Statistics
 
 _EDGES = (-3000, -1000, -300, -100, 100, 300, 1000, 3000)  # bins of the table; --json has bins of 100

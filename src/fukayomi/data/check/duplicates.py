@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.overlap import position_keys
+from fukayomi.data.formats.rows import position_keys
 
 MOST_ROWS = 1 << 27  # 8 bytes each, twice while they are sorted
 MOST_GAMES = 1 << 24  # about 90 bytes each

@@ -1,20 +1,24 @@
 """What a check of training data finds, and where."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-MOST_FINDINGS = 10_000  # kept of each level; the rest is counted
+from fukayomi.tabular import Tabular
+
+MOST_FINDINGS = 10_000
+"""Findings kept of each level; the others are only counted."""
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """How serious a finding is."""
 
     ERROR = "error"
-    """It cannot be."""
+    """The data is wrong."""
     REMARK = "remark"
-    """It can be, but deserves a look."""
+    """The data is possible but unusual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +28,14 @@ class Finding:
     level: Level
     path: Path
     index: int
-    """Of the game, row or position in its file, from 0."""
+    """Number of the game, row or position in its file, from 0."""
     ply: int | None
-    """The move of the game, from 0; None where it is not about one."""
+    """Move of the game, from 0; None if it is not about a move."""
     offset: int | None
-    """Where the game, row or position begins in the file; None in game records, which are text."""
+    """Where the game, row or position begins in the file, in bytes; None for game records, which are text."""
     reason: str
     line: int | None = None
-    """Of a game record, from 1; None where it is not known."""
+    """Line of a game record, from 1; None if it is not known."""
 
     def __str__(self) -> str:
         place = f"{self.path}, record {self.index}"
@@ -41,7 +45,7 @@ class Finding:
         return f"{place}: {self.reason}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same as a plain dictionary."""
+        """The finding as a dictionary for JSON."""
         return {
             "level": str(self.level), "file": str(self.path), "record": self.index, "ply": self.ply,
             "line": self.line, "offset": self.offset, "reason": self.reason,
@@ -49,28 +53,32 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Report:
-    """What a check found."""
+class Report(Tabular):
+    """What a check found; as a table, its findings."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
-    """The format of each file."""
+    """Format of each file."""
     records: int = 0
-    """Games of hcpe3 and of records, rows and positions of other files; damaged ones included."""
+    """Games of hcpe3 and records, rows and positions of other files; damaged ones included."""
     moves: int = 0
     """Moves of the games."""
     good: int = 0
-    """Records without an error; of game records, only those from which training data can be made."""
+    """Records without an error; of game records, only those that give training data."""
     duplicates: int = 0
-    """Records that are equal to an earlier one."""
+    """Records equal to an earlier one."""
     not_compared: int = 0
-    """Records that came when no more could be remembered, so that duplicates among them are not counted."""
+    """Records that were not compared with others, because enough were remembered."""
     errors: int = 0
     remarks: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
-    """The first ones, in the order of the files."""
+    """The first findings of each level, in the order of the files."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per finding: level, file, record, ply, line, offset and reason."""
+        return [finding.as_json() for finding in self.findings]
 
     def add(self, finding: Finding) -> None:
-        """Count a finding, and keep it if there are not too many."""
+        """Count a finding, and keep it unless there are too many."""
         if finding.level is Level.ERROR:
             self.errors += 1
             number = self.errors
@@ -81,7 +89,7 @@ class Report:
             self.findings.append(finding)
 
     def as_json(self) -> dict[str, Any]:
-        """The same as plain dictionaries."""
+        """The report as a dictionary for JSON."""
         return {
             "files": self.files, "records": self.records, "moves": self.moves, "good": self.good,
             "duplicates": self.duplicates, "not_compared": self.not_compared, "errors": self.errors,

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.check.findings import Level
-from fukayomi.data.formats.hcpe import EVAL_LIMIT, RESULT_BITS, ResultFlag
+from fukayomi.data.formats.format import EVAL_LIMIT
+from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.shogi import Color, Repetition
 from fukayomi.shogi.record import Result, Termination

@@ -1,1 +1,1 @@
-"""Training data from one format to another."""
+"""Reading any format, converting it to any other, and writing it."""

@@ -1,94 +1,109 @@
-"""From any format to any other: ``fukayomi data convert``."""
+"""Convert any format to any other."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from fukayomi.data.convert.averages import averages_to_cache, iter_averages
-from fukayomi.data.convert.detect import DataFormat, UnknownDataError, detect_data
-from fukayomi.data.convert.positions import Drop
-from fukayomi.data.convert.streams import Batch, Tally, read_data, read_games
-from fukayomi.data.convert.writers import DataWriter, Target
-from fukayomi.data.formats.averages import read_averages
+from fukayomi.data.convert.reading import ReadCounts, read_checked, read_games
+from fukayomi.data.convert.writers import DataWriter, target_of
+from fukayomi.data.formats.averages import averages_to_cache, read_averages
 from fukayomi.data.formats.cache import write_cache
+from fukayomi.data.formats.content import Content
+from fukayomi.data.formats.format import Advance
+from fukayomi.data.formats.games import TARGETS, Targets
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.records.games import TARGETS, Targets
+from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data
+from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources
-from fukayomi.data.records.text import scan_source
-from fukayomi.shogi.record import RecordError, UnknownFormatError
+from fukayomi.listener import SILENT, Listener, counter
+
+
+@dataclass(slots=True)
+class Conversion(ReadCounts):
+    """What a conversion read, left out and wrote."""
+
+    written: int = 0
+    """Games, rows or positions written."""
 
 
 class NothingConvertedError(DataFileError):
     """Nothing was left to write.
 
     Attributes:
-        tally: What was read.
+        conversion: What was read and left out.
     """
 
-    def __init__(self, message: str, tally: Tally) -> None:
+    def __init__(self, message: str, conversion: Conversion) -> None:
         super().__init__(message)
-        self.tally = tally
+        self.conversion = conversion
 
 
 def convert_data(
-    inputs: Sequence[Path],
-    out: Path,
-    target: Target,
-    source: DataFormat | None = None,
+    inputs: Path | str | Sequence[Path | str],
+    out: Path | str,
+    *,
+    to: Target | str | None = None,
+    source: DataFormat | str | None = None,
     targets: Targets = TARGETS,
-    advance: Callable[[int], None] = lambda _: None,
-) -> tuple[Tally, int]:
-    """Write all inputs to one file, which appears only when it is whole.
+    listener: Listener = SILENT,
+) -> Conversion:
+    """Convert files to one file, which appears when it is complete.
 
     Args:
-        inputs: Files and folders; of records, also archives. They may be of different formats.
-        out: The file to write; for KIF, KI2 and JKF, a name without a suffix is a folder.
-        target: What to write.
-        source: The format of all inputs, instead of what their content says.
-        targets: What the moves of records become.
-        advance: Called with the number of bytes that were read since the last call.
-
-    Returns:
-        What was read, and the number of games, rows or positions that were written.
+        inputs: Files and folders, of any formats; for records also archives.
+        out: The file to write; for KIF, KI2 and JKF a name without a suffix is a folder.
+        to: Format to write, such as "hcpe3"; by the suffix of `out` if None.
+        source: Format of all inputs; found by their content if None.
+        targets: How the moves of records become training positions.
+        listener: Follows the bytes of the inputs.
 
     Raises:
         NothingConvertedError: There is nothing to write.
-        DataFileError: An input is damaged or of no known format, or cannot become what was asked for.
+        DataFileError: An input is damaged, in no known format, or cannot be converted to the format.
         SourceError: An input is missing, or a damaged archive.
-        RecordError: A game cannot be written as a record of that format.
+        RecordError: A game cannot be written as a record of the format.
         OSError: A file cannot be read or written.
     """
-    tally = Tally()
+    paths = [Path(path) for path in ([inputs] if isinstance(inputs, Path | str) else inputs)]
+    target = target_of(Path(out)) if to is None else Target(to)
+    given = None if source is None else DataFormat(source)
+    files = find_files(paths)
+    advance = counter(listener, "converting", sum(file.stat().st_size for file in files))
+    found = Conversion()
     if target is Target.CACHE:
-        return tally, _write_cache(inputs, out, source, tally, advance)
+        _write_cache(paths, Path(out), given, found, advance)
+        return found
     with DataWriter(out, target) as writer:
-        for kind, found in groupby(_known_files(inputs, source, tally), key=itemgetter(0)):
-            files = map(itemgetter(1), found)
+        for kind, group in groupby(_known_files(files, set(paths), given, found), key=itemgetter(0)):
+            members = map(itemgetter(1), group)
             if kind is DataFormat.RECORDS and target.is_record:
-                _copy_records(files, writer, tally, advance)
+                _copy_records(members, writer, found, advance)
                 continue
-            for batch in _read(files, kind, targets, tally, advance):
-                writer.append(batch)
+            for content in _read(members, kind, targets, found, advance):
+                found.add(content)
+                writer.append(content)
         if writer.count == 0:
-            raise NothingConvertedError(f"nothing is left to write{_remedy(tally)}", tally)
-    return tally, writer.count
+            raise NothingConvertedError(f"nothing is left to write{_remedy(found)}", found)
+    found.written = writer.count
+    return found
 
 
-def _remedy(tally: Tally) -> str:
-    if tally.games and tally.positions == 0:
+def _remedy(found: Conversion) -> str:
+    if found.games and found.positions == 0:
         return ": no move has an evaluation or visits; with --one-hot every move counts"
-    if tally.dropped[Drop.ENDING]:
-        return ": no game has an end that counts; with --unfinished-as-draws games without an end do"
+    if found.dropped[Drop.ENDING]:
+        return ": no game has a useful end; --unfinished-as-draws takes games without an end"
     return ""
 
 
 def _known_files(
-    inputs: Sequence[Path], source: DataFormat | None, tally: Tally
+    files: Iterable[Path], named: set[Path], source: DataFormat | None, found: Conversion
 ) -> Iterator[tuple[DataFormat, Path | FileHead]]:
-    """The files with their formats, without what else lies in a folder."""
-    named = set(inputs)
-    for path in find_files(inputs):
+    """The files with their formats; other files in folders are left out."""
+    for path in files:
         if source is not None:
             yield source, path
             continue
@@ -98,48 +113,40 @@ def _known_files(
         except UnknownDataError as error:
             if path in named:
                 raise
-            tally.leave_out(Drop.NO_RECORD, str(error))
+            found.leave_out(Dropped(str(path), Drop.NO_RECORD, str(error)))
             continue
         if kind in (DataFormat.BOOK, DataFormat.CACHE) and path not in named:
-            tally.leave_out(Drop.NO_RECORD, f"{path}: {kind} files are not converted")
+            found.leave_out(Dropped(str(path), Drop.NO_RECORD, f"{path}: {kind} files are not converted"))
             continue
         yield kind, head
 
 
 def _read(
-    files: Iterable[Path | FileHead], kind: DataFormat, targets: Targets, tally: Tally, advance: Callable[[int], None]
-) -> Iterator[Batch]:
+    files: Iterable[Path | FileHead], kind: DataFormat, targets: Targets, found: Conversion, advance: Advance
+) -> Iterator[Content]:
     if kind is DataFormat.RECORDS:
-        yield from read_games(files, targets, tally, advance)
+        yield from read_games(files, targets, found, advance)
         return
     for file in files:
-        yield from read_data(file.path if isinstance(file, FileHead) else file, kind, targets, tally, advance)
+        yield from read_checked(file.path if isinstance(file, FileHead) else file, kind, advance)
 
 
 def _write_cache(
-    inputs: Sequence[Path], out: Path, source: DataFormat | None, tally: Tally, advance: Callable[[int], None]
-) -> int:
-    if len(inputs) != 1 or (source or detect_data(inputs[0])) is not DataFormat.AVERAGES:
-        raise DataFileError(f"{out}: a cache is made of one file of averages; fukayomi data average makes that of all")
-    if len(read_averages(inputs[0])) == 0:
-        raise NothingConvertedError("nothing is left to write", tally)
-    tally.positions = write_cache(out, (averages_to_cache(part) for part in iter_averages(inputs[0], advance)))
-    return tally.positions
-
-
-def _copy_records(
-    files: Iterable[Path | FileHead], writer: DataWriter, tally: Tally, advance: Callable[[int], None]
+    inputs: Sequence[Path], out: Path, source: DataFormat | None, found: Conversion, advance: Advance
 ) -> None:
-    """From one format of records to another, with all that both can say."""
-    for source in iter_sources(files, advance):
-        if source.problem:
-            tally.leave_out(Drop.UNREADABLE, f"{source.name}: {source.problem}")
+    if len(inputs) != 1 or (source or detect_data(inputs[0])) is not DataFormat.AVERAGES:
+        raise DataFileError(f"{out}: a cache is made of one file of averages; fukayomi data average makes one")
+    if len(read_averages(inputs[0])) == 0:
+        raise NothingConvertedError("nothing is left to write", found)
+    parts = FORMATS[DataFormat.AVERAGES].read(inputs[0], advance=advance)
+    found.positions = found.written = write_cache(out, (averages_to_cache(part.content) for part in parts))
+
+
+def _copy_records(files: Iterable[Path | FileHead], writer: DataWriter, found: Conversion, advance: Advance) -> None:
+    """From one format of records to another, with everything that both can express."""
+    for record in iter_records(iter_sources(files, advance)):
+        if isinstance(record, Dropped):
+            found.leave_out(record)
             continue
-        for record in scan_source(source):
-            if isinstance(record, RecordError):
-                unknown = isinstance(record, UnknownFormatError)
-                tally.leave_out(Drop.NO_RECORD if unknown else Drop.DAMAGED, str(record))
-                continue
-            tally.games += 1
-            tally.positions += len(record)
-            writer.append_record(record)
+        found.add([record])
+        writer.append_record(record)

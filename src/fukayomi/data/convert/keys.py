@@ -1,6 +1,6 @@
-"""Chance without a state: 64-bit numbers that depend on a seed and on what they are for, and on nothing else.
+"""Random numbers without state: 64-bit keys that depend only on a seed and on an item.
 
-So a job that goes on in the middle, or reads in larger parts, comes to the same numbers.
+A job that resumes in the middle, or reads in larger parts, gets the same keys.
 """
 
 import hashlib
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from fukayomi.data.convert.blocks import Block, Content
 from fukayomi.data.formats.hcpe3 import Games
-from fukayomi.data.formats.overlap import position_keys
+from fukayomi.data.formats.rows import position_keys
 from fukayomi.data.records.columns import RecordColumns
 from fukayomi.shogi.record import Record
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so that the multiples of all 64-bit numbers are different
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so multiplication maps no two 64-bit numbers to one
 
 
 def seeded_keys(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """A key for each number, uint64 [N]; different numbers have different keys.
+    """A key for each number: uint64 [N]; distinct numbers have distinct keys.
 
     Args:
         numbers: uint64 [N].
-        seed: Any whole number; its lowest 64 bits count.
+        seed: Any integer; its lowest 64 bits count.
     """
     start = _mix(np.array([seed & 0xFFFF_FFFF_FFFF_FFFF], np.uint64) + _STEP)
     return _mix(_mix(numbers * _STEP + start) ^ start)
@@ -36,12 +36,12 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def index_keys(block: Block, seed: int) -> NDArray[np.uint64]:
-    """A key for each item of a block by its number in all inputs: uint64 [N]."""
+    """A key for each item of a block, by its number in all inputs: uint64 [N]."""
     return seeded_keys(block.indices, seed)
 
 
 def packed_positions(content: Content) -> NDArray[np.uint8] | None:
-    """The positions of rows, uint8 [N, 32], packed as their format packs them; None of games and records."""
+    """The positions of rows, uint8 [N, 32], packed as in their format; None for games and records."""
     if not isinstance(content, np.ndarray):
         return None
     names = content.dtype.names or ()
@@ -49,12 +49,12 @@ def packed_positions(content: Content) -> NDArray[np.uint8] | None:
 
 
 def position_hashes(positions: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """64 bits of each position, uint8 [N, 32] to uint64 [N]."""
+    """A 64-bit hash of each position: uint8 [N, 32] to uint64 [N]."""
     return position_keys(positions)
 
 
 def game_hashes(content: Games | list[Record]) -> list[bytes]:
-    """16 bytes of each game's start and moves: equal games are equal, whatever else is noted of them."""
+    """A 16-byte hash of the start and the moves of each game; evaluations and comments do not count."""
     if isinstance(content, Games):
         return [_hash(game.start, game.moves) for game in content]
     return [_hash(record.initial_sfen.encode(), RecordColumns.of(record).moves) for record in content]

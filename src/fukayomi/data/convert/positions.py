@@ -1,109 +1,90 @@
-"""Games to training positions: which games and plies are taken, and a count of what was not and why.
+"""Records to training positions (hcpe), with filters and a held-out part: ``fukayomi data csa-to-hcpe``.
 
-A position is taken at every ply that has a score, with the move that was played there. What the record says after the
-move is the evaluation of the position before it; it is turned to the side to move and cut to 16 bits.
+Which moves become positions is decided in `fukayomi.data.formats.games`, as for every other conversion of records; the
+filters only leave out more.
 """
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.hcpe import EVAL_LIMIT, HCPE, MATE_EVAL, HcpeWriter
-from fukayomi.data.formats.overlap import Overlap, measure_overlap
-from fukayomi.data.records.columns import NO_SCORE, RecordColumns
-from fukayomi.data.records.text import Source, scan_source
-from fukayomi.shogi import ShogiError
-from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination, UnknownFormatError
+from fukayomi._native import MATE_CP
+from fukayomi.data.convert.overlap import Overlap, measure_overlap
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.content import as_rows
+from fukayomi.data.formats.games import PlayedGame, make_games, read_played, useful_ending
+from fukayomi.data.formats.hcpe import RESULT_BITS, Rows, without_flags
+from fukayomi.data.formats.kinds import Target
+from fukayomi.data.records.columns import NO_SCORE
+from fukayomi.data.records.reading import Drop, Dropped, iter_records
+from fukayomi.data.records.sources import find_files, iter_sources
+from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.shogi.record import Record, Result
 
-OVERLAP_AFTER_PLY = 30  # before it games share their openings by intention
-
-
-class Drop(StrEnum):
-    """Why a game gives no positions."""
-
-    UNREADABLE = "unreadable"
-    """Its file or archive member cannot be read."""
-    NO_RECORD = "no_record"
-    """The file is in no format that we know."""
-    DAMAGED = "damaged"
-    ILLEGAL_MOVE = "illegal_move"
-    """The record has a move that the rules forbid, and goes on or ends as if it had not."""
-    ENDING = "ending"
-    """The end says nothing about the play: broken off, a foul, time, or no end at all."""
-    RATING = "rating"
-    PLIES = "plies"
-    DRAW = "draw"
-    NO_SCORES = "no_scores"
-    FILTERED = "filtered"
-    """It has scores, but no position passed the filters of evaluations."""
-    NO_HCP = "no_hcp"
-    """The start lacks a king: a mate problem."""
-
-
-USEFUL_ENDINGS = frozenset(
-    {
-        Termination.RESIGN,
-        Termination.DECLARATION,
-        Termination.REPETITION,
-        Termination.PERPETUAL_CHECK,
-        Termination.IMPASSE,
-        Termination.DRAW,
-        Termination.MAX_PLIES,
-        Termination.MATE,
-        Termination.ADJUDICATION,
-    }
-)
+OVERLAP_AFTER_PLY = 30
+"""Earlier positions are openings, which games share on purpose."""
+_GAMES_AT_ONCE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which games and positions are taken; the defaults take all that have a score and a meaningful end."""
+    """Which games and positions to keep; the defaults keep all."""
 
     min_rating: float | None = None
-    """Both players are rated at least so; a player without a rating does not pass."""
+    """Keep games whose players are both rated this high; players without a rating do not pass."""
     min_plies: int = 0
+    """Keep games of at least this many moves."""
     max_eval: int | None = None
-    """A game is cut at the first position whose evaluation is further from zero; centipawns."""
+    """Cut a game at the first position whose evaluation is further from zero, in centipawns."""
     draws: bool = True
+    """Keep drawn games."""
     mates: bool = True
-    """Whether positions that are evaluated as a mate are taken."""
+    """Keep positions evaluated as a mate."""
+
+    def refuses(self, record: Record, result: Result) -> Drop | None:
+        """Why a game is left out as a whole, or None."""
+        if self.min_rating is not None:
+            ratings = (record.black_rating, record.white_rating)
+            if any(rating is None or rating < self.min_rating for rating in ratings):
+                return Drop.RATING
+        if len(record) < self.min_plies:
+            return Drop.PLIES
+        return Drop.DRAW if not self.draws and result is Result.DRAW else None
+
+    def keeps(self, scores: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which moves with these scores are kept: int32 [N], NO_SCORE for those that are no positions, to bool [N]."""
+        kept = scores != NO_SCORE
+        sizes = np.where(kept, np.abs(scores), 0)
+        if self.max_eval is not None and (beyond := np.flatnonzero(sizes > self.max_eval)).size:
+            kept[beyond[0] :] = False
+        return kept if self.mates else kept & (sizes < MATE_CP)
 
 
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """Which games are kept apart for testing: those whose name's CRC-32 is a multiple of `one_in`.
+    """Which games go to a test set: those whose name has a CRC-32 that `one_in` divides.
 
-    The name is that of the file without its folders (with #2 and so on for the later games of a file), so that a game
-    falls on the same side whatever else is converted with it.
+    The name is that of the file without folders (with #2 and so on for later games of a file). So a game falls into
+    the same set whatever else is converted with it.
     """
 
     one_in: int
     path: Path
 
     def takes(self, record_name: str) -> bool:
-        """Whether this game is kept apart."""
+        """Whether a game goes to the test set."""
         return zlib.crc32(record_name.rpartition("/")[2].encode()) % self.one_in == 0
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A game that could not be used because of its data."""
-
-    name: str
-    reason: Drop
-    message: str
 
 
 @dataclass(slots=True)
 class Count:
-    """What one file got."""
+    """What one output got."""
 
     games: int = 0
     positions: int = 0
@@ -116,25 +97,27 @@ class Summary:
     """What became of the games."""
 
     games_read: int = 0
-    """Without the files that are no record or cannot be read, which are among the dropped."""
+    """Games found, damaged ones included."""
     dropped: Counter[Drop] = field(default_factory=Counter[Drop])
+    """Files and games left out, by reason."""
     unscored: int = 0
-    """Plies without a score in the games that were taken."""
+    """Moves that are not positions in the games that were kept: they have no score."""
     training: Count = field(default_factory=Count)
     held_out: Count = field(default_factory=Count)
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[Dropped] = field(default_factory=list[Dropped])
+    """Files and games that cannot be read."""
     overlap: Overlap | None = None
+    """Held-out positions that are also in training; None without a held-out part."""
 
-    def add_problem(self, name: str, reason: Drop, message: str) -> None:
-        """Count a game or a file that cannot be used, and remember its name."""
-        if reason not in (Drop.NO_RECORD, Drop.UNREADABLE):
-            self.games_read += 1
-        self.dropped[reason] += 1
-        self.problems.append(Problem(name, reason, message))
+    def leave_out(self, dropped: Dropped) -> None:
+        """Count a file or game that is not used."""
+        self.dropped[dropped.reason] += 1
+        if dropped.is_problem:
+            self.problems.append(dropped)
 
 
 class NoPositionsError(ValueError):
-    """Nothing passed, so there is nothing to write.
+    """No position is left to write.
 
     Attributes:
         summary: What became of the games.
@@ -145,129 +128,124 @@ class NoPositionsError(ValueError):
         self.summary = summary
 
 
-@dataclass(frozen=True, slots=True)
-class GamePositions:
-    """The N positions of one game."""
+class _Output:
+    """A file of positions; games are converted many at a time."""
 
-    records: NDArray[np.void]
-    """HCPE [N]."""
-    plies: NDArray[np.uint16]
-    """[N]: the number of moves before each."""
-    unscored: int
-    """How many moves of the game have no score."""
+    def __init__(self, writer: DataWriter, count: Count) -> None:
+        self.writer = writer
+        self.plies: list[NDArray[np.uint16]] = []
+        """Number of moves before each position, [N] in parts."""
+        self._count = count
+        self._games: list[PlayedGame] = []
+        self._kept: list[NDArray[np.bool_]] = []
 
+    def add(self, game: PlayedGame, kept: NDArray[np.bool_]) -> None:
+        """Add the chosen moves of a game."""
+        self._games.append(game)
+        self._kept.append(kept)
+        if len(self._games) >= _GAMES_AT_ONCE:
+            self.flush()
 
-def convert_game(record: Record, filters: Filters) -> GamePositions | Drop:
-    """The training positions of one game, or why there are none."""
-    columns = RecordColumns.of(record)
-    refusal = _refuse(record, columns, filters)
-    if refusal is not None:
-        return refusal
-    plies = np.flatnonzero(columns.scores != NO_SCORE)
-    unscored = len(record) - len(plies)
-    evals = columns.scores[plies]
-    if filters.max_eval is not None and (beyond := np.flatnonzero(np.abs(evals) > filters.max_eval)).size:
-        plies, evals = plies[: beyond[0]], evals[: beyond[0]]
-    if not filters.mates:
-        no_mate = np.abs(evals) < MATE_EVAL
-        plies, evals = plies[no_mate], evals[no_mate]
-    if not plies.size:
-        return Drop.FILTERED
-    try:
-        hcps = columns.hcps(record.initial_sfen)
-    except ShogiError:
-        return Drop.NO_HCP
-    records = np.zeros(len(plies), HCPE)
-    records["hcp"] = hcps[plies]
-    white_moves = (plies % 2 == 1) == columns.black_starts
-    records["eval"] = np.clip(np.where(white_moves, -evals, evals), -EVAL_LIMIT, EVAL_LIMIT)
-    records["bestMove16"] = columns.moves[plies]
-    records["gameResult"] = record.result
-    return GamePositions(records, plies.astype(np.uint16), unscored)
+    def flush(self) -> None:
+        """Write what was added."""
+        if not self._games:
+            return
+        rows = as_rows(make_games(self._games).with_candidates(np.concatenate(self._kept)))
+        self.writer.append(rows)
+        self.plies.append(rows.plies - np.uint16(1))
+        self._count.games += len(self._games)
+        self._count.positions += len(rows)
+        for result, number in enumerate(np.bincount(rows.records["gameResult"] & RESULT_BITS).tolist()):
+            if number:
+                self._count.results[Result(result)] += number
+        self._games, self._kept = [], []
 
 
-def _refuse(record: Record, columns: RecordColumns, filters: Filters) -> Drop | None:
-    if record.termination not in USEFUL_ENDINGS or record.result is Result.UNKNOWN:
-        return Drop.ENDING
-    if filters.min_rating is not None:
-        ratings = (record.black_rating, record.white_rating)
-        if any(rating is None or rating < filters.min_rating for rating in ratings):
-            return Drop.RATING
-    if len(record) < filters.min_plies:
-        return Drop.PLIES
-    if not filters.draws and record.result is Result.DRAW:
-        return Drop.DRAW
-    return None if (columns.scores != NO_SCORE).any() else Drop.NO_SCORES
-
-
-def convert_games(
-    sources: Iterable[Source],
-    out: Path,
-    filters: Filters,
+def convert_records(
+    inputs: Path | str | Sequence[Path | str],
+    out: Path | str,
+    *,
+    filters: Filters = Filters(),  # frozen
     hold_out: HoldOut | None = None,
-    report: Callable[[Summary], None] = lambda _: None,
+    listener: Listener = SILENT,
 ) -> Summary:
-    """Write the positions of all games to `out`, and those of the games kept apart to the file of `hold_out`.
+    """Write the positions of game records to `out` as hcpe, and those of some games to a test set.
 
-    The files appear under their names only at the end, and not at all if anything fails or interrupts.
+    The files appear when they are complete; if anything fails, neither does.
 
     Args:
-        sources: The records.
-        out: The file for training.
-        filters: What is taken.
-        hold_out: Which games are kept apart, and where.
-        report: Called with the running summary after every source.
+        inputs: Files, folders and archives of records in any format.
+        out: The hcpe file for training.
+        filters: Which games and positions to keep.
+        hold_out: Which games go to the test set, and its file.
+        listener: Follows the bytes of the inputs.
 
     Raises:
-        NoPositionsError: Nothing passed; no file is written.
-        SourceError: An input cannot be read; no file is written.
+        NoPositionsError: No position is left for training.
+        SourceError: An input cannot be read.
         OSError: A file cannot be written.
     """
+    files = find_files([Path(path) for path in ([inputs] if isinstance(inputs, Path | str) else inputs)])
+    advance = counter(listener, "converting", sum(file.stat().st_size for file in files))
     summary = Summary()
-    held_out_plies: list[NDArray[np.uint16]] = []
     with ExitStack() as stack:
-        # Left in reverse order: the training file appears last, when all else is in its place.
-        training = stack.enter_context(HcpeWriter(out))
-        held_out = stack.enter_context(HcpeWriter(hold_out.path)) if hold_out else None
-        for source in sources:
-            for record in _scan(source, summary):
-                found = convert_game(record, filters)
-                if isinstance(found, Drop):
-                    summary.dropped[found] += 1
-                    continue
-                if held_out is not None and hold_out is not None and hold_out.takes(record.name):
-                    held_out_plies.append(found.plies)
-                    _write(found, record, held_out, summary.held_out)
-                else:
-                    _write(found, record, training, summary.training)
-                summary.unscored += found.unscored
-            report(summary)
-        if not training.count:
+        # Left in reverse order: the training file appears last, when everything else is in place.
+        training = _Output(stack.enter_context(DataWriter(out, Target.HCPE)), summary.training)
+        held_out = None
+        if hold_out is not None:
+            held_out = _Output(stack.enter_context(DataWriter(hold_out.path, Target.HCPE)), summary.held_out)
+        for record in iter_records(iter_sources(files, advance)):
+            game = _choose(record, filters, summary)
+            if isinstance(game, Dropped):
+                summary.leave_out(game)
+            elif held_out is not None and hold_out is not None and hold_out.takes(game[0].name):
+                held_out.add(*game)
+            else:
+                training.add(*game)
+        training.flush()
+        if held_out is not None:
+            held_out.flush()
+        if not training.writer.count:
             raise NoPositionsError("no position is left for training: nothing is written", summary)
-        if held_out is not None and held_out_plies:
-            plies = np.concatenate(held_out_plies)
-            summary.overlap = measure_overlap(training.records(), held_out.records(), plies, OVERLAP_AFTER_PLY)
+        if held_out is not None and held_out.plies:
+            plies = np.concatenate(held_out.plies)
+            rows = training.writer.rows_so_far(), held_out.writer.rows_so_far()
+            summary.overlap = measure_overlap(*rows, plies, OVERLAP_AFTER_PLY)
     return summary
 
 
-def _scan(source: Source, summary: Summary) -> Iterator[Record]:
-    if source.problem:
-        summary.add_problem(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}")
-        return
-    for found in scan_source(source):
-        if isinstance(found, UnknownFormatError):
-            summary.add_problem(found.name, Drop.NO_RECORD, str(found))
-        elif isinstance(found, IllegalMoveInRecordError):
-            summary.add_problem(found.name, Drop.ILLEGAL_MOVE, str(found))
-        elif isinstance(found, RecordError):
-            summary.add_problem(found.name, Drop.DAMAGED, str(found))
-        else:
-            summary.games_read += 1
-            yield found
+def positions_of(record: Record, filters: Filters = Filters()) -> Rows | Dropped:  # frozen
+    """The training positions of one game, or why it gives none."""
+    game = _choose(record, filters, Summary())
+    if isinstance(game, Dropped):
+        return game
+    rows = as_rows(make_games([game[0]]).with_candidates(game[1]))
+    return Rows(without_flags(rows.records), rows.plies)
 
 
-def _write(found: GamePositions, record: Record, writer: HcpeWriter, count: Count) -> None:
-    writer.append(found.records)
-    count.games += 1
-    count.positions += len(found.records)
-    count.results[record.result] += len(found.records)
+def _choose(
+    record: Record | Dropped, filters: Filters, summary: Summary
+) -> tuple[PlayedGame, NDArray[np.bool_]] | Dropped:
+    """A game and which of its moves are kept (bool [N])."""
+    if isinstance(record, Dropped):
+        summary.games_read += record.is_game
+        return record
+    summary.games_read += 1
+    ending = useful_ending(record)
+    if isinstance(ending, Dropped):
+        return ending
+    reason = filters.refuses(record, ending[1])
+    game = read_played(record) if reason is None else _dropped(record, reason)
+    if isinstance(game, Dropped):
+        return game
+    scores = game.scores
+    unscored = int((scores == NO_SCORE).sum())
+    kept = filters.keeps(scores)
+    if not kept.any():
+        return _dropped(record, Drop.NO_SCORES if unscored == len(scores) else Drop.FILTERED)
+    summary.unscored += unscored
+    return game, kept
+
+
+def _dropped(record: Record, reason: Drop) -> Dropped:
+    return Dropped(record.name, reason, f"{record.name}: left out ({reason})")

@@ -1,51 +1,25 @@
-"""Files of every format to write to: batches of games, rows or positions go in, and it appears when it is whole."""
+"""Write any format: content goes in, and the file appears when it is complete."""
 
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, cast
 
-from fukayomi.data.convert.streams import Batch, as_games, as_positions, as_rows
-from fukayomi.data.formats.hcp import HcpWriter, sfens_from_hcps
-from fukayomi.data.formats.hcpe import HcpeWriter, without_flags
-from fukayomi.data.formats.hcpe3 import Hcpe3Writer
-from fukayomi.data.formats.plain import PlainWriter
-from fukayomi.data.formats.psv import PsvWriter, hcpe_to_psv
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi.data.formats.averages import Averages
+from fukayomi.data.formats.cache import CachedPositions
+from fukayomi.data.formats.content import Content, as_games, as_positions, as_rows
+from fukayomi.data.formats.games import TARGETS, Targets, record_from_game
+from fukayomi.data.formats.hcpe import Rows, read_hcpe
+from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.data.records.games import record_from_game
+from fukayomi.data.formats.table import FORMATS
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.formats import write_csa, write_jkf, write_ki2, write_kif
 from fukayomi.shogi.record import Record
-
-
-class Target(StrEnum):
-    """What can be written; the names are the suffixes of files."""
-
-    HCP = "hcp"
-    HCPE = "hcpe"
-    HCPE2 = "hcpe2"
-    HCPE3 = "hcpe3"
-    PSV = "psv"
-    PLAIN = "plain"
-    CACHE = "cache"
-    """Of averages alone, by `fukayomi.data.convert.convert`."""
-    SFEN = "sfen"
-    CSA = "csa"
-    USI = "usi"
-    KIF = "kif"
-    KI2 = "ki2"
-    JKF = "jkf"
-
-    @property
-    def is_record(self) -> bool:
-        """Whether it is a format of game records."""
-        return self in _RECORDS
-
-    @property
-    def holds_one_game(self) -> bool:
-        """Whether a file has one game."""
-        return self in (Target.KIF, Target.KI2, Target.JKF)
 
 
 def _usi_line(record: Record) -> str:
@@ -62,74 +36,84 @@ _RECORDS: dict[Target, Callable[[Record], str]] = {
 
 
 def target_of(path: Path) -> Target:
-    """The format that a file's suffix stands for.
+    """The format to write, by the suffix of a file.
 
     Raises:
-        DataFileError: It stands for none.
+        DataFileError: The suffix does not belong to a format.
     """
     suffix = path.suffix.lower().removeprefix(".")
-    if suffix == "bin":  # YaneuraOu's other name for it
+    if suffix == "bin":  # YaneuraOu's other suffix for psv
         return Target.PSV
     if suffix not in list(Target):
-        raise DataFileError(f"{path}: the suffix says no format ({', '.join(Target)}); choose one with --to")
+        raise DataFileError(f"{path}: the suffix is not that of a format ({', '.join(Target)}); choose one with --to")
     return Target(suffix)
 
 
 class DataWriter:
-    """Writes batches as one format. A context manager: the file appears when its block is left without an exception.
+    """Writes content as one format. A context manager: the file appears when its block ends without an exception.
 
-    KIF, KI2 and JKF have one game a file. A path without a suffix is then a folder, which gets a file for each game.
+    KIF, KI2 and JKF hold one game per file. A path without a suffix is then a folder with a file for each game.
     """
 
-    def __init__(self, path: Path, target: Target) -> None:
-        self.path = path
-        self.target = target
+    def __init__(self, path: Path | str, target: Target | None = None) -> None:
+        """Open the file.
+
+        Args:
+            path: The file, or a folder.
+            target: The format; by the suffix of `path` if None.
+
+        Raises:
+            DataFileError: The suffix does not belong to a format.
+            OSError: The file cannot be created.
+        """
+        self.path = Path(path)
+        self.target = target or target_of(self.path)
         self.count = 0
         """Games, rows or positions written so far."""
-        self._folder = path if target.holds_one_game and not path.suffix else None
+        self._folder = self.path if self.target.holds_one_game and not self.path.suffix else None
         if self._folder is not None:
             self._folder.mkdir(exist_ok=True)
             self._file = None
         else:
-            self._file = _FILES.get(target, AtomicFile)(path)
+            self._file = AtomicFile(self.path)
 
-    def append(self, batch: Batch) -> None:
-        """Add a batch.
+    def append(self, content: Content, targets: Targets = TARGETS) -> None:
+        """Add content, converted to the format.
+
+        Args:
+            content: Rows, games, positions, averages or records.
+            targets: How the moves of records become training positions.
 
         Raises:
-            DataFileError: The format cannot be made of it, or a second game comes to a file for one.
+            DataFileError: The content cannot be converted, or a file for one game gets a second one.
             RecordError: A record cannot be written in the format.
         """
-        match self._file:
-            case Hcpe3Writer() as file:
-                games = as_games(batch)
-                file.append(games)
-                self.count += len(games)
-            case HcpeWriter() as file:
-                records = as_rows(batch).records
-                file.append(without_flags(records) if self.target is Target.HCPE else records)
-                self.count += len(records)
-            case PsvWriter() | PlainWriter() as file:
-                rows = as_rows(batch)
-                file.append(hcpe_to_psv(rows.records, rows.plies))
-                self.count += len(rows.records)
-            case HcpWriter() as file:
-                file.append(as_positions(batch))
-                self.count += len(as_positions(batch))
-            case AtomicFile() as file if self.target is Target.SFEN:
-                for sfen in sfens_from_hcps(as_positions(batch)):
-                    file.write(f"{sfen}\n".encode())
-                    self.count += 1
+        if self.target.is_record:
+            games = content if isinstance(content, list) else map(record_from_game, as_games(content, targets))
+            for record in games:
+                self.append_record(record)
+            return
+        description = FORMATS[DataFormat(self.target)]
+        items: Any
+        match description.stores:
+            case "games":
+                items = as_games(content, targets)
+            case "rows":
+                items = as_rows(content, targets)
+            case "positions":
+                items = as_positions(content)
             case _:
-                for game in as_games(batch):
-                    self.append_record(record_from_game(game))
+                raise DataFileError(f"{self.path}: a {self.target} file is made of one file of averages")
+        assert self._file is not None
+        self._file.write(description.encode(items))
+        self.count += len(items)
 
     def append_record(self, record: Record) -> None:
         """Add a record; for formats of records only.
 
         Raises:
-            DataFileError: A second game comes to a file for one.
-            RecordError: The format has no words for it.
+            DataFileError: A file for one game gets a second one.
+            RecordError: The record cannot be written in the format.
         """
         text = _RECORDS[self.target](record)
         self.count += 1
@@ -145,6 +129,12 @@ class DataWriter:
         separator = "/\n" if self.target is Target.CSA and self.count > 1 else ""
         self._file.write((separator + text).encode())
 
+    def rows_so_far(self) -> NDArray[np.void]:
+        """The rows written so far to an hcpe file, memory-mapped: HCPE [N]."""
+        assert self._file is not None
+        self._file.flush()
+        return read_hcpe(self._file.temporary)
+
     def __enter__(self) -> Self:
         return self
 
@@ -155,11 +145,26 @@ class DataWriter:
             self._file.__exit__(kind, error, traceback)
 
 
-_FILES: dict[Target, type[AtomicFile] | type[HcpeWriter]] = {
-    Target.HCP: HcpWriter,
-    Target.HCPE: HcpeWriter,
-    Target.HCPE2: HcpeWriter,
-    Target.HCPE3: Hcpe3Writer,
-    Target.PSV: PsvWriter,
-    Target.PLAIN: PlainWriter,
-}
+def write_data(path: Path | str, parts: Content | Iterable[Content], *, format: Target | str | None = None) -> int:
+    """Write content to a file, which appears when it is complete.
+
+    Args:
+        path: The file; for KIF, KI2 and JKF a name without a suffix is a folder.
+        parts: Arrays of HCP, HCPE or PSV rows, `Games`, `Averages`, lists of `Record`, or several of them, such as
+            `read_data` yields. They are converted to the format.
+        format: The format, such as "hcpe3"; by the suffix of `path` if None.
+
+    Returns:
+        Number of games, rows or positions written.
+
+    Raises:
+        DataFileError: The content cannot be converted.
+        RecordError: A game cannot be written as a record of the format.
+        OSError: The file cannot be written.
+    """
+    is_content = isinstance(parts, np.ndarray | Games | Averages | Rows | CachedPositions)
+    is_content = is_content or (isinstance(parts, list) and all(isinstance(part, Record) for part in parts))
+    with DataWriter(path, None if format is None else Target(format)) as writer:
+        for part in cast("Iterable[Content]", [parts] if is_content else parts):
+            writer.append(part)
+    return writer.count

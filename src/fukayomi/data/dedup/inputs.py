@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.convert.detect import UnknownDataError, detect_data
-from fukayomi.data.convert.refusals import refusal
 from fukayomi.data.formats.averages import read_averages
 from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, check_hcpe, read_hcpe
 from fukayomi.data.formats.hcpe3 import read_hcpe3
+from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.data.jobs.buckets import flat_bytes
 
 SEARCHED = np.dtype([*HCPE.descr, ("candidates", "<u2")])

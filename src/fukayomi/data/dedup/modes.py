@@ -2,6 +2,10 @@
 
 from enum import StrEnum
 
+from fukayomi.data.formats.kinds import Weighing
+
+__all__ = ["Mode", "Weighing"]
+
 
 class Mode(StrEnum):
     """Which rows are the same, and what is kept of them."""
@@ -29,17 +33,3 @@ class Mode(StrEnum):
     def depends_on_order(self) -> bool:
         """Whether rows that come first go before others."""
         return self is Mode.FIRST_MOVE
-
-
-class Weighing(StrEnum):
-    """How much each time that a position was seen says about its moves."""
-
-    EVENLY = "evenly"
-    """The same: the visits of each search, or the one move of a record of hcpe, are made to add up to 2^32."""
-    BY_VISITS = "by-visits"
-    """As much as it had visits; a record of hcpe has one."""
-
-    @property
-    def number(self) -> int:
-        """What stands for it in an .avg file."""
-        return int(self is Weighing.EVENLY)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.dedup.inputs import CANDIDATE, ROWS_AT_ONCE, SEARCHED, Chunk, Kind, iter_chunks
-from fukayomi.data.formats.evalfix import EvalTally, rescale_evals
+from fukayomi.data.formats.evaluations import EvalTally, rescale_evals
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.jobs.buckets import BucketFiles
 from fukayomi.data.jobs.job import Job

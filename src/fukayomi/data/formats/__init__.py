@@ -1,1 +1,1 @@
-"""One module for each format of training data."""
+"""Formats of training data: a module for each, and a table of what the package knows about them (`table`)."""

@@ -1,20 +1,26 @@
-"""Averaged positions (``.avg``): each position once, with sums of all that was seen of it.
+"""avg: each position once, with the sums over all its searches and games.
 
-Everything is a whole number, so files that were made in parts, or of inputs in another order, are the same byte for
-byte. The positions stand in the order of their hash, which scatters those of a game.
+All sums are whole numbers, so the bytes do not depend on the order of the inputs, nor on whether they were averaged in
+parts. Positions are sorted by their hash, which scatters those of one game.
 """
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.dedup.modes import Weighing
-from fukayomi.data.formats.evalfix import EVAL_SCALE
-from fukayomi.data.formats.hcpe import MATE_EVAL
+from fukayomi import _native
+from fukayomi._native import EVAL_SCALE, MATE_CP, MAX_MOVES
+from fukayomi.data.formats.cache import CANDIDATE, CachedPositions
+from fukayomi.data.formats.cache import POSITION as CACHED
+from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.kinds import DataFormat, Weighing
 from fukayomi.data.formats.rows import DataFileError
+from fukayomi.shogi.record import Result
 
 POSITION = np.dtype(
     [
@@ -22,9 +28,9 @@ POSITION = np.dtype(
         ("draws", "<u4"),
         ("black_wins", "<u4"),
         ("white_wins", "<u4"),
-        ("moves", "<u4"),  # rows of MOVE
-        ("value", "<u8"),  # sum of the chances of winning by evaluation, from the side to move; VALUE_ONE is certain
-        ("first_move", "<u8"),  # of its rows of MOVE
+        ("moves", "<u4"),  # number of its rows of MOVE
+        ("value", "<u8"),  # sum of win probabilities by evaluation, from the side to move; VALUE_ONE is 1
+        ("first_move", "<u8"),  # index of the first of its rows of MOVE
     ]
 )
 MOVE = np.dtype([("move", "<u2"), ("unused", "<u2"), ("played", "<u4"), ("visits", "<u8")])
@@ -32,7 +38,7 @@ HEADER = np.dtype(
     [
         ("magic", "S8"),
         ("version", "<u4"),
-        ("crc32", "<u4"),  # of all that follows the header
+        ("crc32", "<u4"),  # of everything after the header
         ("positions", "<u8"),
         ("moves", "<u8"),
         ("weighing", "<u4"),  # Weighing.number
@@ -42,30 +48,30 @@ HEADER = np.dtype(
 MAGIC = b"fukayavg"
 VERSION = 2
 VALUE_ONE = 1 << 32
-"""The unit of values, which are added up as whole numbers."""
+"""Unit of values, which are added up as whole numbers."""
 _CHECKED_AT_ONCE = 1 << 24  # bytes
-_MOST_MOVES = 593  # that a position can have
+_READ_AT_ONCE = 1 << 16  # positions
 
 
 class AveragesError(DataFileError):
-    """A file that holds no averaged positions; the message names the file and what is wrong."""
+    """A file of averaged positions is damaged or of another kind; the message names the file and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """P averaged positions with M moves in all; positions and moves may be memory maps."""
+    """P averaged positions with M moves in all; both arrays may be memory maps."""
 
     positions: NDArray[np.void]
-    """POSITION [P], in the order of (hash, hcp)."""
+    """POSITION [P], sorted by hash, then hcp."""
     moves: NDArray[np.void]
-    """MOVE [M]; those of a position stand together, in the order of their numbers."""
+    """MOVE [M]; the moves of a position are adjacent and sorted by number."""
 
     def __len__(self) -> int:
         """Number of positions."""
         return len(self.positions)
 
     def part(self, begin: int, end: int) -> "Averages":
-        """Positions `begin` to `end` and their moves, which are counted from 0 there."""
+        """Positions `begin` to `end` with their moves, renumbered from 0."""
         positions = np.array(self.positions[begin:end])
         if len(positions) == 0:
             return Averages(positions, self.moves[:0])
@@ -75,61 +81,61 @@ class Averages:
         return Averages(positions, self.moves[int(first) : int(last)])
 
     def take(self, indices: NDArray[np.int64]) -> "Averages":
-        """The positions of these numbers, in this order, and their moves, which are counted from 0 there.
+        """The positions with these numbers (int64 [N]), in this order, with their moves, renumbered from 0.
 
         Raises:
-            AveragesError: The moves of one are not there.
+            AveragesError: The moves of a position are missing.
         """
         positions = np.array(self.positions[indices])
         firsts: NDArray[np.uint64] = positions["first_move"]
         counts: NDArray[np.int64] = positions["moves"].astype(np.int64)
         there = len(self.moves)
-        if (counts > _MOST_MOVES).any() or (firsts > there).any() or (firsts + counts.astype(np.uint64) > there).any():
-            raise AveragesError("its moves are not there")
+        if (counts > MAX_MOVES).any() or (firsts > there).any() or (firsts + counts.astype(np.uint64) > there).any():
+            raise AveragesError("its moves are missing")
         starts = np.cumsum(counts) - counts
         rows = np.repeat(firsts.astype(np.int64) - starts, counts) + np.arange(int(counts.sum()))
         positions["first_move"] = starts
         return Averages(positions, np.array(self.moves[rows]))
 
     def counts(self) -> NDArray[np.int64]:
-        """How often each position was seen: int64 [P]."""
+        """Number of times each position was seen: int64 [P]."""
         games = self.positions
         return games["draws"].astype(np.int64) + games["black_wins"] + games["white_wins"]
 
     def values(self) -> NDArray[np.float64]:
-        """Mean chance of winning by evaluation, for the side to move, 0 to 1: float64 [P]."""
+        """Mean win probability by evaluation, for the side to move, 0 to 1: float64 [P]."""
         return self.positions["value"] / VALUE_ONE / self.counts()
 
     def evals(self) -> NDArray[np.int16]:
-        """The evaluation that means such a chance, centipawns from the side to move: int16 [P]. 0 and 1 are mates."""
+        """The evaluations that mean these values, centipawns from the side to move: int16 [P]; 0 and 1 are mates."""
         values = self.values()
         with np.errstate(divide="ignore"):
             evals = np.rint(EVAL_SCALE * (np.log(values) - np.log1p(-values)))
-        return np.clip(evals, -MATE_EVAL, MATE_EVAL).astype(np.int16)
+        return np.clip(evals, -MATE_CP, MATE_CP).astype(np.int16)
 
     def results(self) -> NDArray[np.float64]:
-        """Mean result for the side to move, 0 to 1, a draw as half: float64 [P]."""
+        """Mean result for the side to move, 0 to 1, a draw as 0.5: float64 [P]."""
         white_moves = (self.positions["hcp"][:, 0] & 1) != 0
         won = np.where(white_moves, self.positions["white_wins"], self.positions["black_wins"])
         return (won + self.positions["draws"] * 0.5) / self.counts()
 
     def shares(self, temperature: float = 1.0) -> NDArray[np.float64]:
-        """The share of each move in its position: float64 [M].
+        """The share of each move in its position: float64 [M]; the shares of a position add up to 1.
 
-        It is that of the visits; where a position has none, of how often its moves were played.
+        Shares are proportional to visits, or to how often the moves were played in positions without visits.
 
         Args:
-            temperature: Shares are raised to 1 / temperature and add up to 1 again; at 0 the greatest takes all, the
-                first of equal ones.
+            temperature: Shares are raised to 1 / temperature and normalized; 0 gives all to the largest, the first of
+                equal ones.
 
         Raises:
-            ValueError: The temperature is negative, or these are the moves of other positions too.
+            ValueError: The temperature is negative, or the moves include those of other positions.
         """
         if temperature < 0:
-            raise ValueError(f"a temperature is 0 or more, not {temperature}")
+            raise ValueError(f"the temperature must be 0 or more, not {temperature}")
         counts = self.positions["moves"].astype(np.int64)
         if counts.sum() != len(self.moves):
-            raise ValueError("take a part of the positions by `part`, which takes their moves along")
+            raise ValueError("the moves include those of other positions; use `part` or `take` to select positions")
         if len(counts) == 0:
             return np.zeros(0)
         starts = self.positions["first_move"].astype(np.int64)
@@ -148,11 +154,11 @@ class Averages:
 
 
 def read_averages(path: Path | str) -> Averages:
-    """The positions of a file, memory-mapped and read-only. Only header and size are checked; check_averages does more.
+    """Map a file into memory, read-only. Only header and size are checked; `check_averages` does more.
 
     Raises:
-        AveragesError: It is no file of averaged positions.
-        OSError: It cannot be read.
+        AveragesError: The file does not hold averaged positions.
+        OSError: The file cannot be read.
     """
     path = Path(path)
     header = _read_header(path)
@@ -167,11 +173,11 @@ def read_averages(path: Path | str) -> Averages:
 
 
 def read_weighing(path: Path | str) -> Weighing:
-    """How the visits of a file were added up; those of another weighing cannot be added to them.
+    """How the visits of a file were added up. Files of different weighings cannot be averaged together.
 
     Raises:
-        AveragesError: It is no file of averaged positions.
-        OSError: It cannot be read.
+        AveragesError: The file does not hold averaged positions.
+        OSError: The file cannot be read.
     """
     return Weighing.EVENLY if _read_header(Path(path))["weighing"] else Weighing.BY_VISITS
 
@@ -180,21 +186,21 @@ def _read_header(path: Path) -> np.void:
     with path.open("rb") as file:
         head = file.read(HEADER.itemsize)
     if len(head) < HEADER.itemsize or not head.startswith(MAGIC):
-        raise AveragesError(f"{path} does not begin as a file of averaged positions does ({MAGIC.decode()!r})")
+        raise AveragesError(f"{path} is not a file of averaged positions: it does not begin with {MAGIC.decode()!r}")
     header = np.frombuffer(head, HEADER)[0]
     if header["version"] != VERSION:
         raise AveragesError(f"{path} has version {header['version']} of the format; this program reads {VERSION}")
     if header["weighing"] not in {weighing.number for weighing in Weighing}:
-        raise AveragesError(f"{path} is weighed in a way ({header['weighing']}) that this program does not know")
+        raise AveragesError(f"{path} has the unknown weighing {header['weighing']}")
     return header
 
 
 def check_averages(path: Path | str) -> None:
-    """Read a file whole and compare its checksum.
+    """Read a whole file and compare its checksum.
 
     Raises:
-        AveragesError: It is no file of averaged positions, or is damaged.
-        OSError: It cannot be read.
+        AveragesError: The file does not hold averaged positions, or is damaged.
+        OSError: The file cannot be read.
     """
     read_averages(path)
     crc = 0
@@ -203,7 +209,7 @@ def check_averages(path: Path | str) -> None:
         while part := file.read(_CHECKED_AT_ONCE):
             crc = zlib.crc32(part, crc)
     if crc != header["crc32"]:
-        raise AveragesError(f"{path} is damaged: its checksum is {crc:08x}, and should be {header['crc32']:08x}")
+        raise AveragesError(f"{path} is damaged: its checksum is {crc:08x} instead of {header['crc32']:08x}")
 
 
 def header_bytes(positions: int, moves: int, crc32: int, weighing: Weighing = Weighing.EVENLY) -> bytes:
@@ -216,5 +222,111 @@ def header_bytes(positions: int, moves: int, crc32: int, weighing: Weighing = We
 
 def _mapped(path: Path, dtype: np.dtype[np.void], offset: int, count: int) -> NDArray[np.void]:
     if count == 0:
-        return np.empty(0, dtype)  # nothing can be mapped
+        return np.empty(0, dtype)  # mmap refuses an empty map
     return np.memmap(path, dtype, "r", offset, (count,))
+
+
+def check_part(path: Path, begin: int, part: Averages) -> None:
+    """Check positions and their most visited moves.
+
+    Args:
+        path: The file, for the message.
+        begin: Number of the first position in the file.
+        part: One position or more.
+
+    Raises:
+        AveragesError: A position is impossible, its most visited move is illegal, or its moves are missing.
+    """
+    ends = np.cumsum(part.positions["moves"].astype(np.uint64))
+    bad = (part.positions["moves"] == 0) | (part.counts() == 0)
+    bad |= part.positions["first_move"] != ends - part.positions["moves"]
+    if bad.any() or ends[-1] != len(part.moves):
+        raise AveragesError(f"{path}, position {begin + int(np.argmax(bad))}: no moves, or those of another one")
+    moves = np.ascontiguousarray(part.moves["move"][_most_visited(part)])
+    for index, reason in _native.find_bad_records(np.ascontiguousarray(part.positions["hcp"]), moves)[:1]:
+        offset = 64 + (begin + index) * POSITION.itemsize
+        raise AveragesError(f"{path}, position {begin + index} (offset {offset}): {reason}")
+
+
+def averages_to_records(averages: Averages) -> NDArray[np.void]:
+    """Convert averaged positions to rows of hcpe.
+
+    The evaluation is the one that means the mean value. The move is the most visited one (without visits, the one
+    played most often; of equal ones, the lowest number). The result is the most frequent one, a draw if two are equally
+    frequent, as with `fukayomi data uniq --mode mode`.
+
+    Args:
+        averages: P positions with all their moves.
+
+    Returns:
+        HCPE [P].
+    """
+    positions = averages.positions
+    records = np.zeros(len(positions), HCPE)
+    records["hcp"], records["eval"] = positions["hcp"], averages.evals()
+    records["bestMove16"] = averages.moves["move"][_most_visited(averages)]
+    draws, black, white = (positions[name] for name in ("draws", "black_wins", "white_wins"))
+    black_won, white_won = (black > draws) & (black > white), (white > draws) & (white > black)
+    records["gameResult"] = np.where(white_won, Result.WHITE_WIN, np.where(black_won, Result.BLACK_WIN, Result.DRAW))
+    return records
+
+
+def averages_to_cache(averages: Averages, temperature: float = 1.0) -> CachedPositions:
+    """Convert averaged positions to those of an hcpe3 cache.
+
+    A cache has sums of values, of results, and of each move's share times the count, each rounded once to float32; an
+    .avg has them exactly.
+
+    Args:
+        averages: P positions with all their moves.
+        temperature: See `Averages.shares`.
+
+    Raises:
+        AveragesError: A position was seen more often than the cache can count.
+    """
+    counts = averages.counts()
+    if len(counts) and counts.max() > np.iinfo(np.int32).max:
+        raise AveragesError(f"a position was seen {counts.max()} times, more than an hcpe3 cache can count")
+    positions = np.zeros(len(averages), CACHED)
+    positions["hcp"], positions["count"] = averages.positions["hcp"], counts
+    positions["value"] = averages.positions["value"] / VALUE_ONE
+    positions["result"] = counts * averages.results()
+    owners = averages.positions["moves"].astype(np.int64)
+    candidates = np.zeros(len(averages.moves), CANDIDATE)
+    candidates["move16"] = averages.moves["move"]
+    candidates["prob"] = averages.shares(temperature) * np.repeat(counts, owners)
+    return CachedPositions(positions, np.concatenate([[0], np.cumsum(owners)]), candidates)
+
+
+def _most_visited(averages: Averages) -> NDArray[np.intp]:
+    """Index of each position's most visited move, the first of equal ones: [P]."""
+    return np.flatnonzero(averages.shares(temperature=0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AveragesFormat(Format):
+    """Averaged positions."""
+
+    def likeness(self, path: Path, head: bytes) -> float:
+        """2 for the mark of the format, which no other format has."""
+        del path
+        return 2.0 * head.startswith(MAGIC)
+
+    def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
+        """Yield `Averages`, checked, after comparing the checksum; `Place` counts positions."""
+        check_averages(path)
+        whole = read_averages(path)
+        for first in range(begin.place, len(whole), _READ_AT_ONCE):
+            part = whole.part(first, first + _READ_AT_ONCE)
+            check_part(path, first, part)
+            yield Part(part, Place(first + len(part)))
+            advance(part.positions.nbytes + part.moves.nbytes)
+
+
+FORMAT = AveragesFormat(
+    kind=DataFormat.AVERAGES,
+    suffixes=(".avg",),
+    contents="averaged positions (avg)",
+    used_by="fukayomi data average merges such files, data convert makes hcpe of them, "
+    "train, data check and data print read them",
+)

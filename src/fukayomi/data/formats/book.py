@@ -1,4 +1,4 @@
-"""Apery's opening book (book.bin), which dlshogi plays from: 16 bytes a move, sorted by the position's key."""
+"""book: Apery's opening book (book.bin), which dlshogi plays from: 16 bytes per move, sorted by position key."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,35 +7,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.formats.format import RowFormat
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.shogi import Move, Position
 
 BOOK_ENTRY = np.dtype([("key", "<u8"), ("fromToPro", "<u2"), ("count", "<u2"), ("score", "<i4")])
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BookFormat(RowFormat):
+    """Moves of an opening book. Entries have keys instead of positions, so `faults` cannot check them."""
+
+    def likeness(self, path: Path, head: bytes) -> float:
+        """0.6 for sorted keys and possible moves: weaker evidence than a position in any other format."""
+        entries = np.frombuffer(head[: len(head) // BOOK_ENTRY.itemsize * BOOK_ENTRY.itemsize], BOOK_ENTRY)
+        in_order = entries["key"][1:] >= entries["key"][:-1]
+        if path.stat().st_size % BOOK_ENTRY.itemsize or len(np.unique(entries["key"])) < 2:
+            return 0.0
+        moves = entries["fromToPro"]
+        is_move = (moves != 0) & (moves < 1 << 15) & (moves & 127 < 81) & (moves >> 7 & 127 < 88)
+        return 0.6 * float(in_order.all() and is_move.all())
+
+    def faults(self, content: NDArray[np.void]) -> list[tuple[int, str]]:
+        """None."""
+        del content
+        return []
+
+
+FORMAT = BookFormat(
+    kind=DataFormat.BOOK, suffixes=(".bin", ".book"), contents="an opening book (book)",
+    used_by="fukayomi data print reads it", dtype=BOOK_ENTRY, position="key",
+)  # fmt: skip
+
+
 class BookError(DataFileError):
-    """A file that is no book; the message names the file, the entry and the offset."""
+    """A file is not a book; the message names the file, the entry and the offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookMove:
-    """A move of the book."""
+    """A move of a book."""
 
     move: Move
     count: int
-    """How often it was played, or how good it is thought to be: books differ."""
+    """How often the move was played; some books store a preference instead."""
     score_cp: int
-    """From the side to move."""
+    """Centipawns from the side to move."""
 
 
 def read_book(path: Path | str) -> NDArray[np.void]:
-    """The entries of a book, memory-mapped and read-only: BOOK_ENTRY [N].
+    """Map the entries of a book into memory, read-only: BOOK_ENTRY [N].
 
     Raises:
-        BookError: The size is no whole number of entries, or they are not sorted.
+        DataFileError: The file ends inside an entry, or the entries are not sorted.
         OSError: The file cannot be read.
     """
-    entries = map_rows(path, BOOK_ENTRY, BookError)
+    entries = map_rows(path, BOOK_ENTRY)
     falls = entries["key"][1:] < entries["key"][:-1]
     if falls.any():
         at = int(np.argmax(falls)) + 1
@@ -44,9 +72,9 @@ def read_book(path: Path | str) -> NDArray[np.void]:
 
 
 def moves_in_book(entries: NDArray[np.void], position: Position) -> list[BookMove]:
-    """The book's moves in a position, in the book's order; those that are not legal there are left out.
+    """The legal moves that a book has for a position, in the order of the book.
 
-    The key of a position is that of its board, the side to move and its hand: `book_key` and `book_keys` of the core.
+    Positions are found by a key of the board, the side to move and its hand (`_native.book_key`).
     """
     key = np.uint64(_native.book_key(position))
     first, last = np.searchsorted(entries["key"], key, "left"), np.searchsorted(entries["key"], key, "right")

@@ -1,7 +1,7 @@
-"""dlshogi's hcpe3 cache: positions whose duplicates were added up, with an index.
+"""dlshogi's hcpe3 cache: positions with the sums over their duplicates, and an index.
 
-A file is the number of positions, where each of them begins, and the positions: hcp, the sums of values and of results,
-how many positions were added, and for each move the sum of its probabilities. Divide by the count for the averages.
+A file is the number of positions, the offset of each, and the positions: hcp, sum of values, sum of results, count,
+and for each move the sum of its probabilities. Divide by the count for averages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,17 +11,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi import _native
+from fukayomi._native import MAX_MOVES
+from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import AtomicFile
 
 POSITION = np.dtype([("hcp", "u1", (32,)), ("value", "<f4"), ("result", "<f4"), ("count", "<i4")])
 CANDIDATE = np.dtype([("move16", "<u2"), ("padding", "<u2"), ("prob", "<f4")])
-MOST_CANDIDATES = 593
 _AT_ONCE = 1 << 16  # positions
 
 
 class CacheError(DataFileError):
-    """A file that is no hcpe3 cache; the message names the file, the position and the offset."""
+    """A file is not an hcpe3 cache, or is damaged; the message names the file, the position and the offset."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +32,11 @@ class CachedPositions:
     """N positions with C candidates in all."""
 
     positions: NDArray[np.void]
-    """POSITION [N]: value and result are sums over `count` positions, from the side to move."""
+    """POSITION [N]; value and result are sums over `count` positions, from the side to move."""
     starts: NDArray[np.int64]
-    """[N + 1]: the candidates of position i are starts[i] to starts[i + 1]."""
+    """Position i has the candidates from starts[i] to starts[i + 1]: int64 [N + 1]."""
     candidates: NDArray[np.void]
-    """CANDIDATE [C]: sums of probabilities."""
+    """CANDIDATE [C]; sums of probabilities."""
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -41,7 +44,7 @@ class CachedPositions:
 
 
 def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Iterator[CachedPositions]:
-    """The positions of a file from number `begin` on, `at_once` of them at a time.
+    """Read the positions of a file in parts of `at_once`, beginning with number `begin`.
 
     Raises:
         CacheError: The index is damaged or does not fit the file.
@@ -50,7 +53,7 @@ def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Ite
     path = Path(path)
     size = path.stat().st_size
     if size < 8:
-        raise CacheError(f"{path}: {size} bytes are no hcpe3 cache, which begins with 8 bytes")
+        raise CacheError(f"{path}: {size} bytes are too few for an hcpe3 cache")
     data = np.memmap(path, np.uint8, mode="r")
     count = int(data[:8].view("<u8")[0])
     body = 8 + 8 * count
@@ -72,12 +75,12 @@ def _read_part(path: Path, data: NDArray[np.uint8], offsets: NDArray[np.uint64],
     too_far = offsets > len(data)
     sizes = np.where(too_far[1:] | too_far[:-1], -1, np.diff(offsets.astype(np.int64)))
     rest = sizes - POSITION.itemsize
-    bad = (rest < 0) | (rest % CANDIDATE.itemsize != 0) | (rest // CANDIDATE.itemsize > MOST_CANDIDATES)
+    bad = (rest < 0) | (rest % CANDIDATE.itemsize != 0) | (rest // CANDIDATE.itemsize > MAX_MOVES)
     if bad.any():
         at = int(np.argmax(bad))
         raise CacheError(
             f"{path}, position {first + at} (offset {offsets[at]}): it ends at {offsets[at + 1]}, which is not "
-            f"{POSITION.itemsize} bytes and {CANDIDATE.itemsize} for each of at most {MOST_CANDIDATES} moves further"
+            f"{POSITION.itemsize} bytes and {CANDIDATE.itemsize} for each of at most {MAX_MOVES} moves further"
         )
     begin = int(offsets[0])
     block = np.asarray(data[begin : int(offsets[-1])])
@@ -93,9 +96,9 @@ def _read_part(path: Path, data: NDArray[np.uint8], offsets: NDArray[np.uint64],
 
 
 def write_cache(path: Path | str, batches: Iterable[CachedPositions]) -> int:
-    """Write a cache, which appears under its name only when it is whole; returns the number of positions.
+    """Write a cache; returns the number of positions. The file appears when it is complete.
 
-    The positions are kept in a file beside it until their number is known.
+    Positions are kept in a file beside it until their number is known.
     """
     path = Path(path)
     sizes: list[NDArray[np.int64]] = []
@@ -135,3 +138,36 @@ def _write_indexed(path: Path, sizes: list[NDArray[np.int64]], body: Path) -> in
         while data := parts.read(1 << 20):
             out.write(data)
     return count
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CacheFormat(Format):
+    """Averaged positions as dlshogi trains from them."""
+
+    def likeness(self, path: Path, head: bytes) -> float:
+        """1 where the first offset is the end of the index."""
+        size = path.stat().st_size
+        if size < 16 + POSITION.itemsize:
+            return 0.0
+        count, first = np.frombuffer(head[:16], "<u8").tolist()
+        return float(8 + 8 * count == first <= size - POSITION.itemsize)
+
+    def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
+        """Yield `CachedPositions`; `Place` counts positions."""
+        place = begin.place
+        for part in read_cache(path, begin=place):
+            place += len(part)
+            yield Part(part, Place(place))
+            advance(8 * len(part) + part.positions.nbytes + part.candidates.nbytes)
+
+    def faults(self, content: CachedPositions) -> list[tuple[int, str]]:
+        """Positions that break the rules: index and reason."""
+        return _native.find_bad_records(np.ascontiguousarray(content.positions["hcp"]), None)
+
+
+FORMAT = CacheFormat(
+    kind=DataFormat.CACHE,
+    suffixes=(".cache",),
+    contents="averaged positions as dlshogi's cache",
+    used_by="fukayomi data check and print read it",
+)

@@ -1,27 +1,30 @@
-"""hcpe files: 38 bytes a position, as dlshogi and cshogi write them.
+"""hcpe and hcpe2: 38 bytes a position with its targets, as dlshogi and cshogi write them.
 
-A record is a position (hcp), the search's evaluation in centipawns from the side to move, the move played, and the
-result of the game from nobody's side: 0 draw, 1 Black won, 2 White won. In hcpe2 the same byte also has flags.
+A row is a position (hcp), the evaluation in centipawns from the side to move, the move played, and the result of the
+game: 0 draw, 1 Black won, 2 White won. In hcpe2 the result byte also has flags.
 """
 
+from dataclasses import dataclass
 from enum import IntFlag
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats.rows import DataFileError, RowWriter, map_rows
+from fukayomi.data.formats.format import RowFormat
+from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.formats.rows import DataFileError, map_rows
 
 HCPE = np.dtype([("hcp", "u1", (32,)), ("eval", "<i2"), ("bestMove16", "<u2"), ("gameResult", "u1"), ("dummy", "u1")])
-EVAL_LIMIT = 32_767
-MATE_EVAL = 30_000  # evaluations from here on are mates
-_LAST_MOVE = 0x4000 + 80 + 80 * 128  # the greatest number of a move: 9i9i with promotion
-_CHECKED_AT_ONCE = 1 << 20
 RESULT_BITS = 3
+"""The bits of a result byte that say who won; 3 is not a result."""
+_LAST_MOVE = 0x4000 + 80 + 80 * 128  # 9i9i with promotion
+_CHECKED_AT_ONCE = 1 << 20
 
 
 class ResultFlag(IntFlag):
-    """How a game ended, beside its result in the two lowest bits: in the result bytes of hcpe2 and hcpe3."""
+    """How a game ended: the other bits of result bytes in hcpe2 and hcpe3."""
 
     REPETITION = 4
     """Fourfold repetition (千日手)."""
@@ -31,64 +34,99 @@ class ResultFlag(IntFlag):
     """Stopped at the agreed number of plies."""
 
 
-class HcpeError(DataFileError):
-    """A file that is no hcpe file; the message names the file, the record and the offset."""
+RESULT_FLAGS = int(ResultFlag.REPETITION | ResultFlag.DECLARATION | ResultFlag.MAX_PLIES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """N positions with targets."""
+
+    records: NDArray[np.void]
+    """HCPE [N]; results may have flags."""
+    plies: NDArray[np.uint16]
+    """[N]: the number of each move in its game; 0 if it is not known."""
+
+    def __len__(self) -> int:
+        """Number of positions."""
+        return len(self.records)
+
+
+def are_results(results: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which result bytes are valid, flags included: uint8 [N] to bool [N]."""
+    return (results & RESULT_BITS != RESULT_BITS) & (results <= RESULT_BITS | RESULT_FLAGS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HcpeFormat(RowFormat):
+    """Rows without flags (hcpe) or with them (hcpe2): one layout, told apart by the results."""
+
+    flags: bool
+
+    def likeness(self, path: Path, head: bytes) -> float:
+        """As for all rows; 0 where the sampled results have flags and should not, or the reverse."""
+        has_flags = bool((self.samples(path)["gameResult"] > RESULT_BITS).any())
+        return super().likeness(path, head) if has_flags == self.flags else 0.0
+
+    def encode(self, items: Any) -> bytes:
+        """The rows of `Rows`."""
+        records = items.records if self.flags else without_flags(items.records)
+        return np.ascontiguousarray(records, HCPE).tobytes()
+
+
+def _format(kind: DataFormat, suffixes: tuple[str, ...], contents: str, used_by: str, *, flags: bool) -> HcpeFormat:
+    return HcpeFormat(
+        kind=kind, suffixes=suffixes, contents=contents, used_by=used_by, stores="rows", dtype=HCPE, position="hcp",
+        move="bestMove16", result="gameResult", score="eval", is_result=are_results, flags=flags,
+    )  # fmt: skip
+
+
+FORMAT = _format(
+    DataFormat.HCPE, (".hcpe", ".hcpe2"), "rows (hcpe)",
+    "fukayomi data average, uniq, shuffle, train and others read them", flags=False,
+)  # fmt: skip
+FLAGGED_FORMAT = _format(
+    DataFormat.HCPE2, (".hcpe2",), "rows with flags in their results (hcpe2)",
+    "fukayomi data convert makes hcpe of them", flags=True,
+)  # fmt: skip
 
 
 def read_hcpe(path: Path | str) -> NDArray[np.void]:
-    """The records of a file, memory-mapped and read-only: HCPE [N]. Only the size is checked; check_hcpe does more.
+    """Map the rows of a file into memory, read-only: HCPE [N]. Only the size of the file is checked.
 
     Raises:
-        HcpeError: The size is no whole number of records.
+        DataFileError: The file ends inside a row.
         OSError: The file cannot be read.
     """
-    return map_rows(path, HCPE, HcpeError)
+    return map_rows(path, HCPE)
 
 
 def check_hcpe(records: NDArray[np.void], name: str, first: int = 0) -> None:
-    """Check results and moves of all records, cheaply; the positions are checked where they are decoded.
+    """Check results and moves of plain hcpe (no flags), without decoding positions.
 
     Args:
         records: HCPE [N].
-        name: Their file's, for the message.
-        first: Which record of the file the first of them is.
+        name: Their file, for the message.
+        first: Number of the first record in the file.
 
     Raises:
-        HcpeError: A record cannot be one.
+        DataFileError: A result or a move is invalid.
     """
     for start in range(0, len(records), _CHECKED_AT_ONCE):
         part = records[start : start + _CHECKED_AT_ONCE]
         moves = part["bestMove16"]
-        bad = (part["gameResult"] > 2) | (moves == 0) | (moves > _LAST_MOVE)
+        bad = (part["gameResult"] >= RESULT_BITS) | (moves == 0) | (moves > _LAST_MOVE)
         if bad.any():
             at = start + int(np.argmax(bad))
             record, index = records[at], first + at
-            raise HcpeError(
-                f"{name}, record {index} (offset {index * HCPE.itemsize}): result {record['gameResult']} and move "
-                f"{record['bestMove16']} cannot be; a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}; fukayomi data "
-                "convert takes the flags off results (hcpe2)"
+            raise DataFileError(
+                f"{name}, record {index} (offset {index * HCPE.itemsize}): invalid result {record['gameResult']} or "
+                f"move {record['bestMove16']}: a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}; to remove the flags of "
+                "hcpe2, use fukayomi data convert"
             )
 
 
-def is_hcpe2(records: NDArray[np.void]) -> bool:
-    """Whether some result has flags (hcpe2): then `gameResult & 3` is the result, and the rest are ResultFlags."""
-    return bool((records["gameResult"] > RESULT_BITS).any())
-
-
 def without_flags(records: NDArray[np.void]) -> NDArray[np.void]:
-    """A copy of the records (HCPE [N]) with plain results: hcpe2 to hcpe."""
+    """Copy rows (HCPE [N]) and clear the flags of their results: hcpe2 to hcpe."""
     plain = np.array(records, HCPE)
     plain["gameResult"] &= RESULT_BITS
     return plain
-
-
-class HcpeWriter(RowWriter):
-    """Writes an hcpe file that appears under its name only when it is whole; a context manager, as AtomicFile says."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(path, HCPE)
-
-    def records(self) -> NDArray[np.void]:
-        """What has been written so far, memory-mapped: HCPE [N]."""
-        self.flush()
-        return read_hcpe(self.temporary)

@@ -1,38 +1,43 @@
-"""hcpe3 files: whole games with what the search thought of each move, as dlshogi writes them.
+"""hcpe3: games with the evaluation and the visits of each move, as dlshogi writes them.
 
 A game is a header (hcp of the start, number of moves, result with flags, opponent) and for each move the evaluation
-from the side to move and the candidates with their visits. No candidates means that the move was played without a
-search worth learning from. The files have neither index nor checksum, so reading one means replaying its games: only
-games whose every move and candidate is legal come out.
+from the side to move and the candidates with their visits. A move without candidates was played without a search worth
+learning from. The files have no index and no checksum. The reader replays every game and returns only games whose
+moves and candidates are all legal.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.record import Result
 
 MOST_MOVES = 65_535
+"""Moves that a game can have."""
 MOST_VISITS = 65_535
+"""Visits that a candidate can have."""
+_HEADER_BYTES, _MOVE_BYTES, _CANDIDATE_BYTES = 36, 6, 4
 _READ_AT_ONCE = 4 << 20  # bytes
 
 
 class Hcpe3Error(DataFileError):
-    """Bytes of a file that are no whole game.
+    """Bytes of a file that are not a game.
 
     Attributes:
         path: The file.
-        game: How many whole or damaged games stand before it in the file.
-        ply: The move with which something is wrong, from 0; None where it is the header.
-        offset: Where the damaged game begins in the file.
-        size: How many bytes from there on are no game.
+        game: Number of games before it in the file, damaged ones included.
+        ply: The move that is wrong, from 0; None if it is the header.
+        offset: Where the damaged game begins, in bytes.
+        size: Number of bytes that are not a game.
         reason: What is wrong.
     """
 
@@ -42,32 +47,32 @@ class Hcpe3Error(DataFileError):
         super().__init__(f"{path}, game {game}{place} (offset {offset}): {reason}; {size} bytes are left out")
 
     def longer(self, more: int) -> "Hcpe3Error":
-        """The same damage, as it goes on for so many more bytes."""
+        """The same damage with `more` bytes added."""
         return Hcpe3Error(self.path, self.game, self.ply, self.offset, self.size + more, self.reason)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """One game of M moves with C candidates in all."""
+    """One game with M moves and C candidates in all."""
 
     start: bytes
     """hcp of the first position."""
     result_byte: int
-    """Result and flags, as the file has them."""
+    """Result and flags, as in the file."""
     opponent: int
     """0 self-play; 1 Black, 2 White was another program."""
     hcps: NDArray[np.uint8]
-    """[M, 32]: the position before each move."""
+    """Position before each move: uint8 [M, 32]."""
     moves: NDArray[np.uint16]
-    """[M]: the moves played, as `Move.raw`."""
+    """Moves played, as `Move.raw`: uint16 [M]."""
     evals: NDArray[np.int16]
-    """[M]: centipawns from the side to move."""
+    """Centipawns from the side to move: int16 [M]."""
     candidates: NDArray[np.uint64]
-    """[M + 1]: the candidates of move i are candidates[i] to candidates[i + 1]."""
+    """Move i has the candidates from candidates[i] to candidates[i + 1]: uint64 [M + 1]."""
     candidate_moves: NDArray[np.uint16]
-    """[C]."""
+    """As `Move.raw`: uint16 [C]."""
     candidate_visits: NDArray[np.uint16]
-    """[C]."""
+    """uint16 [C]."""
 
     def __len__(self) -> int:
         """Number of moves."""
@@ -86,34 +91,34 @@ class Game:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Games:
-    """G games as columns, with P moves and C candidates in all."""
+    """G games as columns, with P moves and C candidates in all. Indexing gives a `Game`."""
 
     path: Path
-    """The file that they come from."""
+    """File of the games."""
     first: int
-    """How many games, damaged ones included, stand before them in the file."""
+    """Number of games before them in the file, damaged ones included."""
     offsets: NDArray[np.uint64]
-    """[G]: where each game begins in the file."""
+    """Where each game begins in the file, in bytes: uint64 [G]."""
     starts: NDArray[np.uint8]
-    """[G, 32]."""
+    """hcp of each first position: uint8 [G, 32]."""
     results: NDArray[np.uint8]
-    """[G]: result and flags."""
+    """Result and flags: uint8 [G]."""
     opponents: NDArray[np.uint8]
-    """[G]."""
+    """0 self-play; 1 Black, 2 White was another program: uint8 [G]."""
     plies: NDArray[np.uint64]
-    """[G + 1]: the moves of game g are plies[g] to plies[g + 1]."""
+    """Game g has the moves from plies[g] to plies[g + 1]: uint64 [G + 1]."""
     hcps: NDArray[np.uint8]
-    """[P, 32]: the position before each move."""
+    """Position before each move: uint8 [P, 32]."""
     moves: NDArray[np.uint16]
-    """[P]."""
+    """As `Move.raw`: uint16 [P]."""
     evals: NDArray[np.int16]
-    """[P]: from the side to move."""
+    """Centipawns from the side to move: int16 [P]."""
     candidates: NDArray[np.uint64]
-    """[P + 1]: the candidates of move p are candidates[p] to candidates[p + 1]."""
+    """Move p has the candidates from candidates[p] to candidates[p + 1]: uint64 [P + 1]."""
     candidate_moves: NDArray[np.uint16]
-    """[C]."""
+    """As `Move.raw`: uint16 [C]."""
     candidate_visits: NDArray[np.uint16]
-    """[C]."""
+    """uint16 [C]."""
 
     def __len__(self) -> int:
         """Number of games."""
@@ -142,41 +147,72 @@ class Games:
         return (self[index] for index in range(len(self)))
 
     def game_of_ply(self) -> NDArray[np.int64]:
-        """The game that each move belongs to: int64 [P]."""
+        """Index of the game of each move: int64 [P]."""
         return np.repeat(np.arange(len(self)), np.diff(self.plies.astype(np.int64)))
 
     def ply_in_game(self) -> NDArray[np.int64]:
-        """How many moves of its game stand before each move: int64 [P]."""
+        """Number of moves of the same game before each move: int64 [P]."""
         return np.arange(len(self.moves)) - self.plies.astype(np.int64)[self.game_of_ply()]
 
     def candidate_counts(self) -> NDArray[np.int64]:
-        """How many candidates each move has: int64 [P]."""
+        """Number of candidates of each move: int64 [P]."""
         return np.diff(self.candidates.astype(np.int64))
 
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of moves of each game: int64 [G]."""
+        return np.diff(self.plies.astype(np.int64))
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Size of each game in a file, in bytes: int64 [G]."""
+        candidates = self.candidates.astype(np.int64)[self.plies.astype(np.int64)]
+        return _HEADER_BYTES + _MOVE_BYTES * self.lengths() + _CANDIDATE_BYTES * np.diff(candidates)
+
+    def with_candidates(self, kept: NDArray[np.bool_]) -> "Games":
+        """The same games with candidates for the chosen moves only (bool [P])."""
+        counts = self.candidate_counts()
+        of_kept = np.repeat(kept, counts)
+        return replace(
+            self, candidates=_starts(np.where(kept, counts, 0)), candidate_moves=self.candidate_moves[of_kept],
+            candidate_visits=self.candidate_visits[of_kept],
+        )  # fmt: skip
+
+    def select(self, kept: NDArray[np.bool_]) -> "Games":
+        """The chosen games (bool [G])."""
+        lengths, counts = self.lengths(), self.candidate_counts()
+        moves = np.repeat(kept, lengths)
+        of_kept = np.repeat(moves, counts)
+        return Games(
+            self.path, self.first, self.offsets[kept], self.starts[kept], self.results[kept], self.opponents[kept],
+            _starts(lengths[kept]), self.hcps[moves], self.moves[moves], self.evals[moves], _starts(counts[moves]),
+            self.candidate_moves[of_kept], self.candidate_visits[of_kept],
+        )  # fmt: skip
+
     def write(self) -> bytes:
-        """The games as a file has them."""
+        """The bytes of the games in a file."""
         return _native.encode_hcpe3(
             self.starts, self.results, self.opponents, self.plies, self.moves, self.evals,
             self.candidates, self.candidate_moves, self.candidate_visits,
         )  # fmt: skip
 
 
-def scan_hcpe3(
-    path: Path | str,
-    advance: Callable[[int], None] = lambda _: None,
-    read_at_once: int = _READ_AT_ONCE,
-    begin: tuple[int, int] = (0, 0),
-) -> Iterator[Games | Hcpe3Error]:
-    """All whole games of a file, a batch at a time, and what is no whole game as its error, in the order of the file.
+def _starts(counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Where each of some runs begins, and the end: [N] to [N + 1]."""
+    return np.concatenate([np.zeros(1, np.uint64), np.cumsum(counts).astype(np.uint64)])
 
-    Memory is bounded by `read_at_once` (bytes) and the largest game. After damage reading goes on with the next whole
-    game, wherever it begins.
+
+def scan_hcpe3(
+    path: Path | str, advance: Advance = ignore, read_at_once: int = _READ_AT_ONCE, begin: Place = START
+) -> Iterator[Games | Hcpe3Error]:
+    """Read the games of a file in batches, and everything that is not a game as an error, in the order of the file.
+
+    Memory is bounded by `read_at_once` and the largest game. After damage, reading continues with the next game,
+    wherever it begins.
 
     Args:
         path: The file.
-        advance: Called with the number of bytes that were read since the last call.
-        read_at_once: How much is read and decoded at a time.
-        begin: Where to begin: the offset of a game, and how many games stand before it.
+        advance: Called with the number of bytes read since the last call.
+        read_at_once: Number of bytes to read and decode at a time.
+        begin: Where to begin: the offset of a game, and the number of games before it.
 
     Raises:
         OSError: The file cannot be read.
@@ -250,13 +286,11 @@ def _part(found: _native.DecodedGames, path: Path, first: int, offset: int, begi
     )
 
 
-def read_hcpe3(
-    path: Path | str, advance: Callable[[int], None] = lambda _: None, begin: tuple[int, int] = (0, 0)
-) -> Iterator[Games]:
-    """As scan_hcpe3, but the first damage is raised.
+def read_hcpe3(path: Path | str, advance: Advance = ignore, begin: Place = START) -> Iterator[Games]:
+    """Read the games of a file in batches; arguments as for `scan_hcpe3`.
 
     Raises:
-        Hcpe3Error: Some bytes are no whole game.
+        Hcpe3Error: Some bytes are not a game.
         OSError: The file cannot be read.
     """
     for found in scan_hcpe3(path, advance, begin=begin):
@@ -266,7 +300,7 @@ def read_hcpe3(
 
 
 def join_games(games: Iterable[Game], path: Path | str = "games") -> Games:
-    """Single games as columns, in their order."""
+    """Put single games into columns, in order."""
     games = list(games)
     plies = np.cumsum([0, *(len(game) for game in games)]).astype(np.uint64)
     counts = np.concatenate([np.zeros(0, np.uint64), *(np.diff(game.candidates) for game in games)])
@@ -287,19 +321,39 @@ def join_games(games: Iterable[Game], path: Path | str = "games") -> Games:
     )
 
 
-class Hcpe3Writer(AtomicFile):
-    """Writes an hcpe3 file that appears under its name only when it is whole; a context manager, as AtomicFile says."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Hcpe3Format(Format):
+    """Games with visits."""
 
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(path)
-        self.games = 0
-        """Games written so far."""
+    @property
+    def least_bytes(self) -> int:
+        """Size of a game without moves."""
+        return _HEADER_BYTES
 
-    def append(self, games: Games) -> None:
-        """Add games.
+    def likeness(self, path: Path, head: bytes) -> float:
+        """The share of the head that decodes as games."""
+        found = _native.decode_hcpe3(np.frombuffer(head, np.uint8), len(head) == path.stat().st_size)
+        if len(found.results) == 0 and not found.damages:
+            return 0.5  # the beginning of a game that is longer than the head
+        # A good header before a bad move is half a game.
+        left_out = sum(size * (1.0 if ply < 0 else 0.5) for _, size, ply, _ in found.damages)
+        return 1 - left_out / max(1, found.consumed)
 
-        Raises:
-            ValueError: The columns do not fit together, or the format cannot hold their numbers.
-        """
-        self.write(games.write())
-        self.games += len(games)
+    def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
+        """Yield `Games`, replayed; `Place` counts bytes and games."""
+        advance(begin.place)
+        for games in read_hcpe3(path, advance, begin):
+            yield Part(games, Place(int(games.offsets[-1]) + int(games.sizes()[-1]), games.first + len(games)))
+
+    def encode(self, items: Any) -> bytes:
+        """The bytes of `Games`."""
+        return items.write()
+
+
+FORMAT = Hcpe3Format(
+    kind=DataFormat.HCPE3,
+    suffixes=(".hcpe3",),
+    contents="searched games (hcpe3)",
+    used_by="fukayomi data convert makes hcpe of them",
+    stores="games",
+)

@@ -1,7 +1,7 @@
-"""psv files (PackedSfenValue): 40 bytes a position, as YaneuraOu and its family of NNUE engines write them.
+"""psv (PackedSfenValue): 40 bytes a position, as YaneuraOu and the NNUE engines around it write them.
 
-A record is a position in YaneuraOu's packed sfen, the score in centipawns, the move, the ply and the result; score and
-result are the side to move's. The positions' code and the moves' bits differ from hcpe's.
+A row is a position (YaneuraOu's packed sfen), the score in centipawns, the move, the ply and the result; score and
+result are from the side to move. Positions and moves are coded differently from hcpe.
 """
 
 from pathlib import Path
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
+from fukayomi.data.formats.format import RowFormat
 from fukayomi.data.formats.hcp import white_to_move
-from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS
-from fukayomi.data.formats.rows import DataFileError, RowWriter, map_rows
+from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, Rows
+from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.shogi import Move, Position, ShogiError
 
 PSV = np.dtype(
@@ -21,40 +23,44 @@ PSV = np.dtype(
 )  # fmt: skip
 
 
-class PsvError(DataFileError):
-    """A file or record that is no psv."""
+def _are_results(results: NDArray[np.int8]) -> NDArray[np.bool_]:
+    return np.abs(results.astype(np.int16)) <= 1
+
+
+def _encode(rows: Rows) -> bytes:
+    return hcpe_to_psv(rows.records, rows.plies).tobytes()
+
+
+FORMAT = RowFormat(
+    kind=DataFormat.PSV, suffixes=(".psv", ".bin"), contents="rows (psv)", stores="rows",
+    used_by="fukayomi data convert makes hcpe of them", dtype=PSV, position="sfen", move="move", result="game_result",
+    score="score", is_result=_are_results, psv=True, encoder=_encode,
+)  # fmt: skip
 
 
 def read_psv(path: Path | str) -> NDArray[np.void]:
-    """The records of a file, memory-mapped and read-only: PSV [N]. Only the size is checked.
+    """Map the rows of a file into memory, read-only: PSV [N]. Only the size of the file is checked.
 
     Raises:
-        PsvError: The size is no whole number of records.
+        DataFileError: The file ends inside a row.
         OSError: The file cannot be read.
     """
-    return map_rows(path, PSV, PsvError)
-
-
-class PsvWriter(RowWriter):
-    """Writes a psv file that appears under its name only when it is whole; a context manager, as AtomicFile says."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(path, PSV)
+    return map_rows(path, PSV)
 
 
 def psv_record(sfen: str, move: str, score_cp: int, ply: int, result: int) -> NDArray[np.void]:
-    """One record, PSV [1].
+    """Make one row, PSV [1].
 
     Args:
-        sfen: The position; its ply number is not used.
-        move: In USI form. Must be legal.
-        score_cp: From the side to move.
-        ply: The number of the move in its game.
-        result: Of the game, from the side to move: 1 won, 0 drawn, -1 lost.
+        sfen: The position; its ply number is ignored.
+        move: A legal move in USI form.
+        score_cp: Centipawns from the side to move.
+        ply: Number of the move in its game.
+        result: Result of the game from the side to move: 1 won, 0 drawn, -1 lost.
 
     Raises:
-        ShogiError: No SFEN, no move, or no legal one.
-        ValueError: A number that the format cannot hold.
+        ShogiError: The SFEN or the move is invalid, or the move is illegal.
+        ValueError: A number does not fit into the format.
     """
     position = Position.from_sfen(sfen)
     played = position.copy().push_usi(move)
@@ -73,24 +79,23 @@ def psv_record(sfen: str, move: str, score_cp: int, ply: int, result: int) -> ND
 
 
 def psv_to_hcpe(records: NDArray[np.void]) -> NDArray[np.void]:
-    """PSV [N] to HCPE [N]; the ply is lost.
+    """Convert PSV [N] to HCPE [N]; the ply is lost.
 
     Raises:
-        PsvError: A record has a position that the rules do not allow, a move that is none, or a result that is none;
-            the message names its index.
+        DataFileError: A row has an impossible position, or an invalid move or result; the message has its index.
     """
     hcpe = np.zeros(len(records), HCPE)
     results = records["game_result"]
-    if (bad := np.abs(results.astype(np.int16)) > 1).any():
+    if (bad := ~_are_results(results)).any():
         index = int(np.argmax(bad))
-        raise PsvError(f"record {index}: result {results[index]} is not 1 (won), 0 (drawn) or -1 (lost)")
+        raise DataFileError(f"record {index}: invalid result {results[index]}")
     sfens = np.ascontiguousarray(records["sfen"])
     hcps, moves = np.empty_like(sfens), np.empty(len(records), np.uint16)
     try:
         _native.psfens_to_hcps(sfens, hcps)
         _native.moves_from_psv(np.ascontiguousarray(records["move"]), moves)
     except ShogiError as error:
-        raise PsvError(str(error)) from error
+        raise DataFileError(str(error)) from error
     hcpe["hcp"], hcpe["bestMove16"], hcpe["eval"] = hcps, moves, records["score"]
     black_won = (results == 1) != white_to_move(hcps)
     hcpe["gameResult"] = np.where(results == 0, 0, np.where(black_won, 1, 2))
@@ -98,28 +103,27 @@ def psv_to_hcpe(records: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def hcpe_to_psv(records: NDArray[np.void], plies: NDArray[np.uint16] | int = 0) -> NDArray[np.void]:
-    """HCPE [N], or hcpe2, to PSV [N].
+    """Convert HCPE [N] to PSV [N].
 
     Args:
         records: Flags of their results are dropped.
-        plies: The number of each move in its game, uint16 [N]; 0 where it is not known, as dlshogi's tools write.
+        plies: Number of each move in its game, uint16 [N]; 0 if it is not known, as dlshogi's tools write.
 
     Raises:
-        PsvError: A record has a position that the rules do not allow, a move that is none, or a result that is none;
-            the message names its index.
+        DataFileError: A row has an impossible position, or an invalid move or result; the message has its index.
     """
     psv = np.zeros(len(records), PSV)
     results = records["gameResult"] & RESULT_BITS
     if (results == RESULT_BITS).any():
         index = int(np.argmax(results == RESULT_BITS))
-        raise PsvError(f"record {index}: result {records['gameResult'][index]} is none")
+        raise DataFileError(f"record {index}: invalid result {records['gameResult'][index]}")
     hcps = np.ascontiguousarray(records["hcp"])
     sfens = np.empty_like(hcps)
     try:
         _native.hcps_to_psfens(hcps, sfens)
         psv["move"] = _moves_to_psv(np.ascontiguousarray(records["bestMove16"], np.uint16))
     except ShogiError as error:
-        raise PsvError(str(error)) from error
+        raise DataFileError(str(error)) from error
     psv["sfen"], psv["score"], psv["gamePly"] = sfens, records["eval"], plies
     mover_won = (results == 1) != white_to_move(hcps)
     psv["game_result"] = np.where(results == 0, 0, np.where(mover_won, 1, -1))
@@ -133,10 +137,10 @@ def _moves_to_psv(moves: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def psv_move(bits: int) -> Move:
-    """A move from the 16 bits of the psv format.
+    """Decode the 16 bits of a move in psv.
 
     Raises:
-        ShogiError: They are no move.
+        ShogiError: They are not a move.
     """
     moves = np.empty(1, np.uint16)
     _native.moves_from_psv(np.array([bits], np.uint16), moves)

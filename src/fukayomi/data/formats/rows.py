@@ -6,43 +6,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.files.atomic import AtomicFile
-
 
 class DataFileError(ValueError):
-    """A file is not what it should be; the message names the file, the record or game, and the offset."""
+    """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
 
 
-def map_rows(path: Path | str, dtype: np.dtype[Any], error: type[DataFileError] = DataFileError) -> NDArray[Any]:
-    """The rows of a file, memory-mapped and read-only: [N] of `dtype`. Only the size is checked.
+def map_rows(path: Path | str, dtype: np.dtype[Any], *, cut: bool = False) -> NDArray[Any]:
+    """Map the rows of a file into memory, read-only: [N] of `dtype`. Only the size of the file is checked.
+
+    Args:
+        path: The file.
+        dtype: Type of a row.
+        cut: Accept a file that ends inside a row, and leave that row out.
 
     Raises:
-        DataFileError: The size is no whole number of rows; `error` is the class that is raised.
+        DataFileError: The file ends inside a row.
         OSError: The file cannot be read.
     """
     path = Path(path)
     size = path.stat().st_size
-    if size % dtype.itemsize:
-        whole = size // dtype.itemsize
-        raise error(
-            f"{path}: {size} bytes are no whole number of {dtype.itemsize}-byte records: "
-            f"{size % dtype.itemsize} bytes are left over after {whole} records (offset {whole * dtype.itemsize})"
+    count, rest = divmod(size, dtype.itemsize)
+    if rest and not cut:
+        raise DataFileError(
+            f"{path}: {size} bytes are not a whole number of {dtype.itemsize}-byte records: "
+            f"{rest} bytes are left over after {count} records (offset {count * dtype.itemsize})"
         )
-    if size == 0:
-        return np.empty(0, dtype)  # nothing can be mapped
-    return np.memmap(path, dtype, mode="r")
+    if count == 0:
+        return np.empty(0, dtype)  # mmap refuses an empty map
+    return np.memmap(path, dtype, mode="r", shape=(count,))
 
 
-class RowWriter(AtomicFile):
-    """Writes rows of one type; see AtomicFile."""
-
-    def __init__(self, path: Path | str, dtype: np.dtype[Any]) -> None:
-        super().__init__(path)
-        self.dtype = dtype
-        self.count = 0
-        """Rows written so far."""
-
-    def append(self, rows: NDArray[Any]) -> None:
-        """Add rows, [N] of the writer's type."""
-        self.write(np.ascontiguousarray(rows, self.dtype).tobytes())
-        self.count += len(rows)
+def position_keys(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """A 64-bit hash of each row of bytes, such as packed positions: uint8 [N, 8 * W] to uint64 [N]."""
+    words = np.ascontiguousarray(packed).view("<u8")
+    keys = np.zeros(len(words), np.uint64)
+    for column in range(words.shape[1]):
+        # splitmix64's finaliser over each word (Steele, Lea, Flood, 2014)
+        keys ^= words[:, column]
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        keys ^= keys >> np.uint64(31)
+    return keys

@@ -1,1 +1,1 @@
-"""Game records as a source of training data."""
+"""Game records from files, folders and archives: reading them, and their moves as columns."""

@@ -1,6 +1,6 @@
-"""The moves of a record as columns: what positions and games are made of.
+"""The moves of a record as columns, from which positions and games are made.
 
-Of a CSA record they are there already, as the reader found them; the objects of the moves are then never made.
+The CSA reader returns columns already; then no Python object is made for a move.
 """
 
 import re
@@ -20,15 +20,15 @@ _LARGEST_SCORE = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordColumns:
-    """N moves."""
+    """The N moves of a record."""
 
     black_starts: bool
     moves: NDArray[np.uint16]
-    """[N]: as `Move.raw`."""
+    """As `Move.raw`: uint16 [N]."""
     scores: NDArray[np.int32]
-    """[N]: centipawns from Black's side; NO_SCORE where there is none."""
+    """Centipawns from Black's side, NO_SCORE where the record has none: int32 [N]."""
     game: _native.CsaGame | None
-    """Of a CSA record that nobody looked at yet."""
+    """The columns of the native reader, for a CSA record whose moves were not changed."""
 
     @classmethod
     def of(cls, record: Record) -> "RecordColumns":
@@ -43,17 +43,17 @@ class RecordColumns:
         return cls(black_starts, moves, scores, None)
 
     def hcps(self, initial_sfen: str) -> NDArray[np.uint8]:
-        """The positions before each move, and the last: [N + 1, 32].
+        """The position before each move, and the last one: uint8 [N + 1, 32].
 
         Raises:
-            ShogiError: The first position, that of a mate problem, lacks a king.
+            ShogiError: The first position lacks a king, as in a mate problem.
         """
         if self.game is not None:
             return self.game.hcps()
         return _native.encode_game_hcps(Position.from_sfen(initial_sfen, allow_missing_king=True), self.moves)
 
     def has_comment(self, pattern: re.Pattern[str], record: Record) -> bool:
-        """Whether something noted on a move of the record begins as the pattern says."""
+        """Whether the comment on any move begins with the pattern."""
         if self.game is not None:
             return any(pattern.match(comment) for _, comment in self.game.comments)
         return any(pattern.match(played.comment) for played in record.moves)

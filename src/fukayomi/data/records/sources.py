@@ -1,8 +1,8 @@
-"""Where records come from: files, folders, zip and tar archives, read as streams and never unpacked onto the disk.
+"""Sources of records: files, folders, zip and tar archives, read as streams and never unpacked to the disk.
 
-Archives are not trusted: a member's path is only a label, links and devices are passed over, and nothing larger than
-MEMBER_LIMIT is read into memory, whatever the headers say. A file alone, compressed or not, may be larger if it holds
-many games: it comes in parts.
+Archives are not trusted: the path of a member is only a label, links and devices are skipped, and nothing larger than
+MEMBER_LIMIT is read into memory, whatever the headers say. A single file, compressed or not, may be larger if it holds
+many games: it is read in parts.
 """
 
 import bz2
@@ -26,7 +26,7 @@ _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstandard"}
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _TAR_MAGIC_AT = 257
-# What the libraries raise for archives that are damaged or of a later kind (NotImplementedError, of zip files).
+# Raised for damaged archives; NotImplementedError for zip files of a newer version.
 _DAMAGES = (
     OSError, EOFError, NotImplementedError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile
 )  # fmt: skip
@@ -35,12 +35,12 @@ _HEAD = 1 << 16  # bytes; most records are smaller
 
 
 class SourceError(ValueError):
-    """An input that cannot be read at all: missing, or a damaged archive."""
+    """An input cannot be read at all: it is missing, or a damaged archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """A file of which the beginning was read, which tells what it is; of a small file that is all."""
+    """The beginning of a file, which shows its format; all of it if the file is small."""
 
     path: Path
     data: bytes
@@ -48,10 +48,10 @@ class FileHead:
 
     @classmethod
     def of(cls, path: Path) -> "FileHead":
-        """The beginning of a file.
+        """Read the beginning of a file.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The file cannot be read.
         """
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -64,7 +64,7 @@ class FileHead:
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
-    """The files among the inputs and, sorted by name, under the folders among them.
+    """The files among the inputs, and those inside folders, sorted by name.
 
     Raises:
         SourceError: An input does not exist, or a folder is empty.
@@ -80,7 +80,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
                 if not name.startswith(".") and (file := home / name).is_file()
             )
             if not inside:
-                raise SourceError(f"{path}: there is no file in this folder")
+                raise SourceError(f"{path}: the folder has no files")
             files += inside
         elif path.exists():
             files.append(path)
@@ -90,14 +90,14 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
 
 
 def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None] = lambda _: None) -> Iterator[Source]:
-    """The content of files, in order; of archives, that of every member, in the archive's order.
+    """Read files in order, and every member of archives in the order of the archive.
 
     Args:
-        files: As find_files gives them, or what was read of them; what is whole is not read again.
-        advance: Called with the number of bytes of the files that were read since the last call.
+        files: As `find_files` returns them, or their heads; a file whose head is all of it is not read again.
+        advance: Called with the number of bytes of the files read since the last call.
 
     Raises:
-        SourceError: A file cannot be read, or an archive is damaged or of a kind that we do not read.
+        SourceError: A file cannot be read, or an archive is damaged or of an unsupported kind.
     """
     for found in files:
         if isinstance(found, FileHead) and found.is_whole and _is_plain(found.data):
@@ -117,7 +117,7 @@ def _iter_file(path: Path, file: IO[bytes], advance: Callable[[int], None]) -> I
     file.seek(0)
     for magic, kind in _UNSUPPORTED.items():
         if head.startswith(magic):
-            raise SourceError(f"{path}: a {kind} archive, which we do not read; unpack it first")
+            raise SourceError(f"{path}: {kind} archives are not supported; unpack it first")
     if head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
         yield from _iter_zip(path, file, advance)
         return
@@ -135,8 +135,13 @@ def _decompress(head: bytes, file: IO[bytes]) -> IO[bytes] | gzip.GzipFile | Non
     return None
 
 
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins so is an archive or a compressed file that can be read."""
+    return head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC, *_COMPRESSED)) or _is_tar(head)
+
+
 def _is_plain(head: bytes) -> bool:
-    return not head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC, *_COMPRESSED, *_UNSUPPORTED)) and not _is_tar(head)
+    return not head.startswith(tuple(_UNSUPPORTED)) and not is_archive(head)
 
 
 def _is_tar(head: bytes) -> bool:
@@ -144,7 +149,7 @@ def _is_tar(head: bytes) -> bool:
 
 
 class _Progress:
-    """How far the compressed file has been read."""
+    """Reports how much of a compressed file has been read."""
 
     def __init__(self, file: IO[bytes], advance: Callable[[int], None]) -> None:
         self._file = file
@@ -159,10 +164,10 @@ class _Progress:
 
 
 class _LimitedReader(io.RawIOBase):
-    """A stream of which nobody reads more than MEMBER_LIMIT at once, as a hostile tar header would make tarfile do.
+    """A stream that refuses to read more than MEMBER_LIMIT at once, as a hostile tar header would make tarfile do.
 
     Attributes:
-        last: What was read last.
+        last: The data read last.
     """
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
@@ -199,11 +204,11 @@ def _iter_stream(path: Path, stream: _LimitedReader, progress: _Progress) -> Ite
         return
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (member := archive.next()) is not None:
-            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  # or it would remember every one
+            archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  # tarfile would keep all of them
             if member.isfile():
                 yield _read_tar_member(path, archive, member)
             progress.report()
-    if stream.last != bytes(_TAR_BLOCK):  # tarfile takes a header that is cut or broken for the end
+    if stream.last != bytes(_TAR_BLOCK):  # tarfile takes a damaged header for the end
         raise tarfile.ReadError("it ends in the middle, or a header is damaged")
     stream.read(MEMBER_LIMIT)  # the padding, and the checksum at the end of a compressed stream
     progress.report()
@@ -237,7 +242,7 @@ def _read_zip_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipIn
             data = content.read(MEMBER_LIMIT + 1)
         return _refuse_nested(Source(name, data)) if len(data) <= MEMBER_LIMIT else Source(name, b"", too_large())
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error, lzma.LZMAError) as error:
-        # A wrong checksum, a password, a kind of compression that we lack: the other members may be well.
+        # A wrong checksum, a password, an unsupported compression: other members may be readable.
         return Source(name, b"", f"cannot be read: {error}")
 
 

@@ -1,41 +1,40 @@
-"""The text of game records, whole or, where a file holds many games, in parts; and the games in it.
+"""Text of game records, in bounded parts.
 
-AobaZero's archives have 10 000 games and some 100 MB of text each, and a conversion to CSA or USI lines may have any
-size. Such files come in parts that end between two games; numbers of lines and games go on from part to part.
+An archive of AobaZero has 10 000 games and about 100 MB of text, and a conversion to CSA or USI lines may have any
+size. Such files are read in parts that end between two games; lines and games are numbered through all parts.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fukayomi.shogi.formats import Format, detect_format, scan_records
+from fukayomi.shogi.formats import Format, detect_format
 from fukayomi.shogi.formats.text import decode_text
-from fukayomi.shogi.record import Record, RecordError
 
-MEMBER_LIMIT = 64 << 20  # bytes; a game of more than so many is none
-PART = 4 << 20  # bytes; so many of a long file are read at a time
+MEMBER_LIMIT = 64 << 20  # bytes; nothing larger is read as one game
+PART = 4 << 20  # bytes of a long file to read at a time
 _HEAD = 1 << 16
-_FIRST = 1 << 14  # bytes that are read first, and hold most games: to ask for a whole part costs more than to read them
-# What makes a part of a CSA file a game: anything but comments, the version and information about the game.
+_FIRST = 1 << 14  # bytes read first: they hold most games, and asking for a whole part would cost more than reading it
+# A part of a CSA file is a game if it has more than comments, the version and information about the game.
 _HAS_CSA = re.compile(rb"^(?!['V$]).*\S", re.MULTILINE)
 _USI_GAMES = re.compile(rb"^(?!#).*\S", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file, a part of one, or one member of an archive."""
+    """Text of one file, of a part of a file, or of one member of an archive."""
 
     name: str
-    """Path of the file; for a member, path of the archive and of the member inside: ``games.zip/2025/a.csa``."""
+    """Path of the file; for a member, path of the archive and of the member: ``games.zip/2025/a.csa``."""
     data: bytes
     problem: str = ""
-    """Why there is no data, where it could not be read."""
+    """Why the file could not be read; empty if it was."""
     lines_before: int = 0
-    """Of the same file, in earlier parts."""
+    """Lines in earlier parts of the same file."""
     games_before: int = 0
-    """Of the same file, in earlier parts; damaged ones included."""
+    """Games in earlier parts of the same file, damaged ones included."""
     format: Format | None = None
-    """Of a part of a file, whose own beginning need not tell."""
+    """Format of the text, if it is part of a file; a part does not always show it."""
 
     @property
     def base_name(self) -> str:
@@ -43,25 +42,12 @@ class Source:
         return self.name.rpartition("/")[2]
 
 
-def scan_source(source: Source) -> Iterator[Record | RecordError]:
-    """The games of a source, or what is wrong with them, with the names and lines that they have in the whole file."""
-    for index, found in enumerate(
-        scan_records(source.data, name=source.name, text_format=source.format), source.games_before
-    ):
-        if source.games_before:
-            found.name = f"{source.name}#{index + 1}"
-            if isinstance(found, RecordError):
-                line = None if found.line is None else found.line + source.lines_before
-                found = type(found)(found.name, line, found.reason)
-        yield found
-
-
 def read_source(name: str, read: Callable[[int], bytes]) -> Iterator[Source]:
-    """The text of a file as one source, or as several if it is long and of a format that holds many games.
+    """Read a file as one source, or as several if it is long and its format holds many games.
 
     Args:
-        name: The file.
-        read: Gives so many bytes, fewer only at the end.
+        name: Name of the file.
+        read: Returns the given number of bytes, fewer only at the end.
     """
     data = read(min(_FIRST, PART + 1))
     if len(data) >= _FIRST:
@@ -78,7 +64,7 @@ def read_source(name: str, read: Callable[[int], bytes]) -> Iterator[Source]:
 
 
 def too_large() -> str:
-    """What is wrong with what is too large."""
+    """Why a file or game above the limit is not read."""
     return f"larger than {MEMBER_LIMIT >> 20} MiB"
 
 
@@ -109,7 +95,7 @@ def _split(name: str, data: bytes, read: Callable[[int], bytes], text_format: Fo
 
 
 def _end_of_csa(data: bytes) -> int:
-    """Where the last game that is followed by another one ends; 0 if there is none."""
+    """End of the last game that is followed by another one; 0 if there is none."""
     at = len(data)
     while (at := data.rfind(b"\n/", 0, at)) >= 0:
         end = data.find(b"\n", at + 1)

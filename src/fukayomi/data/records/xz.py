@@ -1,4 +1,4 @@
-"""xz files as streams whose dictionary is bounded: their header may ask for 4 GiB, and the standard reader obeys."""
+"""xz files as streams with bounded memory: a header may ask for a dictionary of 4 GiB, and Python would obey."""
 
 import io
 import lzma
@@ -10,7 +10,7 @@ _READ_AT_ONCE = 1 << 16
 
 
 class XzStream(io.RawIOBase):
-    """The content of an xz file, all its streams one after the other. Seeking back begins again."""
+    """The content of an xz file, all its streams one after the other. Seeking back reads from the start again."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -49,11 +49,11 @@ class XzStream(io.RawIOBase):
         return len(data)
 
     def _decompress(self, most: int) -> bytes:
-        """Up to so many bytes; none at the end.
+        """Up to `most` bytes; none at the end.
 
         Raises:
-            lzma.LZMAError: It is damaged, or needs too much memory.
-            EOFError: It ends in the middle.
+            lzma.LZMAError: The data is damaged, or needs too much memory.
+            EOFError: The file ends in the middle of a stream.
         """
         while True:
             if not self._compressed and (self._stream is None or self._stream.needs_input):
@@ -61,7 +61,7 @@ class XzStream(io.RawIOBase):
                 if not self._compressed and self._stream is None:
                     return b""
                 if not self._compressed:
-                    raise EOFError("it ends in the middle of the compressed data")
+                    raise EOFError("the file ends in the middle of the compressed data")
             if self._stream is None:
                 self._compressed = self._compressed.lstrip(b"\0")  # the padding between streams
                 if not self._compressed:
@@ -79,7 +79,7 @@ class XzStream(io.RawIOBase):
         except lzma.LZMAError as error:
             if "Memory usage limit" not in str(error):
                 raise
-            raise lzma.LZMAError(f"unpacking it would take more than {MEMORY >> 20} MiB of memory") from error
+            raise lzma.LZMAError(f"unpacking takes more than {MEMORY >> 20} MiB of memory") from error
         if stream.eof:
             self._compressed, self._stream = stream.unused_data, None
         return data

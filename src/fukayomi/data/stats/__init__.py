@@ -3,7 +3,7 @@
 >>> import tempfile
 >>> from pathlib import Path
 >>> import numpy as np
->>> from fukayomi.data.convert.detect import DataFormat
+>>> from fukayomi.data.formats.table import DataFormat
 >>> from fukayomi.data.verbs import open_inputs
 >>> path = Path(tempfile.mkdtemp()) / "positions.hcp"
 >>> np.zeros((1000, 32), np.uint8).tofile(path)

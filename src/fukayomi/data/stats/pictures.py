@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fukayomi.data.formats.calibration import BIN_CP, Calibration, win_probabilities
-from fukayomi.data.formats.evalfix import EVAL_SCALE
+from fukayomi._native import EVAL_SCALE
+from fukayomi.data.formats.evaluations import BIN_CP, Calibration, win_probabilities
 from fukayomi.data.stats.statistics import PLY_BIN, RATING_BIN, Statistics
 from fukayomi.files.atomic import replace_file
 

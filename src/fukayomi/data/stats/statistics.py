@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import HCP, ROWS, Block, read_blocks, rows_of
-from fukayomi.data.convert.positions import Drop
+from fukayomi._native import EVAL_SCALE, MATE_CP
+from fukayomi.data.convert.blocks import Block, read_blocks, rows_of
 from fukayomi.data.defaults import UNIQUE_MEMORY
-from fukayomi.data.formats.calibration import Calibration, calibrate
-from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally
-from fukayomi.data.formats.hcpe import HCPE, MATE_EVAL, RESULT_BITS, ResultFlag
+from fukayomi.data.formats.evaluations import Calibration, EvalTally, calibrate
+from fukayomi.data.formats.games import PlayedGame, make_games, read_played
+from fukayomi.data.formats.hcp import HCP
+from fukayomi.data.formats.hcpe import HCPE, RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.jobs.inputs import Files, opened
-from fukayomi.data.records.games import PlayedGame, make_games, read_played
+from fukayomi.data.records.reading import Dropped
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.data.stats.unique import UniqueCounter
-from fukayomi.listener import SILENT, Listener
-from fukayomi.shogi.record import Record, RecordError, Result
+from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.shogi.record import Record, Result
 from fukayomi.tabular import Tabular
 
 PLY_BIN = 10
@@ -144,21 +145,15 @@ def measure(
     """
     inputs = opened(inputs)
     statistics, tally = Statistics(str(inputs.kind), len(inputs.paths)), EvalTally()
-    done, total = 0, inputs.bytes
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        listener.progress("counting", done, total)
-
-    with UniqueCounter(memory, None if scratch is None else Path(scratch)) as counter:
-        if unique and inputs.kind in ROWS:
-            counter.check_room(inputs.bytes // ROWS[inputs.kind].itemsize)
+    advance = counter(listener, "counting", inputs.bytes)
+    with UniqueCounter(memory, None if scratch is None else Path(scratch)) as positions:
+        if unique and inputs.rows is not None:
+            positions.check_room(inputs.bytes // inputs.rows.least_bytes)
         for block in read_blocks(inputs, skipped=statistics.skipped, advance=advance):
-            _add(statistics, block, tally, counter if unique else None)
+            _add(statistics, block, tally, positions if unique else None)
         if unique:
             listener.progress("comparing positions", 0, 1)
-            statistics.unique = counter.count()
+            statistics.unique = positions.count()
     if tally.counts.any():
         statistics.calibration, statistics.scale = calibrate(tally), tally.fit()
     return statistics
@@ -193,8 +188,8 @@ def _add_rows(statistics: Statistics, rows: NDArray[np.void], tally: EvalTally, 
     statistics.positions += len(rows)
     statistics.results.update(_named(rows["gameResult"]))
     evals = rows["eval"].astype(np.int64)
-    statistics.mates += int((evals >= MATE_EVAL).sum())
-    statistics.mated += int((evals <= -MATE_EVAL).sum())
+    statistics.mates += int((evals >= MATE_CP).sum())
+    statistics.mated += int((evals <= -MATE_CP).sum())
     tally.add(rows)
     if unique is not None:
         unique.add(rows["hcp"])
@@ -220,12 +215,10 @@ def _add_records(statistics: Statistics, records: list[Record]) -> Games:
         for rating in (record.black_rating, record.white_rating):
             if rating is not None and isfinite(rating):
                 statistics.ratings[int(rating // RATING_BIN) * RATING_BIN] += 1
-        try:
-            game = read_played(record)
-        except RecordError as error:
-            statistics.skipped.add(str(error))
-            continue
-        if isinstance(game, Drop):
+        game = read_played(record)
+        if isinstance(game, Dropped) and game.is_problem:
+            statistics.skipped.add(game.message)
+        elif isinstance(game, Dropped):
             statistics.games_without_positions += 1
             statistics.moves = (statistics.moves or 0) + len(record)
             _add_bins(statistics.lengths, np.array([len(record)]), PLY_BIN)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
-    from fukayomi.data.convert.detect import DataFormat
+    from fukayomi.data.formats.kinds import DataFormat
     from fukayomi.data.jobs.summary import Summary
     from fukayomi.data.verbs.filtering import FilterConditions, filter
     from fukayomi.data.verbs.merging import merge
@@ -50,7 +50,7 @@ __all__ = [
 
 # Where each name is defined: imported on first use (PEP 562).
 _MODULE_OF = {
-    "DataFormat": "fukayomi.data.convert.detect",
+    "DataFormat": "fukayomi.data.formats.table",
     "FilterConditions": "fukayomi.data.verbs.filtering",
     "Inputs": "fukayomi.data.convert.blocks",
     "Summary": "fukayomi.data.jobs.summary",

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import Inputs, VerbError, select_games, select_moves
-from fukayomi.data.convert.detect import DataFormat
-from fukayomi.data.convert.refusals import refusal
+from fukayomi._native import MATE_CP
+from fukayomi.data.convert.blocks import Inputs, VerbError
 from fukayomi.data.formats.hcp import white_to_move
-from fukayomi.data.formats.hcpe import MATE_EVAL, RESULT_BITS
+from fukayomi.data.formats.hcpe import RESULT_BITS
 from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.table import refusal
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.verbs.job import finish, stream_blocks, verb_job
@@ -102,10 +103,10 @@ def _filter_games(games: Games, conditions: FilterConditions) -> Games:
         good &= np.diff(games.plies.astype(np.int64)) >= conditions.min_plies
     if conditions.drops_positions:
         moves = _good_evals(games.evals, conditions) & _good_plies(games.ply_in_game() + 1, conditions)
-        games = select_moves(games, moves)
+        games = games.with_candidates(moves)
         left = np.bincount(games.game_of_ply()[games.candidate_counts() > 0], minlength=len(games))
         good &= left > 0
-    return select_games(games, good)
+    return games.select(good)
 
 
 def _good_rows(rows: NDArray[np.void], conditions: FilterConditions) -> NDArray[np.bool_]:
@@ -145,7 +146,7 @@ def _good_evals(evals: NDArray[np.int16], conditions: FilterConditions) -> NDArr
         good &= sizes >= conditions.min_eval
     if conditions.max_eval is not None:
         good &= sizes <= conditions.max_eval
-    return good if conditions.mates else good & (sizes < MATE_EVAL)
+    return good if conditions.mates else good & (sizes < MATE_CP)
 
 
 def _good_plies(plies: NDArray[np.int64], conditions: FilterConditions) -> NDArray[np.bool_]:

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.blocks import Content, Inputs, VerbError, rows_of
-from fukayomi.data.convert.detect import DataFormat
-from fukayomi.data.convert.refusals import refusal
-from fukayomi.data.formats.calibration import calibrate
-from fukayomi.data.formats.evalfix import EVAL_SCALE, EvalTally, rescale_evals
+from fukayomi.data.formats.evaluations import EvalTally, calibrate, rescale_evals
 from fukayomi.data.formats.hcpe3 import Games
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.table import refusal
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.job import Job
 from fukayomi.data.jobs.summary import Summary

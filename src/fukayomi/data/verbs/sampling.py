@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fukayomi.data.convert.blocks import ROWS, VerbError
+from fukayomi.data.convert.blocks import VerbError
 from fukayomi.data.convert.keys import index_keys, seeded_keys
 from fukayomi.data.formats.rows import map_rows
 from fukayomi.data.jobs.inputs import Files, opened
@@ -56,8 +56,8 @@ def sample(
         inputs = replace(inputs, as_rows=True)
     with verb_job("sample", inputs, [out], {"count": count, "seed": seed}, listener=listener) as job:
         if "limit" not in job.memory:
-            if inputs.kind in ROWS:
-                total = sum(len(map_rows(path, ROWS[inputs.kind])) for path in inputs.paths)
+            if inputs.rows is not None:
+                total = sum(len(map_rows(path, inputs.rows.dtype)) for path in inputs.paths)
             else:
                 for _ in stream_blocks(job, inputs, "counting"):
                     pass

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.convert.blocks import LEAST_GAME_BYTES, ROWS, Block, Inputs
-from fukayomi.data.convert.detect import DataFormat
+from fukayomi.data.convert.blocks import Block, Inputs
 from fukayomi.data.convert.keys import index_keys
 from fukayomi.data.defaults import SHUFFLE_MEMORY
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.jobs.buckets import BucketFiles, flat_bytes
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.job import Job
@@ -96,8 +96,7 @@ def _room_for(inputs: Inputs) -> Room | None:
     """What is written: each item with its key and size, and then the item again; None for records."""
     if (size := inputs.copied_bytes) is None:
         return None
-    least = ROWS[inputs.kind].itemsize if inputs.kind in ROWS else LEAST_GAME_BYTES
-    work = size + size // least * _ITEM_BYTES
+    work = size + size // inputs.format.least_bytes * _ITEM_BYTES
     return Room(work, size, work + min(size, _MOST_UNSAVED))
 
 

@@ -1,32 +1,45 @@
 """Game records (CSA, KIF, KI2, JKF, USI lines) as games of hcpe3, and back.
 
-What a move learns from is its candidates: the visits that the record tells (AobaZero writes them), else the move itself
-with one visit where the record has a score, else nothing.
+This module alone decides which games and moves of a record become training positions. A move becomes one if it has
+candidates: the visits in the record (AobaZero writes them), or the move itself with one visit if the record has a score
+for it.
 """
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi.data.convert.positions import USEFUL_ENDINGS, Drop
-from fukayomi.data.formats.evalfix import EVAL_SCALE
-from fukayomi.data.formats.hcpe import EVAL_LIMIT, MATE_EVAL, RESULT_BITS, ResultFlag
+from fukayomi._native import EVAL_SCALE, MATE_CP
+from fukayomi.data.formats.format import EVAL_LIMIT, START, Advance, Format, Part, Place, ignore
+from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import MOST_MOVES, MOST_VISITS, Game, Games
+from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.records.columns import NO_SCORE, RecordColumns
+from fukayomi.data.records.reading import Drop, Dropped, scan_source
+from fukayomi.data.records.sources import iter_sources
 from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
-from fukayomi.shogi.formats import csa_moves
+from fukayomi.shogi.formats import csa_moves, detect_format
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, result_of, winner_is
 
 _VISITS = re.compile(r"v=|\d{1,9},\d{4}[A-Z]{2},\d")
 _VALUE = "v="
 _RAW_VALUE = "r="
-_AOBAZERO_PLIES = 513  # at which it stops a game, which is drawn
+_AOBAZERO_PLIES = 513  # AobaZero stops a game there as a draw
+RECORDS_AT_ONCE = 64
+USEFUL_ENDINGS = frozenset(
+    {
+        Termination.RESIGN, Termination.DECLARATION, Termination.REPETITION, Termination.PERPETUAL_CHECK,
+        Termination.IMPASSE, Termination.DRAW, Termination.MAX_PLIES, Termination.MATE, Termination.ADJUDICATION,
+    }
+)  # fmt: skip
+"""Ends of games whose results say something about the play."""
 _FLAGS = {
     Termination.REPETITION: ResultFlag.REPETITION,
     Termination.PERPETUAL_CHECK: ResultFlag.REPETITION,
@@ -37,15 +50,15 @@ _FLAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """What the moves of a record become."""
+    """How the moves of a record become training positions."""
 
     one_hot: bool = False
-    """Every move is its own only candidate, also those without a score; visits are not looked at."""
+    """Make every move its own only candidate, with or without a score, and ignore visits."""
     random_plies: int = 0
-    """Engines that play on purpose what is not best at first: up to the last move among so many plies that did not have
-    the most visits, no move gets candidates. AobaZero: 30."""
+    """For engines that open with random moves: give no candidates up to the last move, among the first `random_plies`,
+    that did not have the most visits. AobaZero: 30."""
     unfinished_as_draws: bool = False
-    """Games without an end (USI lines have none) count as drawn, unless their last position decides them."""
+    """Count games without an end (USI lines have none) as drawn, unless the last position decides them."""
 
 
 TARGETS = Targets()
@@ -53,59 +66,74 @@ TARGETS = Targets()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Searches:
-    """What the visits of a record say of its N moves, with C candidates in all."""
+    """Visits noted for the N moves of a record, with C candidates in all."""
 
     evals: NDArray[np.int32]
-    """[N]: from the side to move; NO_SCORE where the visits do not decide it."""
+    """Centipawns from the side to move; NO_SCORE where the notes do not give it: int32 [N]."""
     counts: NDArray[np.int64]
-    """[N]: how many candidates each move has."""
+    """Candidates of each move: int64 [N]."""
     moves: NDArray[np.uint16]
-    """[C]."""
+    """uint16 [C]."""
     visits: NDArray[np.uint16]
-    """[C]."""
+    """uint16 [C]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedGame:
-    """A record that can become a game: all that needs the rules is known."""
+    """A record of N moves that can become a game."""
 
+    name: str
     result_byte: int
     columns: RecordColumns
     hcps: NDArray[np.uint8]
-    """[N + 1, 32]: the positions before each of its N moves, and the last."""
+    """Position before each move, and the last one: uint8 [N + 1, 32]."""
     searches: _Searches | None
-    """None where the record has no visits, or nobody wants them."""
+    """None if the record has no visits, or they are not asked for."""
+
+    @property
+    def result(self) -> Result:
+        """Who won."""
+        return Result(self.result_byte & RESULT_BITS)
+
+    @property
+    def scores(self) -> NDArray[np.int32]:
+        """Centipawns from either side, for their size; NO_SCORE for moves without candidates: int32 [N]."""
+        found = self.columns.scores
+        if self.searches is None:
+            return found
+        noted = np.where(self.searches.evals == NO_SCORE, found, self.searches.evals)
+        return np.where(self.searches.counts > 0, noted, NO_SCORE)
 
 
-def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Drop:
-    """A record as a game, or why it is none.
-
-    Raises:
-        RecordError: Its visits are damaged.
-    """
+def game_from_record(record: Record, targets: Targets = TARGETS) -> Game | Dropped:
+    """Convert a record to a game, or say why it gives no training positions."""
     played = read_played(record, targets)
-    return played if isinstance(played, Drop) else make_games([played], targets)[0]
+    return played if isinstance(played, Dropped) else make_games([played], targets)[0]
 
 
-def read_played(record: Record, targets: Targets = TARGETS) -> PlayedGame | Drop:
-    """The first half of game_from_record; make_games is the second, for many at once."""
-    termination, result = _ending(record, targets)
-    if termination not in USEFUL_ENDINGS or result is Result.UNKNOWN:
-        return Drop.ENDING
+def read_played(record: Record, targets: Targets = TARGETS) -> PlayedGame | Dropped:
+    """The first half of `game_from_record`; `make_games` is the second, for many games at once."""
+    ending = useful_ending(record, targets)
+    if isinstance(ending, Dropped):
+        return ending
+    termination, result = ending
     if len(record) > MOST_MOVES:
-        return Drop.DAMAGED
+        return _dropped(record, Drop.DAMAGED, f"the game has {len(record)} moves, more than {MOST_MOVES}")
     columns = RecordColumns.of(record)
     try:
         hcps = columns.hcps(record.initial_sfen)
     except ShogiError:
-        return Drop.NO_HCP
+        return _dropped(record, Drop.NO_HCP, "the start position lacks a king")
     has_visits = not targets.one_hot and columns.has_comment(_VISITS, record)
-    searches = _read_searches(record, result, targets.random_plies) if has_visits else None
-    return PlayedGame(result | _FLAGS.get(termination, 0), columns, hcps, searches)
+    try:
+        searches = _read_searches(record, result, targets.random_plies) if has_visits else None
+    except RecordError as error:
+        return Dropped.of(error)
+    return PlayedGame(record.name, result | _FLAGS.get(termination, 0), columns, hcps, searches)
 
 
 def make_games(played: Sequence[PlayedGame], targets: Targets = TARGETS, path: Path | str = "games") -> Games:
-    """Games as columns, in their order."""
+    """Put games into columns, in order."""
     count = len(played)
     plies = np.cumsum([0, *(len(game.columns.moves) for game in played)])
     moves = np.concatenate([np.zeros(0, np.uint16), *(game.columns.moves for game in played)])
@@ -148,7 +176,7 @@ def _candidates(
     own: NDArray[np.bool_],
     evals: NDArray[np.int16],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint16]]:
-    """How many candidates each move has, the candidates and their visits; evaluations that visits tell are set."""
+    """Number of candidates of each move, the candidates and their visits; sets evaluations that come with visits."""
     counts = own.astype(np.int64)
     if all(game.searches is None for game in played):
         return counts, moves[own], np.ones(int(counts.sum()), np.uint16)
@@ -167,8 +195,22 @@ def _candidates(
     return counts, np.concatenate(candidate_moves), np.concatenate(candidate_visits)
 
 
+def useful_ending(record: Record, targets: Targets = TARGETS) -> tuple[Termination, Result] | Dropped:
+    """How the game ended and who won, if that says something about the play."""
+    termination, result = _ending(record, targets)
+    if termination in USEFUL_ENDINGS and result is not Result.UNKNOWN:
+        return termination, result
+    if record.termination is Termination.NONE:
+        return _dropped(record, Drop.ENDING, "the record does not say how the game ended")
+    return _dropped(record, Drop.ENDING, f"the end ({record.termination}) says nothing about the play")
+
+
+def _dropped(record: Record, reason: Drop, why: str) -> Dropped:
+    return Dropped(record.name, reason, f"{record.name}: {why}: not for training", f"{why}: not for training")
+
+
 def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
-    """How it ended; where the record does not say it, what the last position says."""
+    """How the game ended; if the record does not say so, what the last position says."""
     said = record.termination, record.result
     match record.termination:
         case Termination.NONE:
@@ -176,7 +218,7 @@ def _ending(record: Record, targets: Targets) -> tuple[Termination, Result]:
             return _ending_by_rules(record) or unfinished
         case Termination.INTERRUPTED if len(record) == _AOBAZERO_PLIES and _VISITS.match(record.moves[-1].comment):
             return Termination.MAX_PLIES, Result.DRAW
-        case Termination.ILLEGAL_MOVE:  # so AobaZero calls perpetual check
+        case Termination.ILLEGAL_MOVE:  # AobaZero's name for perpetual check
             perpetual = (Termination.PERPETUAL_CHECK, record.result)
             return perpetual if not record.illegal_move and _ending_by_rules(record) == perpetual else said
         case _:
@@ -201,7 +243,7 @@ def _ending_by_rules(record: Record) -> tuple[Termination, Result] | None:
 
 
 def _read_searches(record: Record, result: Result, random_plies: int) -> _Searches:
-    """The candidates of each move; where the record has no score for it, its evaluation too."""
+    """The candidates of each move, and its evaluation if the record has no score for it."""
     searched: list[list[tuple[Move, int]]] = []
     evals = np.full(len(record), NO_SCORE, np.int32)
     for ply, (position, played) in enumerate(record.replay()):
@@ -227,10 +269,10 @@ def _read_searches(record: Record, result: Result, random_plies: int) -> _Search
 
 
 def _evaluation_of_result(result: Result, turn: Color) -> int:
-    """What stands for an evaluation that nobody noted, so that the value is learnt from the result alone."""
+    """Replaces a missing evaluation, so that the value is learnt from the result alone."""
     if result is Result.DRAW:
         return 0
-    return MATE_EVAL if result == winner_is(turn) else -MATE_EVAL
+    return MATE_CP if result == winner_is(turn) else -MATE_CP
 
 
 def _forget_random_moves(searched: list[list[tuple[Move, int]]], record: Record, random_plies: int) -> None:
@@ -243,28 +285,28 @@ def _forget_random_moves(searched: list[list[tuple[Move, int]]], record: Record,
 
 
 def evaluation_of(value: float) -> int:
-    """Centipawns of a chance of winning (0 to 1) on dlshogi's scale; 0 and 1 are mates."""
+    """Centipawns of a win probability (0 to 1) on dlshogi's scale; 0 and 1 are mates."""
     if value <= 0 or value >= 1:
-        return MATE_EVAL if value >= 1 else -MATE_EVAL
+        return MATE_CP if value >= 1 else -MATE_CP
     return round(max(-EVAL_LIMIT, min(EVAL_LIMIT, -math.log(1 / value - 1) * EVAL_SCALE)))
 
 
 def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple[Move, int]]]:
-    """AobaZero's note on a move: ``v=0.543,r=0.612,782,7776FU,430m,2726FU,352l``.
+    """Parse AobaZero's note on a move: ``v=0.543,r=0.612,782,7776FU,430m,2726FU,352l``.
 
-    That is the value after and before the search, from the side to move, the visits in all, and the candidates with
-    their visits and a letter for their probability before the search. Older games lack the letters and ``r=``, the
-    oldest ``v=`` too: their value is None. Too large numbers are scaled down.
+    The fields are the value after and before the search, from the side to move; the total of visits; and each candidate
+    with its visits and a letter for its prior. Older games lack the letters and ``r=``, the oldest also ``v=``: their
+    value is None. Visits above 65535 are scaled down.
 
     Raises:
-        ValueError: It is nothing of the kind.
+        ValueError: The text is not such a note.
     """
     fields = text.partition("\n")[0].split(",", 3)
     value: float | None = None
     if fields[0].startswith(_VALUE):
         value = float(fields.pop(0).removeprefix(_VALUE))
         if not 0 <= value <= 1:
-            raise ValueError(f"the value {value} is not within 0 to 1")
+            raise ValueError(f"the value {value} is not between 0 and 1")
     if fields and fields[0].startswith(_RAW_VALUE):
         del fields[0]
     rest = ",".join(fields[1:])
@@ -278,9 +320,9 @@ def read_visits(text: str, position: Position) -> tuple[float | None, list[tuple
 
 
 def record_from_game(game: Game, name: str = "") -> Record:
-    """A game as a record: scores where a move has candidates, visits in its comment where they say more than the move.
+    """Convert a game to a record: a score where a move has candidates, and visits in a comment if there are several.
 
-    Reading such a record gives the same game, but for evaluations of moves without candidates and the opponent.
+    Reading the record gives the same game, except for evaluations of moves without candidates and the opponent.
     """
     position = _native.position_from_hcp(game.start)
     record = Record(name=name, initial_sfen=position.sfen(), result=game.result)
@@ -321,3 +363,35 @@ def _termination(game: Game, last: Position) -> Termination:
     if last.is_mated() and game.result == winner_is(last.turn.opponent):
         return Termination.MATE
     return Termination.RESIGN if result_of(Termination.RESIGN, last.turn) == game.result else Termination.ADJUDICATION
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordsFormat(Format):
+    """Game records of any kind, archives of them too."""
+
+    def is_text(self, text: str) -> bool:
+        """Whether the text is a record in any format."""
+        try:
+            detect_format(text)
+        except ValueError:
+            return False
+        return True
+
+    def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
+        """Yield lists of `Record` and `Dropped`; `Place` counts sources (members of an archive) and their records."""
+        for number, source in enumerate(iter_sources([path], advance)):
+            if number < begin.place:
+                continue
+            inner = begin.inner if number == begin.place else 0
+            scanned = islice(scan_source(source), inner, None)
+            while part := list(islice(scanned, RECORDS_AT_ONCE)):
+                inner += len(part)
+                yield Part(part, Place(number, inner))
+
+
+FORMAT = RecordsFormat(
+    kind=DataFormat.RECORDS,
+    suffixes=(".csa", ".kif", ".kifu", ".ki2", ".ki2u", ".jkf", ".usi"),
+    contents="game records",
+    used_by="fukayomi data convert makes hcpe3 or hcpe of them",
+)

@@ -1,0 +1,65 @@
+"""Names of the formats of training data. This module is light, so that commands can list them without delay."""
+
+from enum import StrEnum
+
+
+class DataFormat(StrEnum):
+    """Formats of positions and games."""
+
+    HCP = "hcp"
+    HCPE = "hcpe"
+    HCPE2 = "hcpe2"
+    HCPE3 = "hcpe3"
+    CACHE = "cache"
+    AVERAGES = "avg"
+    PSV = "psv"
+    BOOK = "book"
+    SFEN = "sfen"
+    """One position per line."""
+    PLAIN = "plain"
+    """psv as text, as YaneuraOu's learner writes it."""
+    RECORDS = "records"
+    """CSA, KIF, KI2, JKF or USI lines, also in archives and folders."""
+
+
+class Target(StrEnum):
+    """Formats that can be written; the names are the suffixes of files."""
+
+    HCP = "hcp"
+    HCPE = "hcpe"
+    HCPE2 = "hcpe2"
+    HCPE3 = "hcpe3"
+    PSV = "psv"
+    PLAIN = "plain"
+    CACHE = "cache"
+    """Made of one file of averages only."""
+    SFEN = "sfen"
+    CSA = "csa"
+    USI = "usi"
+    KIF = "kif"
+    KI2 = "ki2"
+    JKF = "jkf"
+
+    @property
+    def is_record(self) -> bool:
+        """Whether the format holds game records."""
+        return self in (Target.CSA, Target.USI) or self.holds_one_game
+
+    @property
+    def holds_one_game(self) -> bool:
+        """Whether a file holds a single game."""
+        return self in (Target.KIF, Target.KI2, Target.JKF)
+
+
+class Weighing(StrEnum):
+    """How much each search of a position says about its moves when searches are averaged."""
+
+    EVENLY = "evenly"
+    """Every search counts the same: its visits, or the one move of an hcpe row, are scaled to add up to 2^32."""
+    BY_VISITS = "by-visits"
+    """Every search counts as much as it has visits; an hcpe row has one."""
+
+    @property
+    def number(self) -> int:
+        """The number of the weighing in an .avg file."""
+        return int(self is Weighing.EVENLY)

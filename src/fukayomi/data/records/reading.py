@@ -1,0 +1,100 @@
+"""Game records one after the other, from any number of files; what cannot be read comes with a reason."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fukayomi.data.records.text import Source
+from fukayomi.shogi.formats import scan_records
+from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, UnknownFormatError
+
+
+class Drop(StrEnum):
+    """Why a file or a game gives no training positions."""
+
+    UNREADABLE = "unreadable"
+    """The file or archive member cannot be read."""
+    NO_RECORD = "no_record"
+    """The file is not in a known format."""
+    DAMAGED = "damaged"
+    ILLEGAL_MOVE = "illegal_move"
+    """The record has a move that the rules forbid, and its result ignores that."""
+    ENDING = "ending"
+    """The end says nothing about the play: broken off, a foul, time, or no end at all."""
+    RATING = "rating"
+    PLIES = "plies"
+    DRAW = "draw"
+    NO_SCORES = "no_scores"
+    FILTERED = "filtered"
+    """The game has scores, but no position passed the filters."""
+    NO_HCP = "no_hcp"
+    """The start position lacks a king, as in a mate problem."""
+
+
+_PROBLEMS = frozenset({Drop.UNREADABLE, Drop.NO_RECORD, Drop.DAMAGED, Drop.ILLEGAL_MOVE})
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A file, archive member or game that is not used."""
+
+    name: str
+    """Path of the file; for a member, path of the archive and of the member; #2 and so on for later games of a file."""
+    reason: Drop
+    message: str
+    """Full message for the user."""
+    detail: str = ""
+    """The message without the name and the place."""
+    line: int | None = None
+    """Line of the file, from 1; None if it is not known."""
+
+    @classmethod
+    def of(cls, error: RecordError) -> "Dropped":
+        """A record that could not be read."""
+        reason = Drop.DAMAGED
+        if isinstance(error, UnknownFormatError):
+            reason = Drop.NO_RECORD
+        elif isinstance(error, IllegalMoveInRecordError):
+            reason = Drop.ILLEGAL_MOVE
+        return cls(error.name, reason, str(error), error.reason, error.line)
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether something is wrong with the data, rather than the game being unsuitable."""
+        return self.reason in _PROBLEMS
+
+    @property
+    def is_game(self) -> bool:
+        """Whether a game was found, though it may be damaged."""
+        return self.reason not in (Drop.UNREADABLE, Drop.NO_RECORD)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def iter_records(sources: Iterable[Source]) -> Iterator[Record | Dropped]:
+    """Read the games of all sources, in order.
+
+    Args:
+        sources: As `fukayomi.data.records.sources.iter_sources` reads them.
+
+    Yields:
+        A `Record` for each game, a `Dropped` for each game or file that cannot be read.
+    """
+    for source in sources:
+        yield from scan_source(source)
+
+
+def scan_source(source: Source) -> Iterator[Record | Dropped]:
+    """As `iter_records`, for one source; names and lines are those in the whole file."""
+    if source.problem:
+        yield Dropped(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}", source.problem)
+        return
+    records = scan_records(source.data, name=source.name, text_format=source.format)
+    for index, found in enumerate(records, source.games_before):
+        if source.games_before:
+            found.name = f"{source.name}#{index + 1}"
+            if isinstance(found, RecordError):
+                line = None if found.line is None else found.line + source.lines_before
+                found = type(found)(found.name, line, found.reason)
+        yield found if isinstance(found, Record) else Dropped.of(found)
