@@ -1,0 +1,227 @@
+"""Boards as SVG: everything is a path, so that they look the same without Japanese fonts.
+
+    >>> from fukayomi import Position
+    >>> position = Position.from_usi("startpos moves 7g7f 3c3d")
+    >>> picture = position.svg(arrows=["8h2b+"])  # a notebook shows `position` itself
+    >>> picture[:5]
+    '<svg '
+
+Shapes have class names (wood, grid, koma, ink, ...), so that the style sheet of a page can colour them.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from fukayomi.shogi.glyphs import DIGITS, KANJI, kanji_number
+from fukayomi.shogi.position import BLACK, WHITE, Color, Move, PieceType, Position
+
+CELL_W, CELL_H = 35, 37  # a square is a little higher than wide, as on a real board
+_HAND_W = 46
+_LEFT, _TOP = _HAND_W + 6, 18  # the upper left corner of the board
+WIDTH = _LEFT + 9 * CELL_W + 20 + _HAND_W
+HEIGHT = _TOP + 9 * CELL_H + 6
+_IN_HAND = (
+    PieceType.ROOK, PieceType.BISHOP, PieceType.GOLD, PieceType.SILVER, PieceType.KNIGHT, PieceType.LANCE,
+    PieceType.PAWN,
+)  # fmt: skip
+_COLORS = {
+    "wood": "#ecca88", "grid": "#6b5326", "mark": "#6a6459", "last": "#f2a33a", "arrow": "#1c7fd0", "turn": "#b3261e",
+}  # fmt: skip
+_SIDE_MARK = "M0,-7.5L4.5,-5L6,6.5H-6L-4.5,-5Z"  # ☗
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A move drawn over the board: an arrow, or for a drop the piece in a disc."""
+
+    move: Move
+    color: str = _COLORS["arrow"]
+    """Any SVG colour."""
+    css: str = ""
+    """A class name; its rules may set another colour."""
+
+
+def board_svg(
+    position: Position,
+    *,
+    last_move: Move | str | None = None,
+    arrows: Sequence[Arrow | Move | str] = (),
+    flip: bool = False,
+    size: int | None = 420,
+    title: str = "",
+) -> str:
+    """Draw a position as an `<svg>` element. `Position.svg` calls this.
+
+    Args:
+        position: What to draw.
+        last_move: Move to mark; by default the last move played in `position`.
+        arrows: Moves to draw as arrows, later ones on top; strings are USI moves.
+        flip: Draw White at the bottom.
+        size: Width in pixels; None leaves it to the page.
+        title: Text for screen readers; by default the SFEN.
+
+    Raises:
+        InvalidMoveError: A string is not a move.
+    """
+    drawn = [arrow if isinstance(arrow, Arrow) else Arrow(_move(arrow)) for arrow in arrows]
+    if last_move is None and position.moves:
+        last_move = position.peek()
+    board = _Board(flip)
+    body = [
+        *board.marked_squares(None if last_move is None else _move(last_move), drawn),
+        *board.grid(),
+        *board.pieces(position),
+        *(part for color in (BLACK, WHITE) for part in board.hand(position, color)),
+        *(part for arrow in drawn for part in board.arrow(arrow, position.turn)),
+    ]
+    extent = "" if size is None else f' width="{size}" height="{round(size * HEIGHT / WIDTH)}"'
+    label = html.escape(title or position.sfen())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" '
+        f'aria-label="{label}"><defs>{"".join(_symbols()[face] for face in sorted(board.faces))}</defs>'
+        f"{''.join(body)}</svg>"
+    )
+
+
+class _Board:
+    """Where things are on a board, seen from one side. `faces` collects the pieces that were drawn."""
+
+    def __init__(self, flip: bool) -> None:
+        self._flip = flip
+        self.faces: set[str] = set()
+
+    def center(self, square: int) -> tuple[float, float]:
+        """The centre of a square."""
+        column, row = 8 - square // 9, square % 9
+        if self._flip:
+            column, row = 8 - column, 8 - row
+        return _LEFT + (column + 0.5) * CELL_W, _TOP + (row + 0.5) * CELL_H
+
+    def marked_squares(self, last_move: Move | None, arrows: Sequence[Arrow]) -> Iterator[str]:
+        """The wood, and on it the squares of the last move and the targets of arrows."""
+        yield _shape("rect", "wood", x=_LEFT, y=_TOP, width=9 * CELL_W, height=9 * CELL_H, fill=_COLORS["wood"])
+        if last_move is not None:
+            if last_move.from_square is not None:
+                yield self._square(last_move.from_square, "last", _COLORS["last"], 0.3)
+            yield self._square(last_move.to_square, "last", _COLORS["last"], 0.6)
+        for arrow in arrows:
+            yield self._square(arrow.move.to_square, f"target {arrow.css}", arrow.color, 0.3)
+
+    def _square(self, square: int, css: str, color: str, opacity: float) -> str:
+        x, y = self.center(square)
+        return _shape(
+            "rect", css, x=x - CELL_W / 2, y=y - CELL_H / 2, width=CELL_W, height=CELL_H, fill=color, opacity=opacity
+        )
+
+    def grid(self) -> Iterator[str]:
+        """The lines, and the numbers of files and ranks."""
+        lines = "".join(f"M{_LEFT + i * CELL_W},{_TOP}v{9 * CELL_H}" for i in range(10))
+        lines += "".join(f"M{_LEFT},{_TOP + i * CELL_H}h{9 * CELL_W}" for i in range(10))
+        yield _shape("path", "grid", d=lines, fill="none", stroke=_COLORS["grid"])
+        for x in (3, 6):
+            for y in (3, 6):
+                yield _shape("circle", "star", cx=_LEFT + x * CELL_W, cy=_TOP + y * CELL_H, r=2.4, fill=_COLORS["grid"])
+        for number in range(1, 10):
+            x, y = self.center((number - 1) * 9 + number - 1)
+            yield _glyph(DIGITS[number], x, _TOP - 9, 0.9)
+            yield _glyph(KANJI[number], _LEFT + 9 * CELL_W + 10, y, 0.9)
+
+    def pieces(self, position: Position) -> Iterator[str]:
+        """The pieces on the board."""
+        for square in range(81):
+            if piece := position.piece_on(square):
+                yield self._piece(piece.type, piece.color, *self.center(square))
+
+    def _piece(self, kind: PieceType, color: Color, x: float, y: float, scale: float = 1) -> str:
+        face = "king-dotted" if kind == PieceType.KING and color == BLACK else kind.name.lower().replace("_", "-")
+        self.faces.add(face)
+        turn = " rotate(180)" if (color == WHITE) != self._flip else ""
+        size = "" if scale == 1 else f" scale({scale:g})"
+        return (
+            f'<use href="#koma-{face}" width="{CELL_W}" height="{CELL_H}" '
+            f'transform="translate({x:g},{y:g}){turn}{size} translate({-CELL_W / 2:g},{-CELL_H / 2:g})"/>'
+        )
+
+    def hand(self, position: Position, color: Color) -> Iterator[str]:
+        """The side's mark, underlined if it is to move, and its pieces in hand with their counts."""
+        counts = position.hand(color)
+        held = [(kind, counts[kind]) for kind in _IN_HAND if kind in counts]
+        is_below = (color == BLACK) != self._flip
+        step = CELL_H - 5
+        x = WIDTH - _HAND_W / 2 if is_below else _HAND_W / 2
+        y = _TOP + 9 * CELL_H - step * len(held) - 8 if is_below else _TOP + 8
+        turn = "" if is_below else "rotate(180)"
+        filled = _COLORS["mark"] if color == BLACK else "none"
+        yield _shape(
+            "path", "side", d=_SIDE_MARK, fill=filled, stroke=_COLORS["mark"], transform=f"translate({x:g},{y:g}){turn}"
+        )
+        if position.turn == color:
+            yield _shape("path", "turn", d=f"M{x - 8:g},{y + 11:g}h16", stroke=_COLORS["turn"], stroke_width=2.4)
+        for row, (kind, count) in enumerate(held):
+            middle = y + 12 + step * (row + 0.5)
+            yield self._piece(kind, color, x - (6 if count > 1 else 0), middle, 0.85)
+            strokes = kanji_number(count) if count > 1 else ()
+            for index, stroke in enumerate(strokes):
+                yield _glyph(stroke, x + 15, middle + 11 * (index - (len(strokes) - 1) / 2), 1)
+
+    def arrow(self, arrow: Arrow, turn: Color) -> Iterator[str]:
+        """An arrow from square to square, or the dropped piece in a disc on its square."""
+        x, y = self.center(arrow.move.to_square)
+        css = f"arrow {arrow.css}".strip()
+        if arrow.move.dropped is not None:
+            yield _shape("circle", css, cx=x, cy=y, r=17, fill=arrow.color, opacity=0.85)
+            yield self._piece(arrow.move.dropped, turn, x, y, 0.8)
+            return
+        assert arrow.move.from_square is not None
+        x0, y0 = self.center(arrow.move.from_square)
+        length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
+        ux, uy = (x - x0) / length, (y - y0) / length
+        outline = (
+            (3, -3),
+            (length - 15, -3),
+            (length - 15, -8),
+            (length - 2, 0),
+            (length - 15, 8),
+            (length - 15, 3),
+            (3, 3),
+        )
+        points = "L".join(
+            f"{x0 + ux * along - uy * off:.1f},{y0 + uy * along + ux * off:.1f}" for along, off in outline
+        )
+        yield _shape("path", css, d=f"M{points}Z", fill=arrow.color, opacity=0.85)
+
+
+def _move(move: Move | str) -> Move:
+    return Move.from_usi(move) if isinstance(move, str) else move
+
+
+def _shape(tag: str, css: str, **attributes: object) -> str:
+    pairs = ((name.replace("_", "-"), value) for name, value in attributes.items())
+    text = "".join(f' {name}="{f"{value:g}" if isinstance(value, float) else value}"' for name, value in pairs)
+    return f'<{tag} class="{html.escape(css.strip())}"{text}/>'
+
+
+def _glyph(strokes: str, x: float, y: float, scale: float) -> str:
+    """A numeral, centred."""
+    place = f"translate({x - 5 * scale:g},{y - 5 * scale:g})" + ("" if scale == 1 else f" scale({scale:g})")
+    return _shape(
+        "path",
+        "mark",
+        d=strokes,
+        fill="none",
+        stroke=_COLORS["mark"],
+        stroke_width=1.2,
+        stroke_linecap="round",
+        transform=place,
+    )
+
+
+@lru_cache(maxsize=1)
+def _symbols() -> dict[str, str]:
+    """The pieces as `<symbol>` elements, by face; the file says where they come from."""
+    text = (resources.files("fukayomi.shogi") / "pieces.svg").read_text(encoding="utf-8")
+    return {found[1]: found[0] for found in re.finditer(r'<symbol id="koma-([a-z-]+)".*?</symbol>', text)}
