@@ -115,7 +115,7 @@ def main() -> None:
     print("<!-- Pieces of https://github.com/sunfish-shogi/shogi-images (docs/hitomoji/piece.svg), public domain:")
     print("     CC0 1.0, https://creativecommons.org/publicdomain/zero/1.0/. Made by tools/pieces.py. -->")
     for name, (outline, ink, cell) in FACES.items():
-        css, color = ("red", "#b3261e") if cell[1] == 1 and ink != "g323" else ("ink", "#1f1a10")
+        css, color = ("koma-red", "#b3261e") if cell[1] == 1 and ink != "g323" else ("koma-ink", "#1f1a10")
         print(f'<symbol id="koma-{name}" viewBox="-17.5 -18.5 35 37">', end="")
         edge = 'fill="#f9e9bd" stroke="#b08d4f" stroke-width=".7"'
         print(f'<path class="koma" d="{path_of(outline, OUTLINE_CELLS[outline])}" {edge}/>', end="")

@@ -56,6 +56,20 @@ std::pair<Planes1Array, Planes2Array> planes_of(const Game& game) {
             new_array<std::uint8_t, nb::shape<PACKED2_BYTES>>(planes2.data(), PACKED2_BYTES, {PACKED2_BYTES})};
 }
 
+using Features1 = nb::ndarray<float, nb::numpy, nb::shape<FEATURES1, 9, 9>>;
+using Features2 = nb::ndarray<float, nb::numpy, nb::shape<FEATURES2, 9, 9>>;
+
+std::pair<Features1, Features2> features_of(const Game& game) {
+    std::array<std::uint8_t, PACKED1_BYTES> planes1;
+    std::array<std::uint8_t, PACKED2_BYTES> planes2;
+    encode_packed(game.position(), planes1, planes2);
+    std::array<float, FEATURES1 * SQUARES> features1;
+    std::array<float, FEATURES2 * SQUARES> features2;
+    unpack_batch(1, planes1.data(), planes2.data(), features1.data(), features2.data());
+    return {new_array<float, nb::shape<FEATURES1, 9, 9>>(features1.data(), features1.size(), {FEATURES1, 9, 9}),
+            new_array<float, nb::shape<FEATURES2, 9, 9>>(features2.data(), features2.size(), {FEATURES2, 9, 9})};
+}
+
 std::uint16_t label_of(Color turn, Move move) {
     if (!has_policy_label(turn, move))
         throw ParseError(ParseError::Kind::MOVE, "move '" + usi(move) + "' has no policy label: no piece moves like this");
@@ -160,6 +174,25 @@ void bind_constants(nb::module_& m) {
           "A win rate (0 to 1) in centipawns, -scale * ln(1 / winrate - 1) as in dlshogi; +-30000 for 0 and 1, and never beyond.");
 }
 
+void bind_position_encoding(nb::module_& m) {
+    auto position = nb::borrow<nb::class_<Game>>(m.attr("Position"));
+    position
+        .def("planes", &features_of,
+             "The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].\n\n"
+             "    >>> board, hands = Position().planes()\n"
+             "    >>> board.shape, hands.shape\n"
+             "    ((62, 9, 9), (57, 9, 9))\n\n"
+             "The axes are plane, file and rank, as the side to move sees the board.")
+        .def("policy_label", [](const Game& game, Move move) { return label_of(game.position().turn(), move); }, "move"_a,
+             "dlshogi's policy label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
+             "Raises:\n    InvalidMoveError: No piece moves like this.")
+        .def("legal_labels", &legal_labels,
+             "The policy labels of `legal_moves`, in the same order: uint16 [count].\n\n"
+             "    >>> position = Position()\n"
+             "    >>> int(position.legal_labels()[0]) == position.policy_label(position.legal_moves[0])\n"
+             "    True");
+}
+
 void bind_single(nb::module_& m) {
     m.def("encode_hcp", &hcp_of, "position"_a,
           "The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it, without ply and past.\n\n"
@@ -173,8 +206,6 @@ void bind_single(nb::module_& m) {
     m.def("policy_label", &label_of, "turn"_a, "move"_a,
           "dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
           "Raises:\n    InvalidMoveError: No piece moves like this.");
-    m.def("legal_labels", &legal_labels, "position"_a,
-          "The labels of `position.legal_moves`, in their order: uint16 [count].");
     m.def("encode_game_hcps", &game_hcps, "start"_a, "moves"_a.noconvert(),
           "The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].\n\n"
           "Args:\n    start: The first position; its past does not matter.\n"
@@ -312,6 +343,7 @@ void bind_game_index(nb::module_& m) {
 
 void bind_encode(nb::module_& m) {
     bind_constants(m);
+    bind_position_encoding(m);
     bind_single(m);
     bind_batched(m);
     bind_game_index(m);

@@ -1,16 +1,21 @@
-// The rules: Position (a game's current position with its past), Move, and the errors of texts from outside.
+// The rules: Position (with the moves that led to it), Move, Piece, and the errors of parsers.
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "mate/mate_one.hpp"
 #include "shogi/board_text.hpp"
@@ -33,8 +38,13 @@ struct BoardPiece {
     Piece piece;
 };
 
-// A Python string may hold lone surrogates (bytes that a terminal or a pipe sent and that are no UTF-8): they come out
-// as \udcXX in the message instead of a TypeError.
+// Moves as a Python sequence; Move objects are made only for those that are looked at.
+struct Moves {
+    std::vector<Move> list;
+};
+
+// A Python string may hold lone surrogates (bytes from a terminal or a pipe that are not UTF-8). They appear as \udcXX in
+// the message instead of raising a TypeError.
 std::string utf8(const nb::str& text) {
     const nb::object bytes =
         nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
@@ -42,7 +52,11 @@ std::string utf8(const nb::str& text) {
     return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
 }
 
-Square checked_square(int square) {
+using SquareLike = std::variant<int, nb::str>;  // 0 to 80, or a name like 5e
+
+Square checked_square(const SquareLike& like) {
+    if (const nb::str* name = std::get_if<nb::str>(&like)) return square_from_usi(utf8(*name));
+    const int square = std::get<int>(like);
     if (square < 0 || square >= SQUARES)
         throw nb::value_error(("square " + std::to_string(square) + " is not in 0 to 80").c_str());
     return square;
@@ -53,11 +67,16 @@ Move checked_move(std::uint16_t raw) {
     const bool possible = m.is_drop() ? m.dropped() <= GOLD && !m.is_promotion() : m.from() != m.to();
     if (!possible || m.to() >= SQUARES || raw >= 1U << 15)
         throw ParseError(ParseError::Kind::MOVE,
-                         "invalid raw move " + std::to_string(raw) + ": it is no move of the hcpe format");
+                         "invalid raw move " + std::to_string(raw) + ": not a move of the hcpe format");
     return m;
 }
 
-std::vector<Move> to_vector(const MoveList& moves) { return {moves.begin(), moves.end()}; }
+template <auto GENERATE>
+Moves generated(const Game& game) {
+    MoveList moves;
+    GENERATE(game.position(), moves);
+    return {{moves.begin(), moves.end()}};
+}
 
 std::vector<Move> played_moves(const Game& game) {
     std::vector<Move> moves;
@@ -72,6 +91,32 @@ bool same_position(const Position& a, const Position& b) {
     for (Square s = 0; s < SQUARES; ++s)
         if (a.piece_on(s) != b.piece_on(s)) return false;
     return true;
+}
+
+nb::dict pieces_by_square(const Game& game, std::optional<Color> color, std::optional<PieceType> type) {
+    nb::dict pieces;
+    for (Square s = 0; s < SQUARES; ++s) {
+        const Piece piece = game.position().piece_on(s);
+        if (piece == NO_PIECE || (color && color_of(piece) != *color) || (type && type_of(piece) != *type)) continue;
+        pieces[nb::int_(s)] = BoardPiece{piece};
+    }
+    return pieces;
+}
+
+std::vector<int> attackers_of(const Game& game, Color color, const SquareLike& square) {
+    std::vector<int> squares;
+    for (Bitboard left = game.position().attackers(color, checked_square(square), game.position().occupied());
+         left.any();)
+        squares.push_back(left.pop());
+    return squares;
+}
+
+using BoardArray = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<SQUARES>>;
+
+BoardArray board_array_of(const Game& game) {
+    std::array<std::uint8_t, SQUARES> board;
+    for (Square s = 0; s < SQUARES; ++s) board[static_cast<std::size_t>(s)] = game.position().piece_on(s);
+    return new_array<std::uint8_t, nb::shape<SQUARES>>(board.data(), SQUARES, {SQUARES});
 }
 
 nb::dict hand_counts(const Game& game, Color color) {
@@ -89,7 +134,7 @@ std::uint64_t perft_of(const Game& game, int depth) {
     return perft(pos, depth);
 }
 
-// The start and the moves as raw numbers: enough to build the game again, its past included.
+// The start and the moves as raw numbers: enough to restore the position with its past.
 using GameState = std::tuple<std::string, std::vector<std::uint16_t>>;
 
 GameState state_of(const Game& game) {
@@ -122,13 +167,12 @@ void bind_errors(nb::module_& m) {
         return error;
     };
     const nb::object base =
-        add("ShogiError", "A text or a record from outside is not what it should be; the message quotes it.",
-            PyExc_ValueError);
-    add("InvalidSfenError", "A text is no SFEN, or its position cannot come from a game.", base);
-    add("InvalidMoveError", "A text or a number is no move.", base);
-    add("IllegalMoveError", "The rules forbid the move in this position.", base);
-    add("InvalidPackedError", "Packed bytes are no position.", base);
-    // The module holds the classes, so nothing else has to.
+        add("ShogiError", "Invalid text, move or packed data; the message quotes it.", PyExc_ValueError);
+    add("InvalidSfenError", "The text is not an SFEN, or its position is impossible.", base);
+    add("InvalidMoveError", "The text or number is not a move.", base);
+    add("IllegalMoveError", "The move is against the rules in this position.", base);
+    add("InvalidPackedError", "The bytes are not a packed position.", base);
+    // The module keeps the classes alive.
     nb::register_exception_translator(
         [](const std::exception_ptr& pointer, void* module) {
             try {
@@ -142,12 +186,12 @@ void bind_errors(nb::module_& m) {
 }
 
 void bind_enums(nb::module_& m) {
-    nb::enum_<Color>(m, "Color", nb::is_arithmetic(), "A side: Black (先手) moves first.")
+    nb::enum_<Color>(m, "Color", nb::is_arithmetic(), "A side. Black (先手) moves first.")
         .value("BLACK", BLACK)
         .value("WHITE", WHITE)
         .def_prop_ro("opponent", [](Color c) { return ~c; }, "The other side.");
     nb::enum_<PieceType>(m, "PieceType", nb::is_arithmetic(),
-                         "A kind of piece; the numbers are those of the hcpe format.")
+                         "A kind of piece, numbered as in the hcpe format.")
         .value("PAWN", PAWN)
         .value("LANCE", LANCE)
         .value("KNIGHT", KNIGHT)
@@ -163,39 +207,44 @@ void bind_enums(nb::module_& m) {
         .value("HORSE", HORSE)
         .value("DRAGON", DRAGON)
         .def_prop_ro("is_promoted", [](PieceType t) { return is_promoted(t); },
-                     "Whether it stands on its promoted side.")
-        .def_prop_ro("unpromoted", [](PieceType t) { return unpromote(t); }, "The same piece, as it is in a hand.");
+                     "Whether this is a promoted piece.")
+        .def_prop_ro("unpromoted", [](PieceType t) { return unpromote(t); }, "The piece before promotion, as it is held in hand.");
     nb::enum_<DeclarationRule>(m, "DeclarationRule",
-                               "Who may declare a win by entering kings (入玉宣言), and with how many points.")
-        .value("NONE", DeclarationRule::NONE, "No declaration.")
-        .value("POINTS_24", DeclarationRule::POINTS_24, "31 points.")
-        .value("POINTS_27", DeclarationRule::POINTS_27, "Black 28, White 27 points.");
-    nb::enum_<Repetition>(m, "Repetition", "What a position that came back means for the side to move (千日手).")
+                               "Rule for declaring a win with an entered king (入玉宣言).")
+        .value("NONE", DeclarationRule::NONE, "Nobody may declare.")
+        .value("POINTS_24", DeclarationRule::POINTS_24, "31 points (24点法).")
+        .value("POINTS_27", DeclarationRule::POINTS_27, "28 points for Black, 27 for White (27点法).");
+    nb::enum_<Repetition>(m, "Repetition", "What a repeated position means for the side to move (千日手).")
         .value("NONE", Repetition::NONE)
         .value("DRAW", Repetition::DRAW)
-        .value("WIN", Repetition::WIN, "The opponent gave perpetual check.")
+        .value("WIN", Repetition::WIN, "The opponent gave perpetual check (連続王手の千日手).")
         .value("LOSE", Repetition::LOSE, "The side to move gave perpetual check.")
-        .value("SUPERIOR", Repetition::SUPERIOR, "The same board with more in hand; only the search asks.")
-        .value("INFERIOR", Repetition::INFERIOR, "The same board with less in hand; only the search asks.");
+        .value("SUPERIOR", Repetition::SUPERIOR, "Same board with more in hand; used by the search.")
+        .value("INFERIOR", Repetition::INFERIOR, "Same board with less in hand; used by the search.");
 }
 
 void bind_move(nb::module_& m) {
     using State = std::tuple<std::uint16_t>;
-    nb::class_<Move>(m, "Move", "A move, without the position it is played in. Immutable and hashable.")
+    nb::class_<Move>(m, "Move",
+                     "A move, independent of a position. Immutable and hashable.\n\n"
+                     "    >>> move = Move.from_usi('8h2b+')\n"
+                     "    >>> move.is_promotion, square_name(move.to_square)\n"
+                     "    (True, '2b')")
         .def_static("from_usi", [](const nb::str& text) { return move_from_usi(utf8(text)); }, "text"_a,
-                    "Read a move like 7g7f, 8h2b+ or P*5e.\n\nRaises:\n    InvalidMoveError: The text is no move.")
+                    "Parse a USI move: 7g7f, 8h2b+, P*5e.\n\nRaises:\n    InvalidMoveError: The text is not a move.")
         .def_static("from_raw", &checked_move, "raw"_a,
-                    "A move from the 16 bits of the hcpe format.\n\nRaises:\n    InvalidMoveError: They are no move.")
-        .def("usi", [](Move move) { return usi(move); }, "The move as USI writes it.")
+                    "The move with these 16 bits of the hcpe format.\n\n"
+                    "Raises:\n    InvalidMoveError: The bits are not a move.")
+        .def("usi", [](Move move) { return usi(move); }, "The move in USI notation.")
         .def_prop_ro("raw", &Move::raw, "The 16 bits of the hcpe format: to | from << 7 | promotion << 14.")
         .def_prop_ro("from_square",
                      [](Move move) { return move.is_drop() ? std::nullopt : std::optional<int>(move.from()); },
-                     "Where the piece comes from, 0 to 80; None for a drop.")
-        .def_prop_ro("to_square", &Move::to, "Where the piece goes, 0 to 80.")
-        .def_prop_ro("is_drop", &Move::is_drop, "Whether a piece from the hand is put on the board.")
+                     "Origin, 0 to 80; None for a drop.")
+        .def_prop_ro("to_square", &Move::to, "Target, 0 to 80.")
+        .def_prop_ro("is_drop", &Move::is_drop, "Whether the move drops a piece from the hand.")
         .def_prop_ro("is_promotion", &Move::is_promotion, "Whether the piece promotes.")
         .def_prop_ro("dropped", [](Move move) { return move.is_drop() ? std::optional(move.dropped()) : std::nullopt; },
-                     "The piece that is dropped; None for a move on the board.")
+                     "The dropped piece; None for a move on the board.")
         .def("__eq__", [](Move a, Move b) { return a == b; }, "other"_a, nb::is_operator())
         .def("__hash__", &Move::raw)
         .def("__str__", [](Move move) { return usi(move); })
@@ -206,11 +255,51 @@ void bind_move(nb::module_& m) {
         });
 }
 
+// Python's rules for an index: negative ones count from the end.
+Move move_at(const Moves& moves, nb::ssize_t index) {
+    const auto count = static_cast<nb::ssize_t>(moves.list.size());
+    if (index < -count || index >= count) throw nb::index_error("move index out of range");
+    return moves.list[static_cast<std::size_t>(index < 0 ? index + count : index)];
+}
+
+bool contains(const Moves& moves, const nb::object& item) {
+    Move move;
+    return nb::try_cast(item, move) && std::find(moves.list.begin(), moves.list.end(), move) != moves.list.end();
+}
+
+void bind_moves(nb::module_& m) {
+    nb::class_<Moves> moves(m, "Moves", nb::sig("class Moves(Sequence[Move])"), "Moves in a fixed order: a read-only sequence.");
+    const auto as_list = [](const Moves& self) { return nb::cast<nb::list>(nb::cast(self.list)); };
+    moves.def("__len__", [](const Moves& self) { return self.list.size(); })
+        .def("__getitem__", &move_at, "index"_a)
+        .def("__getitem__", [as_list](const Moves& self, const nb::slice& slice) {
+            return nb::object(static_cast<nb::object>(as_list(self))[slice]);
+        }, "index"_a, nb::sig("def __getitem__(self, index: slice) -> list[Move]"))
+        .def("__contains__", &contains, "value"_a)
+        .def("__iter__", [as_list](const Moves& self) { return nb::iter(as_list(self)); },
+             nb::sig("def __iter__(self) -> Iterator[Move]"))
+        .def("__eq__", [as_list](const Moves& self, const nb::object& other) -> nb::object {
+            Moves moves;
+            if (nb::try_cast(other, moves)) return nb::bool_(self.list == moves.list);
+            if (nb::isinstance<nb::list>(other)) return nb::bool_(as_list(self).equal(other));
+            return nb::borrow(Py_NotImplemented);
+        }, "other"_a, nb::sig("def __eq__(self, other: object, /) -> bool"))
+        .def("__repr__", [as_list](const Moves& self) { return nb::repr(as_list(self)); })
+        .def("__reduce__", [as_list](const Moves& self) {
+            return nb::make_tuple(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)), nb::make_tuple(as_list(self)));
+        });
+    moves.attr("__hash__") = nb::none();
+    const nb::object sequence = nb::module_::import_("collections.abc").attr("Sequence");
+    for (const char* name : {"index", "count", "__reversed__"}) moves.attr(name) = sequence.attr(name);
+    sequence.attr("register")(moves);
+}
+
 void bind_piece(nb::module_& m) {
-    nb::class_<BoardPiece>(m, "Piece", "A piece on the board: its side and its type. Immutable and hashable.")
-        .def_prop_ro("color", [](BoardPiece p) { return color_of(p.piece); }, "Whose it is.")
-        .def_prop_ro("type", [](BoardPiece p) { return type_of(p.piece); }, "What it is.")
-        .def("sfen", [](BoardPiece p) { return piece_text(p.piece); }, "The piece as SFEN writes it: P, +r.")
+    nb::class_<BoardPiece>(m, "Piece", "A piece on the board. Immutable and hashable.")
+        .def_prop_ro("color", [](BoardPiece p) { return color_of(p.piece); }, "The side that owns it.")
+        .def_prop_ro("type", [](BoardPiece p) { return type_of(p.piece); }, "The kind of piece.")
+        .def("sfen", [](BoardPiece p) { return piece_text(p.piece); }, "The piece in SFEN notation: P, +r.")
+        .def("__str__", [](BoardPiece p) { return piece_text(p.piece); })
         .def("__eq__", [](BoardPiece a, BoardPiece b) { return a.piece == b.piece; }, "other"_a, nb::is_operator())
         .def("__hash__", [](BoardPiece p) { return static_cast<int>(p.piece); })
         .def("__repr__", [](BoardPiece p) { return "<Piece " + piece_text(p.piece) + ">"; });
@@ -218,52 +307,55 @@ void bind_piece(nb::module_& m) {
 
 void bind_position_moves(nb::class_<Game>& position) {
     position
-        .def_prop_ro("legal_moves", [](const Game& game) {
-            MoveList moves;
-            generate_legal(game.position(), moves);
-            return to_vector(moves);
-        }, "Every legal move, needless non-promotions included.")
+        .def_prop_ro("legal_moves", &generated<generate_legal>,
+                     "All legal moves, as a sequence that does not change with the position. It includes useless\n"
+                     "non-promotions.\n\n"
+                     "    >>> position = Position()\n"
+                     "    >>> len(position.legal_moves)\n"
+                     "    30\n"
+                     "    >>> Move.from_usi('7g7f') in position.legal_moves\n"
+                     "    True")
         .def_prop_ro("legal_move_count", [](const Game& game) { return count_legal(game.position()); },
-                     "How many legal moves there are; faster than their list.")
-        .def_prop_ro("useful_moves", [](const Game& game) {
-            MoveList moves;
-            generate_useful(game.position(), moves);
-            return to_vector(moves);
-        }, "The legal moves without needless non-promotions of pawn, lance, bishop and rook, as the search sees them.")
+                     "Number of legal moves; faster than `len(position.legal_moves)`.")
+        .def_prop_ro("useful_moves", &generated<generate_useful>,
+                     "The legal moves without useless non-promotions of pawn, lance, bishop and rook, as the search uses\n"
+                     "them.")
         .def("is_legal", [](const Game& game, Move move) { return game.position().is_legal(move); }, "move"_a,
-             "Whether the rules allow the move now.")
+             "Whether the move is legal.")
         .def("gives_check", [](const Game& game, Move move) {
             require_legal(game.position(), move);
             return game.position().gives_check(move);
-        }, "move"_a, "Whether a legal move gives check.\n\nRaises:\n    IllegalMoveError: It is not legal.")
+        }, "move"_a, "Whether a legal move gives check.\n\nRaises:\n    IllegalMoveError: The move is not legal.")
         .def("push", [](Game& game, Move move) { game.push(move); }, "move"_a,
-             "Play a move.\n\nRaises:\n    IllegalMoveError: The rules forbid it; the position stays as it was.")
+             "Play a move.\n\nRaises:\n    IllegalMoveError: The move is not legal; the position is unchanged.")
         .def("push_usi", [](Game& game, const nb::str& text) {
             const Move move = move_from_usi(utf8(text));
             game.push(move);
             return move;
         }, "text"_a,
-             "Play a move given as USI text, and return it.\n\nRaises:\n    InvalidMoveError: The text is no move.\n"
-             "    IllegalMoveError: The rules forbid it; the position stays as it was.")
-        .def("pop", &Game::pop, "Take the last move back and return it.\n\nRaises:\n    IndexError: There is none.")
+             "Play a move in USI notation and return it.\n\n"
+             "Raises:\n    InvalidMoveError: The text is not a move.\n"
+             "    IllegalMoveError: The move is not legal; the position is unchanged.")
+        .def("pop", &Game::pop,
+             "Take back the last move and return it.\n\nRaises:\n    IndexError: No move was played.")
         .def("peek", [](const Game& game) {
             if (game.moves().empty()) throw nb::index_error("no move was played");
             return game.moves().back().move;
-        }, "The last move.\n\nRaises:\n    IndexError: There is none.")
-        .def_prop_ro("moves", &played_moves, "The moves that led here from the start.")
+        }, "The last move.\n\nRaises:\n    IndexError: No move was played.")
+        .def_prop_ro("moves", &played_moves, "The moves played so far.")
         .def("find_mate_in_one", [](const Game& game) {
             const Move move = find_mate_in_one(game.position());
             return move ? std::optional(move) : std::nullopt;
         }, "A move that mates at once, or None.")
         .def("perft", &perft_of, "depth"_a,
-             "Count the positions after `depth` plies (0 to 20); the last ply is counted, not played.");
+             "Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.");
 }
 
 void bind_position_questions(nb::class_<Game>& position) {
     position
         .def_prop_ro("turn", [](const Game& game) { return game.position().turn(); }, "The side to move.")
         .def_prop_ro("ply", [](const Game& game) { return game.position().ply(); },
-                     "The number of the next move; a game begins at 1.")
+                     "Number of the next move; 1 at the start of a game.")
         .def_prop_ro("key", [](const Game& game) { return game.position().key(); },
                      "A 64-bit hash of board, hands and side to move, the same in every run.")
         .def("is_check", [](const Game& game) { return game.position().is_check(); },
@@ -271,55 +363,99 @@ void bind_position_questions(nb::class_<Game>& position) {
         .def("is_mated", [](const Game& game) { return !has_legal_move(game.position()); },
              "Whether the side to move has no legal move and so has lost.")
         .def("repetition", [](const Game& game) { return game.history().fourfold(); },
-             "Whether the position has now occurred four times, and what that means for the side to move.")
+             "The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.")
         .def("first_recurrence", [](const Game& game, int window) { return game.history().first_recurrence(window); },
              "window"_a = 16,
-             "What the search makes of the position if it, or the same board with other hands, occurred in the last\n"
-             "plies.\n\n"
-             "Args:\n    window: How many plies to look back.")
+             "The result that the search assumes if the position, or the same board with other hands, occurred\n"
+             "recently.\n\n"
+             "Args:\n    window: Plies to look back.")
         .def("occurrences", [](const Game& game) { return game.history().occurrences(); },
-             "How often the position has occurred in this game, now included.")
+             "Number of times that the position has occurred, including now.")
         .def("can_declare_win",
              [](const Game& game, DeclarationRule rule) { return game.position().can_declare_win(rule); },
-             "rule"_a, "Whether the side to move may declare a win (入玉宣言).")
-        .def("piece_on", [](const Game& game, int square) {
+             "rule"_a, "Whether the side to move may declare a win (入玉宣言).");
+}
+
+void bind_position_board(nb::class_<Game>& position) {
+    position
+        .def("piece_on", [](const Game& game, const SquareLike& square) {
             const Piece piece = game.position().piece_on(checked_square(square));
             return piece == NO_PIECE ? std::nullopt : std::optional(BoardPiece{piece});
-        }, "square"_a, "The piece on a square (0 to 80), or None.\n\nRaises:\n    ValueError: There is no such square.")
+        }, "square"_a,
+             "The piece on a square, or None.\n\n"
+             "    >>> Position().piece_on('8h')\n"
+             "    <Piece B>\n\n"
+             "Args:\n    square: 0 to 80, or a name like 8h.\n\n"
+             "Raises:\n    ValueError: There is no such square.")
+        .def("pieces", &pieces_by_square, "color"_a = nb::none(), "type"_a = nb::none(),
+             nb::sig("def pieces(self, color: Color | None = None, type: PieceType | None = None) -> dict[int, Piece]"),
+             "The pieces on the board by square, in the order of the squares.\n\n"
+             "    >>> Position().pieces(BLACK, PieceType.ROOK)\n"
+             "    {16: <Piece R>}\n\n"
+             "Args:\n    color: Only pieces of this side.\n    type: Only pieces of this kind.")
+        .def("board_array", &board_array_of,
+             "The board: uint8 [81] by square. 0 is empty, Black's pieces are their `PieceType`, White's 16 more.")
         .def("hand", &hand_counts, "color"_a, nb::sig("def hand(self, color: Color) -> dict[PieceType, int]"),
-             "The pieces in a side's hand, from pawn to rook, and how many; those it lacks are left out.")
+             "A side's pieces in hand and their counts, pawn to rook; absent kinds are left out.")
         .def("king_square", [](const Game& game, Color color) {
             const Square s = game.position().king(color);
             return s == NO_SQUARE ? std::nullopt : std::optional<int>(s);
-        }, "color"_a, "Where a side's king stands, or None if the position has none.");
+        }, "color"_a, "The square of a side's king; None if it has none.")
+        .def("attackers", &attackers_of, "color"_a, "square"_a,
+             "Squares of the pieces of a side that attack a square, pinned pieces included.\n\n"
+             "    >>> [square_name(square) for square in Position().attackers(BLACK, '7h')]\n"
+             "    ['2h', '6i', '7i']\n\n"
+             "Args:\n    color: The attacking side.\n    square: 0 to 80, or a name like 7h.\n\n"
+             "Raises:\n    ValueError: There is no such square.");
+}
+
+// Pictures and Japanese notation are Python's part of the package.
+void bind_position_views(nb::class_<Game>& position) {
+    position
+        .def("svg", [](const nb::object& self, const nb::kwargs& options) {
+            return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self, **options);
+        }, nb::sig("def svg(self, *, last_move: Move | str | None = None, arrows: Sequence[Move | str | Any] = (), "
+                   "flip: bool = False, size: int | None = 420, title: str = '') -> str"),
+             "Draw the position as SVG; a notebook does so by itself. See `fukayomi.shogi.svg.board_svg`.\n\n"
+             "    >>> Position().svg(arrows=['7g7f'], flip=True)[:4]\n"
+             "    '<svg'\n\n"
+             "Args:\n    last_move: Move to mark; by default the last move played.\n"
+             "    arrows: Moves to draw as arrows.\n    flip: Draw White at the bottom.\n"
+             "    size: Width in pixels; None leaves it to the page.\n"
+             "    title: Text for screen readers; by default the SFEN.")
+        .def("_repr_svg_", [](const nb::object& self) {
+            return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self);
+        }, nb::sig("def _repr_svg_(self) -> str"));
 }
 
 void bind_position(nb::module_& m) {
     nb::class_<Game> position(m, "Position",
-        "A position of a game with the moves that led to it.\n\n"
-        "    >>> pos = Position()\n"
-        "    >>> pos.push_usi('7g7f')\n"
+        "A position with the moves that led to it.\n\n"
+        "    >>> position = Position()\n"
+        "    >>> position.push_usi('7g7f')\n"
         "    Move.from_usi('7g7f')\n"
-        "    >>> pos.legal_move_count\n"
+        "    >>> position.legal_move_count\n"
         "    30\n\n"
-        "Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It\n"
-        "changes as moves are played, so it is not hashable: use `key`.");
-    position.def(nb::init<>(), "The start position of an even game.")
+        "Positions are equal if board, hands and side to move are equal; the past and the ply number do not count.\n"
+        "Not hashable, because playing a move changes it: use `key`. In a notebook it draws itself.");
+    position.def(nb::init<>(), "The start position of an even game (平手).")
         .def_static("from_sfen", [](const nb::str& sfen, bool allow_missing_king) {
             return Game(Position::from_sfen(utf8(sfen), allow_missing_king));
         }, "sfen"_a, nb::kw_only(), "allow_missing_king"_a = false,
-             "Read an SFEN; a missing ply number reads as 1. Mate problems may lack a king.\n\n"
-             "Raises:\n    InvalidSfenError: The text is no SFEN, or no game could reach its position.")
+             "Parse an SFEN.\n\n"
+             "Args:\n    sfen: Board, side to move, hands and ply number; without the number the ply is 1.\n"
+             "    allow_missing_king: Accept positions without a king, such as mate problems.\n\n"
+             "Raises:\n    InvalidSfenError: The text is not an SFEN, or its position is impossible.")
         .def_static("from_usi", [](const nb::str& text) { return Game::from_usi(utf8(text)); }, "text"_a,
-             "Read what follows `position` in USI: `startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
-             "Raises:\n    InvalidSfenError: The start is neither `startpos` nor a good SFEN.\n"
-             "    InvalidMoveError: A word among the moves is no move.\n"
-             "    IllegalMoveError: The rules forbid a move.")
+             "Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
+             "Raises:\n    InvalidSfenError: The start is neither `startpos` nor a valid SFEN.\n"
+             "    InvalidMoveError: A word is not a move.\n"
+             "    IllegalMoveError: A move is not legal.")
         .def("sfen", [](const Game& game) { return game.position().sfen(); }, "The position as SFEN.")
-        .def("usi", &Game::usi, "The start and the moves, as they follow `position` in USI.")
+        .def("usi", &Game::usi, "The start and the moves, as arguments of USI's `position` command.")
         .def("start_sfen", [](const Game& game) { return game.start().sfen(); },
              "The position before the first move as SFEN.")
-        .def("copy", [](const Game& game) { return Game(game); }, "An independent copy, the past included.")
+        .def("copy", [](const Game& game) { return Game(game); }, "An independent copy, with its past.")
         .def("__copy__", [](const Game& game) { return Game(game); })
         .def("__deepcopy__", [](const Game& game, const nb::dict&) { return Game(game); }, "memo"_a)
         .def("__eq__", [](const Game& a, const Game& b) { return same_position(a.position(), b.position()); },
@@ -331,6 +467,8 @@ void bind_position(nb::module_& m) {
     position.attr("__hash__") = nb::none();
     bind_position_moves(position);
     bind_position_questions(position);
+    bind_position_board(position);
+    bind_position_views(position);
 }
 
 }  // namespace
@@ -339,12 +477,13 @@ void bind_shogi(nb::module_& m) {
     bind_errors(m);
     bind_enums(m);
     bind_move(m);
+    bind_moves(m);
     bind_piece(m);
     bind_position(m);
     m.attr("START_SFEN") = std::string(START_SFEN);
     m.def("square_from_usi", [](const nb::str& text) { return square_from_usi(utf8(text)); }, "text"_a,
-          "The number of a square like 7g: (file - 1) * 9 + (rank - 1).\n\n"
+          "The number of a square, (file - 1) * 9 + (rank - 1), by its name: 7g is 60.\n\n"
           "Raises:\n    InvalidMoveError: There is no such square.");
     m.def("square_name", [](int square) { return usi(checked_square(square)); }, "square"_a,
-          "The name of a square, 0 to 80.\n\nRaises:\n    ValueError: There is no such square.");
+          "The name of a square (0 to 80) in USI notation.\n\nRaises:\n    ValueError: There is no such square.");
 }

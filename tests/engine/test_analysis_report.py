@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from analysis_answers import Script, answer, first_move
 
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.analysis import GameAnalysis
-from fukayomi.engine.report.board import Arrow, board_svg
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import annotated, write_report
 from fukayomi.engine.report.graph import graph_png, graph_svg, inline_svg
@@ -151,25 +151,20 @@ def test_graphs_are_pictures_and_the_same_every_time() -> None:
     assert "var(--ink)" in inline_svg(analysis)
 
 
-def test_board_shows_pieces_hands_and_arrows() -> None:
-    sfen = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
-    svg = board_svg(sfen, (Arrow("2b3b", "played"), Arrow("P*5e", "better")), 'a "title" <b>')
-    root = ET.fromstring(svg)
-    texts = [element.text for element in root.iter("text")]
-    board = sfen.split()[0].replace("+P", "T")
-    assert texts.count("歩") == board.count("P") + board.count("p") + 1  # the one to be dropped
-    assert texts.count("と") == 1
-    assert texts.count("王") == 1
-    assert texts.count("玉") == 1
-    assert "歩五" in texts
-    assert root.get("aria-label") == 'a "title" <b>'
-    groups = [element.get("class") for element in root.iter("g")]
-    assert "arrow played" in groups
-    assert "drop better" in groups
+def test_cards_show_the_move_played_and_the_better_one() -> None:
+    page = analysis_page(game()[1])
+    assert page.count('<path class="arrow played"') == page.count('<path class="arrow better"') == 2
+    assert page.count('<symbol id="koma-pawn"') == 1
 
 
-def test_board_of_a_declaration_has_no_arrow() -> None:
-    assert "<g class=" not in board_svg(START_SFEN, (Arrow("win", "better"),))
+def test_card_of_a_better_declaration_has_one_arrow() -> None:
+    record, analysis = game()
+    better = replace(analysis.positions[3].lines[0], usi=("win",), japanese=("☖宣言勝ち",))
+    positions = list(analysis.positions)
+    positions[3] = replace(positions[3], lines=(better,))
+    page = analysis_page(assemble(record, positions))
+    assert page.count('<path class="arrow played"') == 2
+    assert page.count('<path class="arrow better"') == 1
 
 
 def test_document_is_plain_and_complete() -> None:

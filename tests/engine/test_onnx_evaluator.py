@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from toy_network import write_network
 
-from fukayomi._native import encode_position, legal_labels, unpack_planes
+from fukayomi._native import encode_position, unpack_planes
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.onnx import OnnxEvaluator
 from fukayomi.engine.evaluators.protocol import Slot
@@ -30,7 +30,7 @@ def fill(slot: Slot, sfens: Sequence[str]) -> None:
     for i, sfen in enumerate(sfens):
         position = Position.from_sfen(sfen)
         slot.planes1[i], slot.planes2[i] = encode_position(position)
-        labels = legal_labels(position)
+        labels = position.legal_labels()
         slot.counts[i] = len(labels)
         slot.labels[i, : len(labels)] = labels
 

@@ -122,12 +122,12 @@ def _evaluate_batch(
     """Evaluate positions of one batch and write their rows of the result, from row `start` on."""
     import numpy as np
 
-    from fukayomi._native import encode_position, legal_labels
+    from fukayomi._native import encode_position
 
     for i, position in enumerate(positions):
         moves = position.legal_moves
         slot.planes1[i], slot.planes2[i] = encode_position(position)
-        slot.labels[i, : len(moves)] = legal_labels(position)
+        slot.labels[i, : len(moves)] = position.legal_labels()
         slot.counts[i] = len(moves)
         result.moves[start + i, : len(moves)] = [move.raw for move in moves]
     evaluator.run(slot, len(positions))

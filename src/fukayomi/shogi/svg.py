@@ -6,7 +6,7 @@
     >>> picture[:5]
     '<svg '
 
-Shapes have class names (wood, grid, koma, ink, ...), so that the style sheet of a page can colour them.
+Shapes have class names (wood, grid, koma, koma-ink, ...), so that the style sheet of a page can colour them.
 """
 
 import html
@@ -53,6 +53,7 @@ def board_svg(
     flip: bool = False,
     size: int | None = 420,
     title: str = "",
+    standalone: bool = True,
 ) -> str:
     """Draw a position as an `<svg>` element. `Position.svg` calls this.
 
@@ -63,6 +64,8 @@ def board_svg(
         flip: Draw White at the bottom.
         size: Width in pixels; None leaves it to the page.
         title: Text for screen readers; by default the SFEN.
+        standalone: Include the pieces' shapes. A page with many boards draws them without, and includes
+            `piece_symbols` once.
 
     Raises:
         InvalidMoveError: A string is not a move.
@@ -80,10 +83,18 @@ def board_svg(
     ]
     extent = "" if size is None else f' width="{size}" height="{round(size * HEIGHT / WIDTH)}"'
     label = html.escape(title or position.sfen())
+    namespace = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
+    symbols = "".join(_symbols()[face] for face in sorted(board.faces)) if standalone else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" '
-        f'aria-label="{label}"><defs>{"".join(_symbols()[face] for face in sorted(board.faces))}</defs>'
-        f"{''.join(body)}</svg>"
+        f'<svg{namespace} class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" aria-label="{label}">'
+        f"{symbols}{''.join(body)}</svg>"
+    )
+
+
+def piece_symbols() -> str:
+    """The shapes of all pieces as an invisible `<svg>` element, for an HTML page with many boards."""
+    return (
+        f'<svg width="0" height="0" style="position:absolute" aria-hidden="true">{"".join(_symbols().values())}</svg>'
     )
 
 

@@ -34,7 +34,7 @@ def test_known_labels(turn: Color, usi: str, label: int):
 def check_samples(count: int, seed: int) -> None:
     for board in sample_boards(count, seed):
         pos = Position.from_sfen(board.sfen())
-        labels = _native.legal_labels(pos).tolist()
+        labels = pos.legal_labels().tolist()
         assert labels == [_native.policy_label(pos.turn, move) for move in pos.legal_moves]
         assert len(set(labels)) == len(labels)
         expected = {cshogi.move16(move): make_move_label(move, board.turn) for move in board.legal_moves}
@@ -72,5 +72,5 @@ def test_every_move_of_a_side_is_the_other_sides_rotated():
 
 def test_the_position_with_most_moves():
     pos = Position.from_sfen("R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1")
-    labels = _native.legal_labels(pos)
+    labels = pos.legal_labels()
     assert len(set(labels.tolist())) == len(labels) == 593

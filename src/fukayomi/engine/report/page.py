@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis, SideSummary
-from fukayomi.engine.report.board import Arrow, board_svg
 from fukayomi.engine.report.graph import COLORS, LEFT, RIGHT, inline_svg, plies_shown
 from fukayomi.engine.report.words import evaluation, percent
-from fukayomi.shogi import BLACK, WHITE
+from fukayomi.shogi import BLACK, WHITE, Move, Position
+from fukayomi.shogi.svg import Arrow, board_svg, piece_symbols
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -59,6 +59,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         cards=[Card(move, Markup(_picture(move))) for move in analysis.mistakes()[:CARDS]],
         mistakes=len(analysis.mistakes()),
         turning_point=analysis.turning_point(),
+        pieces=Markup(piece_symbols()),
         graph=Markup(inline_svg(analysis)),
         axis={"left": LEFT, "right": RIGHT, "first": first, "last": last},
         colors=COLORS,
@@ -72,6 +73,8 @@ def _beginning(line: tuple[str, ...]) -> str:
 
 
 def _picture(move: MoveAnalysis) -> str:
-    arrows = (Arrow(move.usi, "played"), Arrow(move.best.usi[0], "better"))
+    usis = {"played": move.usi, "better": move.best.usi[0]}
+    arrows = [Arrow(Move.from_usi(usi), css=css) for css, usi in usis.items() if usi not in ("win", "resign")]
     title = f"{move.ply}: {move.japanese}, better {move.best.japanese[0]}"
-    return board_svg(move.before.sfen, arrows, title)
+    position = Position.from_sfen(move.before.sfen, allow_missing_king=True)
+    return board_svg(position, arrows=arrows, size=None, title=title, standalone=False)
