@@ -268,16 +268,17 @@ bool contains(const Moves& moves, const nb::object& item) {
 }
 
 void bind_moves(nb::module_& m) {
-    nb::class_<Moves> moves(m, "Moves", nb::sig("class Moves(Sequence[Move])"), "Moves in a fixed order: a read-only sequence.");
+    nb::class_<Moves> moves(m, "Moves", nb::sig("class Moves(collections.abc.Sequence[Move])"),
+                            "Moves in a fixed order: a read-only sequence.");
     const auto as_list = [](const Moves& self) { return nb::cast<nb::list>(nb::cast(self.list)); };
     moves.def("__len__", [](const Moves& self) { return self.list.size(); })
-        .def("__getitem__", &move_at, "index"_a)
+        .def("__getitem__", &move_at, "index"_a, nb::sig("def __getitem__(self, index: typing.SupportsIndex) -> Move"))
         .def("__getitem__", [as_list](const Moves& self, const nb::slice& slice) {
             return nb::object(static_cast<nb::object>(as_list(self))[slice]);
         }, "index"_a, nb::sig("def __getitem__(self, index: slice) -> list[Move]"))
         .def("__contains__", &contains, "value"_a)
         .def("__iter__", [as_list](const Moves& self) { return nb::iter(as_list(self)); },
-             nb::sig("def __iter__(self) -> Iterator[Move]"))
+             nb::sig("def __iter__(self) -> collections.abc.Iterator[Move]"))
         .def("__eq__", [as_list](const Moves& self, const nb::object& other) -> nb::object {
             Moves moves;
             if (nb::try_cast(other, moves)) return nb::bool_(self.list == moves.list);
@@ -414,8 +415,9 @@ void bind_position_views(nb::class_<Game>& position) {
     position
         .def("svg", [](const nb::object& self, const nb::kwargs& options) {
             return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self, **options);
-        }, nb::sig("def svg(self, *, last_move: Move | str | None = None, arrows: Sequence[Move | str | Any] = (), "
-                   "flip: bool = False, size: int | None = 420, title: str = '') -> str"),
+        }, nb::sig("def svg(self, *, last_move: Move | str | None = None, "
+                   "arrows: collections.abc.Sequence[Move | str | fukayomi.shogi.svg.Arrow] = (), flip: bool = False, "
+                   "size: int | None = 420, title: str = '') -> str"),
              "Draw the position as SVG; a notebook does so by itself. See `fukayomi.shogi.svg.board_svg`.\n\n"
              "    >>> Position().svg(arrows=['7g7f'], flip=True)[:4]\n"
              "    '<svg'\n\n"

@@ -1,32 +1,33 @@
 """The native core of fukayomi: rules, encoding, search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import enum
-from typing import Annotated
+from typing import Annotated, SupportsIndex, overload
 
 import numpy
 from numpy.typing import NDArray
 
+import fukayomi
+import fukayomi.shogi.svg
+
 
 class ShogiError(ValueError):
-    """
-    A text or a record from outside is not what it should be; the message quotes it.
-    """
+    """Invalid text, move or packed data; the message quotes it."""
 
 class InvalidSfenError(ShogiError):
-    """A text is no SFEN, or its position cannot come from a game."""
+    """The text is not an SFEN, or its position is impossible."""
 
 class InvalidMoveError(ShogiError):
-    """A text or a number is no move."""
+    """The text or number is not a move."""
 
 class IllegalMoveError(ShogiError):
-    """The rules forbid the move in this position."""
+    """The move is against the rules in this position."""
 
 class InvalidPackedError(ShogiError):
-    """Packed bytes are no position."""
+    """The bytes are not a packed position."""
 
 class Color(enum.IntEnum):
-    """A side: Black (先手) moves first."""
+    """A side. Black (先手) moves first."""
 
     BLACK = 0
 
@@ -37,7 +38,7 @@ class Color(enum.IntEnum):
         """The other side."""
 
 class PieceType(enum.IntEnum):
-    """A kind of piece; the numbers are those of the hcpe format."""
+    """A kind of piece, numbered as in the hcpe format."""
 
     PAWN = 1
 
@@ -69,68 +70,72 @@ class PieceType(enum.IntEnum):
 
     @property
     def is_promoted(self) -> bool:
-        """Whether it stands on its promoted side."""
+        """Whether this is a promoted piece."""
 
     @property
     def unpromoted(self) -> PieceType:
-        """The same piece, as it is in a hand."""
+        """The piece before promotion, as it is held in hand."""
 
 class DeclarationRule(enum.Enum):
-    """
-    Who may declare a win by entering kings (入玉宣言), and with how many points.
-    """
+    """Rule for declaring a win with an entered king (入玉宣言)."""
 
     NONE = 0
-    """No declaration."""
+    """Nobody may declare."""
 
     POINTS_24 = 1
-    """31 points."""
+    """31 points (24点法)."""
 
     POINTS_27 = 2
-    """Black 28, White 27 points."""
+    """28 points for Black, 27 for White (27点法)."""
 
 class Repetition(enum.Enum):
-    """What a position that came back means for the side to move (千日手)."""
+    """What a repeated position means for the side to move (千日手)."""
 
     NONE = 0
 
     DRAW = 1
 
     WIN = 2
-    """The opponent gave perpetual check."""
+    """The opponent gave perpetual check (連続王手の千日手)."""
 
     LOSE = 3
     """The side to move gave perpetual check."""
 
     SUPERIOR = 4
-    """The same board with more in hand; only the search asks."""
+    """Same board with more in hand; used by the search."""
 
     INFERIOR = 5
-    """The same board with less in hand; only the search asks."""
+    """Same board with less in hand; used by the search."""
 
 class Move:
-    """A move, without the position it is played in. Immutable and hashable."""
+    """
+    A move, independent of a position. Immutable and hashable.
+
+        >>> move = Move.from_usi('8h2b+')
+        >>> move.is_promotion, square_name(move.to_square)
+        (True, '2b')
+    """
 
     @staticmethod
     def from_usi(text: str) -> Move:
         """
-        Read a move like 7g7f, 8h2b+ or P*5e.
+        Parse a USI move: 7g7f, 8h2b+, P*5e.
 
         Raises:
-            InvalidMoveError: The text is no move.
+            InvalidMoveError: The text is not a move.
         """
 
     @staticmethod
     def from_raw(raw: int) -> Move:
         """
-        A move from the 16 bits of the hcpe format.
+        The move with these 16 bits of the hcpe format.
 
         Raises:
-            InvalidMoveError: They are no move.
+            InvalidMoveError: The bits are not a move.
         """
 
     def usi(self) -> str:
-        """The move as USI writes it."""
+        """The move in USI notation."""
 
     @property
     def raw(self) -> int:
@@ -138,15 +143,15 @@ class Move:
 
     @property
     def from_square(self) -> int | None:
-        """Where the piece comes from, 0 to 80; None for a drop."""
+        """Origin, 0 to 80; None for a drop."""
 
     @property
     def to_square(self) -> int:
-        """Where the piece goes, 0 to 80."""
+        """Target, 0 to 80."""
 
     @property
     def is_drop(self) -> bool:
-        """Whether a piece from the hand is put on the board."""
+        """Whether the move drops a piece from the hand."""
 
     @property
     def is_promotion(self) -> bool:
@@ -154,7 +159,7 @@ class Move:
 
     @property
     def dropped(self) -> PieceType | None:
-        """The piece that is dropped; None for a move on the board."""
+        """The dropped piece; None for a move on the board."""
 
     def __eq__(self, other: Move) -> bool: ...
 
@@ -168,19 +173,44 @@ class Move:
 
     def __setstate__(self, arg: tuple[int], /) -> None: ...
 
+class Moves(Sequence[Move]):
+    """Moves in a fixed order: a read-only sequence."""
+
+    def __len__(self) -> int: ...
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Move: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Move]: ...
+
+    def __contains__(self, value: object) -> bool: ...
+
+    def __iter__(self) -> Iterator[Move]: ...
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+    def __reduce__(self) -> tuple: ...
+
+    __hash__: None = None
+
 class Piece:
-    """A piece on the board: its side and its type. Immutable and hashable."""
+    """A piece on the board. Immutable and hashable."""
 
     @property
     def color(self) -> Color:
-        """Whose it is."""
+        """The side that owns it."""
 
     @property
     def type(self) -> PieceType:
-        """What it is."""
+        """The kind of piece."""
 
     def sfen(self) -> str:
-        """The piece as SFEN writes it: P, +r."""
+        """The piece in SFEN notation: P, +r."""
+
+    def __str__(self) -> str: ...
 
     def __eq__(self, other: Piece) -> bool: ...
 
@@ -190,52 +220,56 @@ class Piece:
 
 class Position:
     """
-    A position of a game with the moves that led to it.
+    A position with the moves that led to it.
 
-        >>> pos = Position()
-        >>> pos.push_usi('7g7f')
+        >>> position = Position()
+        >>> position.push_usi('7g7f')
         Move.from_usi('7g7f')
-        >>> pos.legal_move_count
+        >>> position.legal_move_count
         30
 
-    Two positions are equal if board, hands and side to move are; the past and the ply number do not count. It
-    changes as moves are played, so it is not hashable: use `key`.
+    Positions are equal if board, hands and side to move are equal; the past and the ply number do not count.
+    Not hashable, because playing a move changes it: use `key`. In a notebook it draws itself.
     """
 
     def __init__(self) -> None:
-        """The start position of an even game."""
+        """The start position of an even game (平手)."""
 
     @staticmethod
     def from_sfen(sfen: str, *, allow_missing_king: bool = False) -> Position:
         """
-        Read an SFEN; a missing ply number reads as 1. Mate problems may lack a king.
+        Parse an SFEN.
+
+        Args:
+            sfen: Board, side to move, hands and ply number; without the number the ply is 1.
+            allow_missing_king: Accept positions without a king, such as mate problems.
 
         Raises:
-            InvalidSfenError: The text is no SFEN, or no game could reach its position.
+            InvalidSfenError: The text is not an SFEN, or its position is impossible.
         """
 
     @staticmethod
     def from_usi(text: str) -> Position:
         """
-        Read what follows `position` in USI: `startpos moves 7g7f` or `sfen SFEN moves ...`.
+        Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.
 
         Raises:
-            InvalidSfenError: The start is neither `startpos` nor a good SFEN.
-            InvalidMoveError: A word among the moves is no move.
-            IllegalMoveError: The rules forbid a move.
+            InvalidSfenError: The start is neither `startpos` nor a valid SFEN.
+            InvalidMoveError: A word is not a move.
+            IllegalMoveError: A move is not legal.
         """
 
     def sfen(self) -> str:
         """The position as SFEN."""
 
     def usi(self) -> str:
-        """The start and the moves, as they follow `position` in USI."""
+        """The start and the moves, as arguments of USI's `position` command."""
 
     def start_sfen(self) -> str:
         """The position before the first move as SFEN."""
 
     def copy(self) -> Position:
-        """An independent copy, the past included."""
+        """An independent copy, with its past."""
 
     def __copy__(self) -> Position: ...
 
@@ -254,28 +288,38 @@ class Position:
     __hash__: None = None
 
     @property
-    def legal_moves(self) -> list[Move]:
-        """Every legal move, needless non-promotions included."""
+    def legal_moves(self) -> Moves:
+        """
+        All legal moves, as a sequence that does not change with the position. It includes useless
+        non-promotions.
+
+            >>> position = Position()
+            >>> len(position.legal_moves)
+            30
+            >>> Move.from_usi('7g7f') in position.legal_moves
+            True
+        """
 
     @property
     def legal_move_count(self) -> int:
-        """How many legal moves there are; faster than their list."""
+        """Number of legal moves; faster than `len(position.legal_moves)`."""
 
     @property
-    def useful_moves(self) -> list[Move]:
+    def useful_moves(self) -> Moves:
         """
-        The legal moves without needless non-promotions of pawn, lance, bishop and rook, as the search sees them.
+        The legal moves without useless non-promotions of pawn, lance, bishop and rook, as the search uses
+        them.
         """
 
     def is_legal(self, move: Move) -> bool:
-        """Whether the rules allow the move now."""
+        """Whether the move is legal."""
 
     def gives_check(self, move: Move) -> bool:
         """
         Whether a legal move gives check.
 
         Raises:
-            IllegalMoveError: It is not legal.
+            IllegalMoveError: The move is not legal.
         """
 
     def push(self, move: Move) -> None:
@@ -283,24 +327,24 @@ class Position:
         Play a move.
 
         Raises:
-            IllegalMoveError: The rules forbid it; the position stays as it was.
+            IllegalMoveError: The move is not legal; the position is unchanged.
         """
 
     def push_usi(self, text: str) -> Move:
         """
-        Play a move given as USI text, and return it.
+        Play a move in USI notation and return it.
 
         Raises:
-            InvalidMoveError: The text is no move.
-            IllegalMoveError: The rules forbid it; the position stays as it was.
+            InvalidMoveError: The text is not a move.
+            IllegalMoveError: The move is not legal; the position is unchanged.
         """
 
     def pop(self) -> Move:
         """
-        Take the last move back and return it.
+        Take back the last move and return it.
 
         Raises:
-            IndexError: There is none.
+            IndexError: No move was played.
         """
 
     def peek(self) -> Move:
@@ -308,19 +352,19 @@ class Position:
         The last move.
 
         Raises:
-            IndexError: There is none.
+            IndexError: No move was played.
         """
 
     @property
     def moves(self) -> list[Move]:
-        """The moves that led here from the start."""
+        """The moves played so far."""
 
     def find_mate_in_one(self) -> Move | None:
         """A move that mates at once, or None."""
 
     def perft(self, depth: int) -> int:
         """
-        Count the positions after `depth` plies (0 to 20); the last ply is counted, not played.
+        Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.
         """
 
     @property
@@ -329,7 +373,7 @@ class Position:
 
     @property
     def ply(self) -> int:
-        """The number of the next move; a game begins at 1."""
+        """Number of the next move; 1 at the start of a game."""
 
     @property
     def key(self) -> int:
@@ -343,45 +387,126 @@ class Position:
 
     def repetition(self) -> Repetition:
         """
-        Whether the position has now occurred four times, and what that means for the side to move.
+        The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.
         """
 
     def first_recurrence(self, window: int = 16) -> Repetition:
         """
-        What the search makes of the position if it, or the same board with other hands, occurred in the last
-        plies.
+        The result that the search assumes if the position, or the same board with other hands, occurred
+        recently.
 
         Args:
-            window: How many plies to look back.
+            window: Plies to look back.
         """
 
     def occurrences(self) -> int:
-        """How often the position has occurred in this game, now included."""
+        """Number of times that the position has occurred, including now."""
 
     def can_declare_win(self, rule: DeclarationRule) -> bool:
         """Whether the side to move may declare a win (入玉宣言)."""
 
-    def piece_on(self, square: int) -> Piece | None:
+    def piece_on(self, square: int | str) -> Piece | None:
         """
-        The piece on a square (0 to 80), or None.
+        The piece on a square, or None.
+
+            >>> Position().piece_on('8h')
+            <Piece B>
+
+        Args:
+            square: 0 to 80, or a name like 8h.
 
         Raises:
             ValueError: There is no such square.
         """
 
+    def pieces(self, color: Color | None = None, type: PieceType | None = None) -> dict[int, Piece]:
+        """
+        The pieces on the board by square, in the order of the squares.
+
+            >>> Position().pieces(BLACK, PieceType.ROOK)
+            {16: <Piece R>}
+
+        Args:
+            color: Only pieces of this side.
+            type: Only pieces of this kind.
+        """
+
+    def board_array(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(81))]:
+        """
+        The board: uint8 [81] by square. 0 is empty, Black's pieces are their `PieceType`, White's 16 more.
+        """
+
     def hand(self, color: Color) -> dict[PieceType, int]:
         """
-        The pieces in a side's hand, from pawn to rook, and how many; those it lacks are left out.
+        A side's pieces in hand and their counts, pawn to rook; absent kinds are left out.
         """
 
     def king_square(self, color: Color) -> int | None:
-        """Where a side's king stands, or None if the position has none."""
+        """The square of a side's king; None if it has none."""
+
+    def attackers(self, color: Color, square: int | str) -> list[int]:
+        """
+        Squares of the pieces of a side that attack a square, pinned pieces included.
+
+            >>> [square_name(square) for square in Position().attackers(BLACK, '7h')]
+            ['2h', '6i', '7i']
+
+        Args:
+            color: The attacking side.
+            square: 0 to 80, or a name like 7h.
+
+        Raises:
+            ValueError: There is no such square.
+        """
+
+    def svg(self, *, last_move: Move | str | None = None, arrows: Sequence[Move | str | fukayomi.shogi.svg.Arrow] = (), flip: bool = False, size: int | None = 420, title: str = '') -> str:
+        """
+        Draw the position as SVG; a notebook does so by itself. See `fukayomi.shogi.svg.board_svg`.
+
+            >>> Position().svg(arrows=['7g7f'], flip=True)[:4]
+            '<svg'
+
+        Args:
+            last_move: Move to mark; by default the last move played.
+            arrows: Moves to draw as arrows.
+            flip: Draw White at the bottom.
+            size: Width in pixels; None leaves it to the page.
+            title: Text for screen readers; by default the SFEN.
+        """
+
+    def planes(self) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(62, 9, 9))], Annotated[NDArray[numpy.float32], dict(shape=(57, 9, 9))]]:
+        """
+        The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].
+
+            >>> board, hands = Position().planes()
+            >>> board.shape, hands.shape
+            ((62, 9, 9), (57, 9, 9))
+
+        The axes are plane, file and rank, as the side to move sees the board.
+        """
+
+    def policy_label(self, move: fukayomi.Move) -> int:
+        """
+        dlshogi's policy index of a move, 0 to 2186: direction * 81 + target, as the side to move sees the board.
+
+        Raises:
+            InvalidMoveError: No piece moves like that.
+        """
+
+    def legal_labels(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
+        """
+        The policy indices of `legal_moves`, in the same order: uint16 [count].
+
+            >>> position = Position()
+            >>> int(position.legal_labels()[0]) == position.policy_label(position.legal_moves[0])
+            True
+        """
 
 START_SFEN: str = ...
 
 def square_from_usi(text: str) -> int:
     """
-    The number of a square like 7g: (file - 1) * 9 + (rank - 1).
+    The number of a square, (file - 1) * 9 + (rank - 1), by its name: 7g is 60.
 
     Raises:
         InvalidMoveError: There is no such square.
@@ -389,13 +514,13 @@ def square_from_usi(text: str) -> int:
 
 def square_name(square: int) -> str:
     """
-    The name of a square, 0 to 80.
+    The name of a square (0 to 80) in USI notation.
 
     Raises:
         ValueError: There is no such square.
     """
 
-def encode_psfen(position: Position) -> bytes:
+def encode_psfen(position: fukayomi.Position) -> bytes:
     """
     The position in 32 bytes (packed sfen), as YaneuraOu writes it. No ply, no past.
 
@@ -403,7 +528,7 @@ def encode_psfen(position: Position) -> bytes:
         InvalidPackedError: A king is missing.
     """
 
-def position_from_psfen(psfen: bytes) -> Position:
+def position_from_psfen(psfen: bytes) -> fukayomi.Position:
     """
     The position that the 32 bytes of a packed sfen hold; its ply is 1.
 
@@ -411,7 +536,7 @@ def position_from_psfen(psfen: bytes) -> Position:
         InvalidPackedError: They are no position.
     """
 
-def book_key(position: Position) -> int:
+def book_key(position: fukayomi.Position) -> int:
     """The position's key in Apery's opening book (book.bin)."""
 
 def hcps_to_psfens(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], psfens: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu')]) -> None:
@@ -581,7 +706,7 @@ class GameEnding:
         """The side to move has no legal move."""
 
     @property
-    def repetition(self) -> Repetition:
+    def repetition(self) -> fukayomi.Repetition:
         """As `Position.repetition`."""
 
     @property
@@ -669,7 +794,7 @@ class CsaGame:
         """The statement of the illegal move that ended the game, or ''."""
 
     @property
-    def turn(self) -> Color:
+    def turn(self) -> fukayomi.Color:
         """Whose turn it is at the end."""
 
     def __len__(self) -> int: ...
@@ -699,7 +824,7 @@ def csa_endings() -> list[tuple[str, str]]:
     The words that may follow % at the end of a game, each with the `Termination` that it means.
     """
 
-def read_csa_visits(text: str, position: Position) -> list[tuple[Move, int]]:
+def read_csa_visits(text: str, position: fukayomi.Position) -> list[tuple[fukayomi.Move, int]]:
     """
     The candidates of a search, as AobaZero notes them: 7776FU,430m,2726FU,352l; a letter behind the visits, or
     none. A move that stands there twice has the sum.
@@ -724,62 +849,54 @@ EVAL_SCALE: float = 756.0864962951762
 
 MATE_CP: int = 30000
 
-def centipawns(winrate: float, scale: float = 756.0) -> int:
+def encode_hcp(position: fukayomi.Position) -> bytes:
     """
-    A win rate (0 to 1) in centipawns, -scale * ln(1 / winrate - 1) as in dlshogi; +-30000 for 0 and 1, and never beyond.
-    """
-
-def encode_hcp(position: Position) -> bytes:
-    """
-    The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it, without ply and past.
+    Pack the position into 32 bytes (HuffmanCodedPos), as dlshogi and cshogi do. Ply and past are lost.
 
     Raises:
         InvalidPackedError: A king is missing.
     """
 
-def position_from_hcp(hcp: bytes) -> Position:
+def position_from_hcp(hcp: bytes) -> fukayomi.Position:
     """
-    The position encoded in 32 bytes; its ply is 1.
+    Unpack 32 bytes; the ply is 1.
 
     Raises:
         InvalidPackedError: The bytes are not a position.
     """
 
-def encode_position(position: Position) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(628))], Annotated[NDArray[numpy.uint8], dict(shape=(8))]]:
+def encode_position(position: fukayomi.Position) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(628))], Annotated[NDArray[numpy.uint8], dict(shape=(8))]]:
     """
     dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].
 
-    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least
-    significant bit first, as the side to move sees the board.
+    The first array holds 62 planes of 81 squares, the second 57 constant planes of one bit each, least significant
+    bit first, as the side to move sees the board.
     """
 
-def policy_label(turn: Color, move: Move) -> int:
+def policy_label(turn: fukayomi.Color, move: fukayomi.Move) -> int:
     """
-    dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.
+    dlshogi's policy index of a move, 0 to 2186: direction * 81 + target, as the side to move sees the board.
 
     Raises:
-        InvalidMoveError: No piece moves like this.
+        InvalidMoveError: No piece moves like that.
     """
 
-def legal_labels(position: Position) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
-    """The labels of `position.legal_moves`, in their order: uint16 [count]."""
-
-def encode_game_hcps(start: Position, moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
+def encode_game_hcps(start: fukayomi.Position, moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
     """
-    The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].
+    The hcp before each move of a game and after the last: uint8 [M + 1, 32].
 
     Args:
-        start: The first position; its past does not matter.
-        moves: uint16 [M], the moves as `Move.raw`. Each must be legal.
+        start: First position; its past does not matter.
+        moves: uint16 [M], the moves as `Move.raw`.
 
     Raises:
-        IllegalMoveError: A move is not legal; the message names its index.
-        InvalidPackedError: The start has no hcp, because a king is missing.
+        IllegalMoveError: A move is not legal; the message has its index.
+        InvalidPackedError: A king is missing.
     """
 
 def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')]) -> None:
     """
-    Write the bit-packed input planes of many positions.
+    Compute the bit-packed input planes of a batch of positions.
 
     Args:
         hcps: uint8 [N, 32].
@@ -787,51 +904,51 @@ def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), orde
         planes2: uint8 [N, 8], written.
 
     Raises:
-        InvalidPackedError: A record is not a position; the message names its index.
+        InvalidPackedError: A record is not a position; the message has its index.
     """
 
 def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
     """
-    Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.
+    Compute bit-packed input planes and targets of a batch of hcpe records, from the side to move.
 
     Args:
         records: uint8 [N, 38].
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: the policy label of the best move.
+        labels: uint16 [N], written: policy index of the best move.
         results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
         values: float32 [N], written: 1 / (1 + exp(-eval / scale)).
-        eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.
+        eval_scales: float64 [N], the scale of each record; None for dlshogi's, 756.0864962951762.
 
     Raises:
-        InvalidPackedError: The position, the best move or the result of a record is invalid; the message
-            names the record's index.
+        InvalidPackedError: A record has an invalid position, best move or result; the message has its
+            index.
     """
 
 def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
     """
-    Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
-    2187 + label, and float32 [C], the weights, which add up to 1 in each row.
+    Compute planes and targets of averaged positions, like `decode_hcpe`, and return the policy: int32 [C], row *
+    2187 + label, and float32 [C], the weights, which sum to 1 in each row.
 
     Args:
-        positions: uint8 [N, 64], rows of avg.
-        moves: uint8 [M, 16], their moves, in the order of the positions; `first_move` is ignored.
+        positions: uint8 [N, 64], rows of the avg format.
+        moves: uint8 [M, 16], their moves in the same order; `first_move` is ignored.
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: policy label of the move with the greatest weight.
-        results: float32 [N], written: mean result.
-        values: float32 [N], written: mean value.
-        temperature: Weights are visits^(1/temperature), or plays^(1/temperature) in a position without visits;
-            at 0 the move with the most has the whole weight.
+        labels: uint16 [N], written: policy index of the move with the largest weight.
+        results: float32 [N], written: the mean.
+        values: float32 [N], written: the mean.
+        temperature: Weights are visits^(1/temperature), or plays^(1/temperature) for a position without visits;
+            0 takes only the move with the most.
 
     Raises:
-        InvalidPackedError: A position, a move or a count is invalid; the message names the row.
+        InvalidPackedError: A row has an invalid position, move or count; the message has its index.
         ValueError: There are more moves than the positions have.
     """
 
 def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
     """
-    Write bit-packed planes as zeros and ones.
+    Unpack bit-packed planes to zeros and ones.
 
     Args:
         planes1: uint8 [N, 628].
@@ -842,7 +959,7 @@ def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628
 
 def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 2187), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')]) -> None:
     """
-    Write the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].
+    Gather the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].
 
     Args:
         policy: float32 [N, 2187].
@@ -851,83 +968,81 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
         logits: float32 [N, 593], written up to counts[i] in each row.
 
     Raises:
-        ValueError: A count is above 593 or a label above 2186; the message names the row.
+        ValueError: A count exceeds 593 or a label 2186; the message has the row.
     """
 
 class GameIndex:
     """
-    The training positions of hcpe3 files by number, in any order.
+    Random access to the training positions of hcpe3 files by number.
 
-    A training position has candidates, and its move does not lead into a repetition within 16
-    plies. The index keeps a position every 16 moves and replays the file's moves from there.
+    A training position has candidates, and its move does not lead to a repetition within 16 plies.
+    The index stores a position every 16 moves and replays the moves of the file from there.
     """
 
     def __init__(self) -> None: ...
 
     def add_file(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], name: str) -> None:
         """
-        Add a file; `read_on` reads it.
+        Add a file; `read_on` then reads it.
 
         Args:
-            data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.
-            name: Name of the file, for messages.
+            data: uint8 [N], its bytes, usually memory-mapped; they must stay unchanged.
+            name: Name of the file in messages.
         """
 
     def read_on(self, size: int) -> bool:
         """
-        Read about `size` more bytes of the last file; False at its end.
+        Read about `size` more bytes of the last file; false at its end.
 
         Raises:
-            InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the
-                message names the file, the game, the move and the offset.
+            InvalidPackedError: A game is incomplete or has candidates without visits; the message has
+                the file, game, move and offset.
         """
 
     def __len__(self) -> int: ...
 
     @property
     def repetitions(self) -> int:
-        """
-        Number of positions left out because their move leads into a repetition.
-        """
+        """Number of positions skipped because their move leads to a repetition."""
 
     @property
     def bytes(self) -> int:
-        """Memory of the index in bytes."""
+        """Memory used by the index."""
 
     @property
     def eval_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(65536, 3))]:
         """
-        The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:
-        -32768) that the side to move lost, drew and won.
+        Positions of the last file by evaluation (row 0 is -32768) and by whether the side to move lost, drew or
+        won: uint64 [65536, 3].
         """
 
     def find(self, number: int) -> tuple[bytes, int, int]:
         """
-        The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side
-        to move.
+        The hcp of a position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side to
+        move.
 
         Raises:
-            IndexError: There is no such number.
+            IndexError: The number is out of range.
             InvalidPackedError: A file was changed since it was indexed.
         """
 
     def decode(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float, eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
         """
-        Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
-        2187 + label, and float32 [C], the weights, which add up to 1 in each row.
+        Compute planes and targets of a batch of positions, like `decode_hcpe`, and return the policy: int32 [C],
+        row * 2187 + label, and float32 [C], the weights, which sum to 1 in each row.
 
         Args:
-            numbers: int64 [N], the positions.
+            numbers: int64 [N], numbers of the positions.
             planes1: uint8 [N, 628], written.
             planes2: uint8 [N, 8], written.
-            labels: uint16 [N], written: policy label of the candidate with the most visits.
+            labels: uint16 [N], written: policy index of the candidate with the most visits.
             results: float32 [N], written.
             values: float32 [N], written.
-            temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.
-            eval_scales: float64 [F], the scale of each file's evaluations.
+            temperature: Weights are visits^(1/temperature); 0 takes only the most visited move.
+            eval_scales: float64 [F], the scale of each file.
 
         Raises:
-            IndexError: There is no such number.
+            IndexError: A number is out of range.
             InvalidPackedError: A file was changed since it was indexed.
         """
 
@@ -1092,11 +1207,11 @@ class SearchParams:
     def draw_ply(self, value: int) -> None: ...
 
     @property
-    def declaration_rule(self) -> DeclarationRule:
+    def declaration_rule(self) -> fukayomi.DeclarationRule:
         """The rule of declaration wins (入玉宣言)."""
 
     @declaration_rule.setter
-    def declaration_rule(self, value: DeclarationRule) -> None: ...
+    def declaration_rule(self, value: fukayomi.DeclarationRule) -> None: ...
 
     @property
     def mate_in_one(self) -> bool:
@@ -1135,7 +1250,7 @@ class SearchParams:
 class SearchLine:
     """A move of the root with its line, as the side to move sees it."""
 
-    def __init__(self, pv: Sequence[Move], visits: int, prior: float, winrate: float, mate: int | None = None) -> None:
+    def __init__(self, pv: Sequence[fukayomi.Move], visits: int, prior: float, winrate: float, mate: int | None = None) -> None:
         """
         A line; searches make them.
 
@@ -1144,11 +1259,11 @@ class SearchLine:
         """
 
     @property
-    def move(self) -> Move:
+    def move(self) -> fukayomi.Move:
         """The move: the first of pv."""
 
     @property
-    def pv(self) -> list[Move]:
+    def pv(self) -> list[fukayomi.Move]:
         """The principal variation, beginning with the move."""
 
     @property
@@ -1163,12 +1278,6 @@ class SearchLine:
     def winrate(self) -> float:
         """
         Win probability of the side to move, 0 to 1; a draw counts as its draw value.
-        """
-
-    @property
-    def cp(self) -> int:
-        """
-        The win rate in centipawns, with dlshogi's scale of 756; +-30000 for a mate.
         """
 
     @property
@@ -1222,7 +1331,7 @@ class Search:
             ValueError: memory_mb is out of range.
         """
 
-    def set_position(self, pos: Position, search_moves: Sequence[Move] = []) -> bool:
+    def set_position(self, pos: fukayomi.Position, search_moves: Sequence[fukayomi.Move] = []) -> bool:
         """
         Make a position the root. Batches in flight are cancelled: applying them changes nothing.
 
@@ -1276,7 +1385,7 @@ class Search:
     def cancel(self, batch: Batch) -> None:
         """Give up a gathered batch; its leaves can be gathered again."""
 
-    def prove(self, pos: Position, winner: Color | None, mate_plies: int | None = None) -> bool:
+    def prove(self, pos: fukayomi.Position, winner: fukayomi.Color | None, mate_plies: int | None = None) -> bool:
         """
         Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the
         search no longer visits the position. A known result stays, unless the new one is the same in fewer plies.

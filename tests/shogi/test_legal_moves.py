@@ -1,10 +1,12 @@
 """Legal moves: equal to those of two other generators on positions of random games."""
 
 import itertools
+import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import cshogi
+import numpy as np
 import pytest
 from oracles import (
     HANDICAPS,
@@ -114,3 +116,23 @@ def test_a_position_without_moves_is_lost_even_without_check() -> None:
     assert not pos.is_check()
     assert pos.is_mated()
     assert pos.legal_moves == []
+
+
+def test_legal_moves_are_a_sequence() -> None:
+    pos = Position()
+    moves = pos.legal_moves
+    listed = list(moves)
+    assert isinstance(moves, Sequence)
+    assert (len(moves), bool(moves), repr(moves)) == (30, True, repr(listed))
+    assert [moves[0], moves[-1], moves[np.int64(2)], moves[3:5]] == [listed[0], listed[-1], listed[2], listed[3:5]]
+    assert (moves.index(listed[7]), moves.count(listed[7]), list(reversed(moves))) == (7, 1, listed[::-1])
+    assert Move.from_usi("7g7f") in moves
+    assert Move.from_usi("7g7e") not in moves
+    assert "7g7f" not in moves
+    assert moves == listed == pos.legal_moves
+    assert pickle.loads(pickle.dumps(moves)) == listed
+    pos.push_usi("7g7f")
+    assert moves == listed != pos.legal_moves  # it does not change with the position
+    for index in (30, -31):
+        with pytest.raises(IndexError):
+            _ = moves[index]

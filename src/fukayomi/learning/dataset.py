@@ -136,7 +136,7 @@ class Dataset:
         batch = self.arrays([index])
         found = self._sources[number].find(index - int(self._starts[number]))
         position = _native.position_from_hcp(found.hcp)
-        moves = dict(zip(_native.legal_labels(position).tolist(), position.legal_moves, strict=True))
+        moves = dict(zip(position.legal_labels().tolist(), position.legal_moves, strict=True))
         for move in found.candidates:
             moves.setdefault(_native.policy_label(position.turn, move), move)
         return Sample(
