@@ -849,6 +849,11 @@ EVAL_SCALE: float = 756.0864962951762
 
 MATE_CP: int = 30000
 
+def centipawns(winrate: float, scale: float = 756.0) -> int:
+    """
+    A win rate (0 to 1) in centipawns, -scale * ln(1 / winrate - 1) as in dlshogi; +-30000 for 0 and 1, and never beyond.
+    """
+
 def encode_hcp(position: fukayomi.Position) -> bytes:
     """
     Pack the position into 32 bytes (HuffmanCodedPos), as dlshogi and cshogi do. Ply and past are lost.
@@ -1278,6 +1283,12 @@ class SearchLine:
     def winrate(self) -> float:
         """
         Win probability of the side to move, 0 to 1; a draw counts as its draw value.
+        """
+
+    @property
+    def cp(self) -> int:
+        """
+        The win rate in centipawns, with dlshogi's scale of 756; +-30000 for a mate.
         """
 
     @property
