@@ -487,15 +487,15 @@ class Position:
 
     def policy_label(self, move: fukayomi.Move) -> int:
         """
-        dlshogi's policy index of a move, 0 to 2186: direction * 81 + target, as the side to move sees the board.
+        dlshogi's policy label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.
 
         Raises:
-            InvalidMoveError: No piece moves like that.
+            InvalidMoveError: No piece moves like this.
         """
 
     def legal_labels(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
         """
-        The policy indices of `legal_moves`, in the same order: uint16 [count].
+        The policy labels of `legal_moves`, in the same order: uint16 [count].
 
             >>> position = Position()
             >>> int(position.legal_labels()[0]) == position.policy_label(position.legal_moves[0])
@@ -856,7 +856,7 @@ def centipawns(winrate: float, scale: float = 756.0) -> int:
 
 def encode_hcp(position: fukayomi.Position) -> bytes:
     """
-    Pack the position into 32 bytes (HuffmanCodedPos), as dlshogi and cshogi do. Ply and past are lost.
+    The position in 32 bytes (HuffmanCodedPos), as dlshogi and cshogi write it, without ply and past.
 
     Raises:
         InvalidPackedError: A king is missing.
@@ -864,7 +864,7 @@ def encode_hcp(position: fukayomi.Position) -> bytes:
 
 def position_from_hcp(hcp: bytes) -> fukayomi.Position:
     """
-    Unpack 32 bytes; the ply is 1.
+    The position encoded in 32 bytes; its ply is 1.
 
     Raises:
         InvalidPackedError: The bytes are not a position.
@@ -874,34 +874,34 @@ def encode_position(position: fukayomi.Position) -> tuple[Annotated[NDArray[nump
     """
     dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].
 
-    The first array holds 62 planes of 81 squares, the second 57 constant planes of one bit each, least significant
-    bit first, as the side to move sees the board.
+    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least
+    significant bit first, as the side to move sees the board.
     """
 
 def policy_label(turn: fukayomi.Color, move: fukayomi.Move) -> int:
     """
-    dlshogi's policy index of a move, 0 to 2186: direction * 81 + target, as the side to move sees the board.
+    dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.
 
     Raises:
-        InvalidMoveError: No piece moves like that.
+        InvalidMoveError: No piece moves like this.
     """
 
 def encode_game_hcps(start: fukayomi.Position, moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
     """
-    The hcp before each move of a game and after the last: uint8 [M + 1, 32].
+    The hcp before every move of a game, and the one after the last: uint8 [M + 1, 32].
 
     Args:
-        start: First position; its past does not matter.
-        moves: uint16 [M], the moves as `Move.raw`.
+        start: The first position; its past does not matter.
+        moves: uint16 [M], the moves as `Move.raw`. Each must be legal.
 
     Raises:
-        IllegalMoveError: A move is not legal; the message has its index.
-        InvalidPackedError: A king is missing.
+        IllegalMoveError: A move is not legal; the message names its index.
+        InvalidPackedError: The start has no hcp, because a king is missing.
     """
 
 def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')]) -> None:
     """
-    Compute the bit-packed input planes of a batch of positions.
+    Write the bit-packed input planes of many positions.
 
     Args:
         hcps: uint8 [N, 32].
@@ -909,51 +909,51 @@ def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), orde
         planes2: uint8 [N, 8], written.
 
     Raises:
-        InvalidPackedError: A record is not a position; the message has its index.
+        InvalidPackedError: A record is not a position; the message names its index.
     """
 
 def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
     """
-    Compute bit-packed input planes and targets of a batch of hcpe records, from the side to move.
+    Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.
 
     Args:
         records: uint8 [N, 38].
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: policy index of the best move.
+        labels: uint16 [N], written: the policy label of the best move.
         results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
         values: float32 [N], written: 1 / (1 + exp(-eval / scale)).
-        eval_scales: float64 [N], the scale of each record; None for dlshogi's, 756.0864962951762.
+        eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.
 
     Raises:
-        InvalidPackedError: A record has an invalid position, best move or result; the message has its
-            index.
+        InvalidPackedError: The position, the best move or the result of a record is invalid; the message
+            names the record's index.
     """
 
 def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None, 64), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 16), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
     """
-    Compute planes and targets of averaged positions, like `decode_hcpe`, and return the policy: int32 [C], row *
-    2187 + label, and float32 [C], the weights, which sum to 1 in each row.
+    Write planes and targets of averaged positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
+    2187 + label, and float32 [C], the weights, which add up to 1 in each row.
 
     Args:
-        positions: uint8 [N, 64], rows of the avg format.
-        moves: uint8 [M, 16], their moves in the same order; `first_move` is ignored.
+        positions: uint8 [N, 64], rows of avg.
+        moves: uint8 [M, 16], their moves, in the order of the positions; `first_move` is ignored.
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: policy index of the move with the largest weight.
-        results: float32 [N], written: the mean.
-        values: float32 [N], written: the mean.
-        temperature: Weights are visits^(1/temperature), or plays^(1/temperature) for a position without visits;
-            0 takes only the move with the most.
+        labels: uint16 [N], written: policy label of the move with the greatest weight.
+        results: float32 [N], written: mean result.
+        values: float32 [N], written: mean value.
+        temperature: Weights are visits^(1/temperature), or plays^(1/temperature) in a position without visits;
+            at 0 the move with the most has the whole weight.
 
     Raises:
-        InvalidPackedError: A row has an invalid position, move or count; the message has its index.
+        InvalidPackedError: A position, a move or a count is invalid; the message names the row.
         ValueError: There are more moves than the positions have.
     """
 
 def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
     """
-    Unpack bit-packed planes to zeros and ones.
+    Write bit-packed planes as zeros and ones.
 
     Args:
         planes1: uint8 [N, 628].
@@ -964,7 +964,7 @@ def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628
 
 def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 2187), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')]) -> None:
     """
-    Gather the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].
+    Write the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].
 
     Args:
         policy: float32 [N, 2187].
@@ -973,81 +973,83 @@ def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 21
         logits: float32 [N, 593], written up to counts[i] in each row.
 
     Raises:
-        ValueError: A count exceeds 593 or a label 2186; the message has the row.
+        ValueError: A count is above 593 or a label above 2186; the message names the row.
     """
 
 class GameIndex:
     """
-    Random access to the training positions of hcpe3 files by number.
+    The training positions of hcpe3 files by number, in any order.
 
-    A training position has candidates, and its move does not lead to a repetition within 16 plies.
-    The index stores a position every 16 moves and replays the moves of the file from there.
+    A training position has candidates, and its move does not lead into a repetition within 16
+    plies. The index keeps a position every 16 moves and replays the file's moves from there.
     """
 
     def __init__(self) -> None: ...
 
     def add_file(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], name: str) -> None:
         """
-        Add a file; `read_on` then reads it.
+        Add a file; `read_on` reads it.
 
         Args:
-            data: uint8 [N], its bytes, usually memory-mapped; they must stay unchanged.
-            name: Name of the file in messages.
+            data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.
+            name: Name of the file, for messages.
         """
 
     def read_on(self, size: int) -> bool:
         """
-        Read about `size` more bytes of the last file; false at its end.
+        Read about `size` more bytes of the last file; False at its end.
 
         Raises:
-            InvalidPackedError: A game is incomplete or has candidates without visits; the message has
-                the file, game, move and offset.
+            InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the
+                message names the file, the game, the move and the offset.
         """
 
     def __len__(self) -> int: ...
 
     @property
     def repetitions(self) -> int:
-        """Number of positions skipped because their move leads to a repetition."""
+        """
+        Number of positions left out because their move leads into a repetition.
+        """
 
     @property
     def bytes(self) -> int:
-        """Memory used by the index."""
+        """Memory of the index in bytes."""
 
     @property
     def eval_counts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(65536, 3))]:
         """
-        Positions of the last file by evaluation (row 0 is -32768) and by whether the side to move lost, drew or
-        won: uint64 [65536, 3].
+        The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:
+        -32768) that the side to move lost, drew and won.
         """
 
     def find(self, number: int) -> tuple[bytes, int, int]:
         """
-        The hcp of a position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side to
-        move.
+        The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side
+        to move.
 
         Raises:
-            IndexError: The number is out of range.
+            IndexError: There is no such number.
             InvalidPackedError: A file was changed since it was indexed.
         """
 
     def decode(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], temperature: float, eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
         """
-        Compute planes and targets of a batch of positions, like `decode_hcpe`, and return the policy: int32 [C],
-        row * 2187 + label, and float32 [C], the weights, which sum to 1 in each row.
+        Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *
+        2187 + label, and float32 [C], the weights, which add up to 1 in each row.
 
         Args:
-            numbers: int64 [N], numbers of the positions.
+            numbers: int64 [N], the positions.
             planes1: uint8 [N, 628], written.
             planes2: uint8 [N, 8], written.
-            labels: uint16 [N], written: policy index of the candidate with the most visits.
+            labels: uint16 [N], written: policy label of the candidate with the most visits.
             results: float32 [N], written.
             values: float32 [N], written.
-            temperature: Weights are visits^(1/temperature); 0 takes only the most visited move.
-            eval_scales: float64 [F], the scale of each file.
+            temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.
+            eval_scales: float64 [F], the scale of each file's evaluations.
 
         Raises:
-            IndexError: A number is out of range.
+            IndexError: There is no such number.
             InvalidPackedError: A file was changed since it was indexed.
         """
 
