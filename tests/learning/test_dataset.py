@@ -23,6 +23,7 @@ from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import psv_to_hcpe, read_psv
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Batch, Dataset, Sample
 from fukayomi.shogi import BLACK, Move
 
@@ -171,6 +172,19 @@ def test_a_move_that_is_not_legal_is_kept(tmp_path: Path) -> None:
     sample = Dataset(tmp_path / "a.hcpe")[0]
     assert sample.move == Move.from_usi("2h2b")
     assert sample.policy == {sample.move: 1.0}
+
+
+def test_a_damaged_psv_record_is_named(files: dict[DataFormat, Path], tmp_path: Path) -> None:
+    records = np.array(read_psv(files[DataFormat.PSV]))
+    records["game_result"][4] = 2
+    records["sfen"][9] = 255
+    records.tofile(tmp_path / "bad.psv")
+    data = Dataset(tmp_path / "bad.psv")
+    with pytest.raises(DataFileError, match=r"bad\.psv, record 4 \(byte 160\): result 2"):
+        data.arrays(range(20))
+    with pytest.raises(DataFileError, match=r"bad\.psv, record 9 \(byte 360\): "):
+        data.arrays(range(5, 20))
+    assert len(data.arrays([3, 5])) == 2
 
 
 def test_pickling_opens_the_files_again(files: dict[DataFormat, Path]) -> None:
