@@ -24,7 +24,9 @@ from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import psv_to_hcpe, read_psv
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.learning import Batch, Dataset, Sample
+from fukayomi.learning import Batch, Dataset, Sample, evaluate
+from fukayomi.listener import Listener
+from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 from fukayomi.shogi import BLACK, Move
 
 ROWS = (DataFormat.HCPE, DataFormat.HCPE2, DataFormat.PSV)
@@ -130,6 +132,23 @@ def test_all_formats_together(files: dict[DataFormat, Path]) -> None:
         assert (batch.labels[row], batch.results[row], batch.values[row]) == (
             one.labels[0], one.results[0], one.values[0],
         )  # fmt: skip
+
+
+def test_a_listener_follows_reading_and_evaluation(files: dict[DataFormat, Path]) -> None:
+    heard: list[tuple[str, int, int | None]] = []
+
+    class Progress(Listener):
+        def progress(self, stage: str, done: int, total: int | None) -> None:
+            heard.append((stage, done, total))
+
+    path = files[DataFormat.HCPE3]
+    size = path.stat().st_size
+    data = Dataset(path, files[DataFormat.HCPE], path, listener=Progress())
+    assert heard == [("reading games", size, 2 * size), ("reading games", 2 * size, 2 * size)]
+    assert len(data) == 2 * len(Dataset(path)) + len(Dataset(files[DataFormat.HCPE]))
+    heard.clear()
+    evaluate(PolicyValueNetwork(NetworkConfig(1, 8)), data, sample=50, batch=20, listener=Progress())
+    assert heard == [("evaluating", count, 50) for count in (20, 40, 50)]
 
 
 def test_batches_are_reproducible(files: dict[DataFormat, Path]) -> None:

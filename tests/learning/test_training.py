@@ -102,7 +102,7 @@ def test_epochs_count_whole_batches(train_file: Path):
 
 def test_a_folder_in_use_is_refused(tmp_path: Path, train_file: Path, test_file: Path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(TrainingError, match="not empty: use --resume"):
+    with pytest.raises(TrainingError, match="not empty: resume the run"):
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=8))
     with pytest.raises(CheckpointError, match=r"checkpoint\.pt: no such file"):
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=8), resume=True)

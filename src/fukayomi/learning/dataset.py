@@ -18,7 +18,9 @@ from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.learning.batch import Batch
 from fukayomi.learning.batches import epoch_order, prefetch
+from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.learning.sources import AveragedPositions, Games, Rows, Source
+from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 
 if TYPE_CHECKING:
@@ -70,7 +72,11 @@ class Dataset:
     """
 
     def __init__(
-        self, *paths: str | PathLike[str], temperature: float = 1.0, eval_scale: float | None = EVAL_SCALE
+        self,
+        *paths: str | PathLike[str],
+        temperature: float = TEMPERATURE,
+        eval_scale: float | None = EVAL_SCALE,
+        listener: Listener = SILENT,
     ) -> None:
         """Open files. hcpe3 games are replayed and avg checksums compared, so that damage is found now.
 
@@ -80,6 +86,7 @@ class Dataset:
                 puts all weight on the move with the most visits.
             eval_scale: Centipawns in 1 / (1 + exp(-eval / eval_scale)); None fits it to the results of each file. avg
                 files hold win probabilities, to which it does not apply.
+            listener: Follows the reading of hcpe3 files.
 
         Raises:
             DataFileError: A file is missing, empty, damaged or of another format; the message says where.
@@ -94,12 +101,11 @@ class Dataset:
         self.paths = tuple(map(Path, paths))
         self.temperature, self.eval_scale = temperature, eval_scale
         kinds = [(path, _kind_of(path)) for path in self.paths]
-        rows = {path: _ROWS[kind] for path, kind in kinds if kind in _ROWS}
-        self._games = Games([path for path, kind in kinds if kind is DataFormat.HCPE3], temperature, eval_scale)
+        rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
-        self._sources: tuple[Source, ...] = (
-            Rows([*rows], [*rows.values()], eval_scale), self._games, *averages,
-        )  # fmt: skip
+        games = [path for path, kind in kinds if kind is DataFormat.HCPE3]
+        self._games = Games(games, temperature, eval_scale, listener)
+        self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ from fukayomi.learning.devices import choose_device
 from fukayomi.learning.metrics import Metrics, MetricsSum
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.learning.tensors import TensorBatch
+from fukayomi.listener import SILENT, Listener
 
 EVALUATION_BATCH = 1024
 
@@ -24,6 +25,7 @@ def evaluate(
     sample: int | None = None,
     batch: int = EVALUATION_BATCH,
     device: str | torch.device | None = None,
+    listener: Listener = SILENT,
 ) -> Metrics:
     """Compare a network's policy and value with the moves and results of a test set.
 
@@ -35,6 +37,7 @@ def evaluate(
         batch: Positions per batch.
         device: "cpu", "cuda", "cuda:1"; None: where the network is, for a file CUDA if there is one. ONNX files are
             evaluated on the CPU.
+        listener: Follows the evaluation.
 
     Raises:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
@@ -45,7 +48,7 @@ def evaluate(
         from fukayomi.learning.models import OnnxNetwork, load_model
 
         network = load_model(Path(network))
-        device = device or ("cpu" if isinstance(network, OnnxNetwork) else "auto")
+        device = "cpu" if isinstance(network, OnnxNetwork) else device or "auto"
     if device is None:
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
@@ -59,4 +62,5 @@ def evaluate(
             part = TensorBatch.of(arrays, where)
             policy, value = network(*part.features())
             total.add(policy, value, part.labels, part.results, part.values, part.soft)
+            listener.progress("evaluating", total.positions, len(indices))
     return total.metrics()

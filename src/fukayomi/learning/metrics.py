@@ -46,7 +46,8 @@ class MetricsSum:
 
     def __init__(self, val_lambda: float) -> None:
         self._val_lambda = val_lambda
-        self._positions = 0
+        self.positions = 0
+        """Positions added so far."""
         self._sums = torch.zeros(7, dtype=torch.float64)
 
     def add(
@@ -72,10 +73,10 @@ class MetricsSum:
             -(log_p.exp() * log_p).sum(dim=1).mean(),
         )
         self._sums += n * torch.stack(means).double().cpu()
-        self._positions += n
+        self.positions += n
 
     def metrics(self) -> Metrics:
         """The means so far; raises ValueError if nothing was added."""
-        if not self._positions:
+        if not self.positions:
             raise ValueError("no positions were added")
-        return Metrics(self._positions, *map(float, self._sums / self._positions))
+        return Metrics(self.positions, *map(float, self._sums / self.positions))

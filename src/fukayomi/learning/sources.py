@@ -22,6 +22,7 @@ from fukayomi.data.formats.hcpe import HCPE, ResultFlag, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.learning.batch import Batch
+from fukayomi.listener import Listener
 from fukayomi.shogi import Move
 
 _RESULT_AT = 36  # in an hcpe record
@@ -67,14 +68,20 @@ class Source(ABC):
 class Rows(Source):
     """hcpe, hcpe2 and psv files. Result flags are dropped: the targets do not depend on them."""
 
-    def __init__(self, paths: Sequence[Path], types: Sequence[np.dtype[np.void]], eval_scale: float | None) -> None:
-        self._paths = paths
-        self._types = types
+    def __init__(self, files: Sequence[tuple[Path, np.dtype[np.void]]], eval_scale: float | None) -> None:
+        """Map files into memory.
+
+        Args:
+            files: Paths, each with HCPE or PSV.
+            eval_scale: Centipawns; None fits it to the results of each file.
+
+        Raises:
+            DataFileError: The size of a file is not a multiple of the record's.
+        """
+        self._paths = [path for path, _ in files]
+        self._types = [dtype for _, dtype in files]
         # Bytes of one row are gathered faster than structures.
-        self._rows = [
-            map_rows(path, dtype).view(np.uint8).reshape(-1, dtype.itemsize)
-            for path, dtype in zip(paths, types, strict=True)
-        ]
+        self._rows = [map_rows(path, dtype).view(np.uint8).reshape(-1, dtype.itemsize) for path, dtype in files]
         self._starts = np.cumsum([0] + [len(rows) for rows in self._rows])
         self._eval_scale = eval_scale
 
@@ -140,7 +147,7 @@ def _fit_rows(rows: NDArray[np.uint8], dtype: np.dtype[np.void]) -> float:
 class Games(Source):
     """hcpe3 files. Moves without candidates, and moves into a repetition within 16 plies, are left out."""
 
-    def __init__(self, paths: Sequence[Path], temperature: float, eval_scale: float | None) -> None:
+    def __init__(self, paths: Sequence[Path], temperature: float, eval_scale: float | None, listener: Listener) -> None:
         """Replay and index all games.
 
         Raises:
@@ -149,12 +156,15 @@ class Games(Source):
         self.index = _native.GameIndex()
         self._temperature, self._eval_scale = temperature, eval_scale
         self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # per file: evaluations, their results
-        for path in paths:
-            before = len(self.index)
+        starts = np.cumsum([0, *(path.stat().st_size for path in paths)]).tolist()
+        for path, start, end in zip(paths, starts, starts[1:], strict=False):
+            done, more, before = start, True, len(self.index)
             self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
             try:
-                while self.index.read_on(_INDEXED_BYTES):
-                    pass
+                while more:
+                    more = self.index.read_on(_INDEXED_BYTES)
+                    done = min(done + _INDEXED_BYTES, end) if more else end
+                    listener.progress("reading games", done, starts[-1])
             except ValueError as error:
                 raise DataFileError(str(error)) from error
             if len(self.index) == before:

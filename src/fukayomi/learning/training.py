@@ -109,6 +109,7 @@ def train(
             if step % LOG_INTERVAL == 0 or finished:
                 require_finite(losses, step)
                 curve.append({"step": step, **report.as_dict()})
+            listener.progress("training", step, steps)
             listener.step(report)
             if test is not None and (step % eval_interval == 0 or finished):
                 sample = None if finished else test_positions
@@ -153,7 +154,7 @@ def require_unused(folder: Path) -> None:
         return
     leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp")
     if not folder.is_dir() or not all(any(path.match(name) for name in leftovers) for path in folder.iterdir()):
-        raise TrainingError(f"{folder} exists and is not empty: use --resume to go on, or another folder")
+        raise TrainingError(f"{folder} exists and is not empty: resume the run (--resume), or use another folder")
 
 
 def require_finite(losses: Losses, step: int) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.target_options import Device, TargetOptions
 
@@ -47,7 +48,10 @@ def eval_model(
         from fukayomi.learning.evaluation import evaluate
 
         device = None if options.device == "auto" else options.device
-        metrics = evaluate(model, targets.open(test), val_lambda=targets.val_lambda, device=device).as_dict()
+        data = targets.open(test)
+        with StageBars() as listener:
+            found = evaluate(model, data, val_lambda=targets.val_lambda, device=device, listener=listener)
+        metrics = found.as_dict()
     if options.as_json:
         typer.echo(json_text(metrics))
         return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi._native import EVAL_SCALE
+from fukayomi.cli.common.progress import StageBars
 from fukayomi.learning.settings import TEMPERATURE, VAL_LAMBDA
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ class TargetOptions:
     ] = str(EVAL_SCALE)
 
     def open(self, files: list[Path]) -> "Dataset":
-        """Open training data with these targets."""
+        """Open training data with these targets; shows a bar while games are read."""
         from fukayomi.learning.dataset import Dataset
 
-        return Dataset(*files, temperature=self.temperature, eval_scale=_read_scale(self.eval_scale))
+        scale = _read_scale(self.eval_scale)
+        with StageBars() as listener:
+            return Dataset(*files, temperature=self.temperature, eval_scale=scale, listener=listener)
 
 
 def _read_scale(text: str) -> float | None:
