@@ -187,7 +187,7 @@ def estimate_strength(counts: Sequence[int]) -> Strength:
         return Strength(0, pairs, None, None, None, None, None, 0.5)
     weights = [count or ABSENT for count in counts]
     total = sum(weights)
-    mean = sum(i / steps * weight for i, weight in enumerate(weights)) / total
+    mean = 0.5 + sum((i / steps - 0.5) * weight for i, weight in enumerate(weights)) / total  # exact where it is 1/2
     variance = sum((i / steps - mean) ** 2 * weight for i, weight in enumerate(weights)) / total
     error = sqrt(variance / total)
     scattered = max(counts) < results
@@ -220,7 +220,7 @@ def check_counts(counts: Sequence[int]) -> tuple[int, ...]:
 def score_to_elo(score: float) -> float:
     """Elo difference at which this score is expected, within ±1200."""
     score = min(max(score, 1 - LARGEST_SCORE), LARGEST_SCORE)
-    return -400 * log10(1 / score - 1)
+    return 400 * log10(score / (1 - score))
 
 
 def elo_to_score(elo: float) -> float:
