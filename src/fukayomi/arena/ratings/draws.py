@@ -17,16 +17,23 @@ _TOLERANCE = 1e-10
 
 def draw_chances(expected: Floats, draw_rate: Floats | float) -> Floats:
     """Probabilities of a draw, [..., K], from expected scores [..., K] and draw rates of equal players [..., 1]."""
-    rate = np.asarray(draw_rate)
-    level, root = level_and_root(expected, rate)
-    return np.divide(rate * level, rate + root, out=np.zeros_like(level), where=rate + root > 0)
+    return _draw_chances(level_of(expected), np.asarray(draw_rate))
 
 
-def level_and_root(expected: Floats, draw_rate: Floats) -> tuple[Floats, Floats]:
-    """4 p (1 - p), which is 1 for equal players, and the root in the solution for the probability of a draw."""
+def level_of(expected: Floats) -> Floats:
+    """4 p (1 - p) of expected scores p: 1 for equal players, 0 for a certain result."""
+    return 4 * expected * (1 - expected)
+
+
+def draw_root(level: Floats, draw_rate: Floats) -> Floats:
+    """The root in the solution for the probability of a draw."""
     # x solves (4 / nu² - 1) x² + 2 x - 4 p (1 - p) = 0, here multiplied by d0² so that no draw rate divides by zero.
-    level = 4 * expected * (1 - expected)
-    return level, np.sqrt(np.maximum(0, draw_rate**2 + (1 - 2 * draw_rate) * level))
+    return np.sqrt(np.maximum(0, draw_rate**2 + (1 - 2 * draw_rate) * level))
+
+
+def _draw_chances(level: Floats, draw_rate: Floats) -> Floats:
+    total = draw_rate + draw_root(level, draw_rate)
+    return np.divide(draw_rate * level, total, out=np.zeros_like(level), where=total > 0)
 
 
 def fit_draw_rate(expected: Floats, games: Integers, draws: Integers) -> Floats:
@@ -40,9 +47,9 @@ def fit_draw_rate(expected: Floats, games: Integers, draws: Integers) -> Floats:
     wanted = draws.sum(axis=1) / max(1, games.sum())
     low, high = np.zeros(len(wanted)), np.ones(len(wanted))
     rate = np.clip(wanted, _TOLERANCE, 1 - _TOLERANCE)
-    share = games / max(1, games.sum())
+    share, level = games / max(1, games.sum()), level_of(expected)
     for _ in range(_ROUNDS):
-        found = draw_chances(expected, rate[:, None]) @ share
+        found = _draw_chances(level, rate[:, None]) @ share
         low, high = np.where(found < wanted, rate, low), np.where(found < wanted, high, rate)
         # Draws are almost proportional to the rate, so scaling converges fast; bisection is the fallback.
         with np.errstate(divide="ignore", invalid="ignore"):

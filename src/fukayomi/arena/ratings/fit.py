@@ -148,11 +148,12 @@ def solve(design: Design, games: Floats | Integers, points: Floats, start: Float
         if not len(active):
             break
         now = found[active]
-        expected = logistic(design.differences(now))
+        leads = design.differences(now)
+        expected = logistic(leads)
         hessian = design.hessian(games * expected * (1 - expected)) + _RIDGE * np.eye(design.size)
         step = solve_linear(hessian, design.gradient(points[active] - games * expected))
         # With this damping Newton's method converges from anywhere in logistic models; it vanishes near the root.
-        change = np.abs(design.differences(now + step) - design.differences(now)).max(axis=1)
+        change = np.abs(design.differences(now + step) - leads).max(axis=1)
         damping = np.divide(np.log1p(change), change, out=np.ones_like(change), where=change > 0)
         found[active] = now + step * damping[:, None]
         is_done = change < _TOLERANCE

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.arena.ratings.draws import draw_chances, level_and_root
+from fukayomi.arena.ratings.draws import draw_chances, draw_root, level_of
 from fukayomi.arena.ratings.fit import Design, logistic, solve_linear
 from fukayomi.arena.ratings.tally import Floats, Integers
 
@@ -119,7 +119,8 @@ class _FisherScoring:
         """The gradient of the log-likelihood, [B, m + 1], and the next steps."""
         design, games, rate = self.design, outcomes.games, _draw_rate(theta[:, -1:])
         expected = logistic(design.differences(theta[:, :-1]))
-        level, root = level_and_root(expected, rate)
+        level = level_of(expected)
+        root = draw_root(level, rate)
         lift, draws = rate / root, draw_chances(expected, rate)
         excess = outcomes.points - games * expected
         gradient, step = np.zeros_like(theta), np.zeros_like(theta)
