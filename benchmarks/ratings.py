@@ -2,14 +2,14 @@
 
     python benchmarks/ratings.py [--json]
 
-The peer is what one would write in an afternoon: the same replays one after another, each solved by SciPy's L-BFGS on
-the same likelihood with its exact gradient, to SciPy's usual precision (ours goes on to 1e-11). It solves only
-PEER_REPLAYS of them, and its time is scaled up. The ratings of the league are compared before the times are.
+The peer is a plain implementation: the same replays one by one, each solved by SciPy's L-BFGS on the same likelihood
+with its exact gradient, to SciPy's default precision (fukayomi's is 1e-11). It solves only PEER_REPLAYS of them, and
+its time is scaled up. The ratings of both are compared first.
 
-The floor, foreseen: a replay has 2 450 pairings (who moves first, who second). Two binomial numbers for each cost
-0.15 us apiece in NumPy's sampler, 0.75 ms; three or four Newton steps, each an exponential and some passes over 2 450
-numbers (30 us) and a linear system of 50 unknowns (60 us), 0.35 ms; the draw rate, some passes more, 0.3 ms. That is
-1.4 s for 1 000 replays. What is measured beyond it are the passes over memory of arrays of many replays at once.
+Estimated lower limit: a replay has 2 450 pairings (first and second mover). Two binomial numbers for each take 0.15
+us apiece in NumPy's sampler, together 0.75 ms; three or four Newton steps, each with an exponential and some passes
+over 2 450 numbers (30 us) and a linear system of 50 unknowns (60 us), take 0.35 ms; the draw rate takes 0.3 ms. That
+is 1.4 s for 1 000 replays. The rest of the measured time is memory traffic of arrays of many replays.
 """
 
 import argparse
@@ -33,7 +33,7 @@ TOLERANCE = 0.01  # points, between the two solutions
 
 
 def make_league(seed: int) -> Tally:
-    """Everybody meets everybody with both colours; strengths scatter by 150 points, and a tenth of games is drawn."""
+    """All players meet with both colours; strengths have a deviation of 150 points, and a tenth of games is drawn."""
     rng = np.random.default_rng(seed)
     point = RatingOptions().point
     ratings = rng.normal(0, 150, PLAYERS)
@@ -50,7 +50,7 @@ def make_league(seed: int) -> Tally:
 
 
 def solve_plainly(pairings: Pairings, points: np.ndarray, precision: dict[str, float] | None = None) -> np.ndarray:
-    """Ratings, whose sum is 0, and the first move's worth, in logits: [players + 1]."""
+    """Ratings with sum 0, and the first-move advantage, in logits: [players + 1]."""
     games = pairings.games
 
     def badness(values: np.ndarray) -> tuple[float, np.ndarray]:
@@ -67,14 +67,14 @@ def solve_plainly(pairings: Pairings, points: np.ndarray, precision: dict[str, f
 
 
 def replay_plainly(pairings: Pairings, ratings: Ratings) -> None:
-    """PEER_REPLAYS replays, one after another."""
+    """Solve PEER_REPLAYS replays, one by one."""
     rng = np.random.default_rng(0)
     point = RatingOptions().point
     strength = {player.name: player.rating * point for player in ratings.players}
     values = np.array([strength[name] for name in pairings.names])
     gap = values[pairings.first] - values[pairings.second] + ratings.first_mover_advantage * point
     expected = 1 / (1 + np.exp(-gap))
-    draw = ratings.draw_rate / 100 * 4 * expected * (1 - expected)  # near enough: the time is the same
+    draw = ratings.draw_rate / 100 * 4 * expected * (1 - expected)  # an approximation; it takes the same time
     for _ in range(PEER_REPLAYS):
         draws = rng.binomial(pairings.games, draw)
         wins = rng.binomial(pairings.games - draws, (expected - draw / 2) / (1 - draw))
@@ -82,7 +82,7 @@ def replay_plainly(pairings: Pairings, ratings: Ratings) -> None:
 
 
 def compare(pairings: Pairings, ratings: Ratings) -> float:
-    """The largest difference of a rating, in points; SystemExit if it is more than TOLERANCE."""
+    """The largest difference of a rating, in points; exits if it exceeds TOLERANCE."""
     plain = solve_plainly(pairings, pairings.points, {"gtol": 1e-6, "ftol": 1e-15}) / RatingOptions().point
     ours = {player.name: player.rating for player in ratings.players}
     largest = max(abs(ours[name] - value) for name, value in zip(pairings.names, plain[:-1], strict=True))
@@ -119,7 +119,7 @@ def measure(rounds: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each of the two runs (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each of the two (default 3)")
     args = parser.parse_args()
     result = measure(args.rounds)
     if args.json:

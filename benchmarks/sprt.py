@@ -1,18 +1,18 @@
-"""How often the sequential test is wrong, and how long it takes: simulated matches under both hypotheses.
+"""Error rates and lengths of the sequential test, from simulated matches under both hypotheses.
 
     python benchmarks/sprt.py [--json] [--matches N]
 
-Each line has N matches of two players whose true difference is exactly elo0 (or elo1), by the scale of the model, and
-that are evaluated after every game (three counts) or after every pair (five) until a bound is passed. `wrong` is the
-share that accepted the other hypothesis, with Wilson's interval; it should not exceed alpha (or beta).
+Each line has N matches of two players whose true difference is exactly elo0 (or elo1) on the scale of the model. They
+are evaluated after every game (three counts) or after every pair (five) until a bound is passed. `wrong` is the share
+that accepted the other hypothesis, with Wilson's interval; it should not exceed alpha (or beta).
 
-The games are Davidson's: draws of 5 % between equals, an advantage of the first move, and an opening that favours one
-side or the other by so much, the same one in both games of a pair. Counted singly, such games look more scattered than
-they are, since what the opening gave in one game it takes in the other: the test is then safer than it need be, and
-slower. Pairs do not have this flaw.
+Games follow Davidson's model: a draw rate of 5 % between equals, an advantage of the first move, and openings that
+favour one side, the same opening in both games of a pair. Counted singly, such games seem to scatter more than they
+do, because what the opening gives in one game it takes in the other: the test is then safer than necessary, and
+slower. Pairs do not have this problem.
 
-The exact likelihood ratio is computed where a quick form of it comes near a bound. For a few matches of each line it is
-computed at every step, and the program stops if that ends otherwise.
+The exact likelihood ratio is computed where an approximation comes near a bound. For a few matches of each line it is
+computed at every step; the program fails if the outcome differs.
 """
 
 import argparse
@@ -32,25 +32,22 @@ from fukayomi.arena.statistics.sprt import SprtModel, SprtSettings
 from fukayomi.arena.statistics.sprt_likelihood import log_likelihood_ratios
 
 DRAW_RATE = 0.05  # between equals
-CHUNK = 128  # results between two looks at the matches that still run
-NEAR, NEAR_EARLY, EARLY = 0.05, 0.5, 100  # how near to a bound of the quick ratio the exact one is computed; results
-LOOKS = (0, 6, 24, CHUNK)  # in blocks of so many, since nothing counts after the first that passes the bound
-FULLY_EXACT = 100  # one match in so many is computed exactly throughout; at most:
-MOST_EXACT = 20
+CHUNK = 128  # results per step of the simulation
+NEAR, NEAR_EARLY, EARLY = 0.05, 0.5, 100  # distance to a bound below which the exact ratio is computed; early results
+LOOKS = (0, 6, 24, CHUNK)  # blocks of exact ratios: nothing counts after the first crossing
+FULLY_EXACT = 100  # one match in N is computed exactly throughout
+MOST_EXACT = 20  # at most
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What else than strength decides games, in Elo.
-
-    Attributes:
-        first_move: Black's advantage.
-        openings: Standard deviation of what an opening gives Black.
-    """
+    """What decides games apart from strength, in Elo."""
 
     name: str
     first_move: float
+    """Black's advantage."""
     openings: float
+    """Standard deviation of Black's advantage from the opening."""
 
 
 CONDITIONS = (
@@ -90,7 +87,7 @@ def advantage(results: np.ndarray, by_pairs: bool, model: SprtModel) -> float:
 
 
 def quick_ratios(counts: np.ndarray, settings: SprtSettings) -> np.ndarray:
-    """Near enough to the likelihood ratio to say where it must be computed: [..., k] -> [...]."""
+    """An approximation that shows where the exact ratio must be computed: [..., k] -> [...]."""
     scores = np.linspace(0, 1, counts.shape[-1])
     total = counts.sum(-1)
     mean = counts @ scores / total
@@ -109,15 +106,15 @@ def exact_ratios(counts: np.ndarray, settings: SprtSettings) -> np.ndarray:
 
 
 def first_crossings(counts: np.ndarray, settings: SprtSettings, exactly: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Where each match ends.
+    """Find where each match ends.
 
     Args:
         counts: After each result: [matches, results, 3 or 5].
         settings: The test.
-        exactly: Compute the exact ratio everywhere.
+        exactly: Whether to compute the exact ratio everywhere.
 
     Returns:
-        The first result after which a bound was passed (-1: none), and whether it was the upper one; [matches] each.
+        The first result after which a bound was passed (-1 if none), and whether it was the upper one; [matches] each.
     """
     ratios = quick_ratios(counts, settings)
     margin = np.where(counts[0].sum(-1) < EARLY, NEAR_EARLY, NEAR)
@@ -136,15 +133,15 @@ def first_crossings(counts: np.ndarray, settings: SprtSettings, exactly: bool) -
 def simulate(
     results: np.ndarray, by_pairs: bool, settings: SprtSettings, matches: int, seed: int, exactly: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Plays matches until the test ends them.
+    """Play matches until the test ends them.
 
     Args:
         results: Probabilities of the results of a pair: [3, 3].
-        by_pairs: Evaluate pairs, and otherwise each game.
+        by_pairs: Whether to evaluate pairs instead of games.
         settings: The test.
-        matches: How many. Each has its own random numbers by its place: more matches do not change the first ones.
-        seed: Of the random numbers.
-        exactly: Never use the quick form.
+        matches: Number of matches. Each has its own random numbers: more matches do not change the first ones.
+        seed: Random seed.
+        exactly: Whether to compute the exact ratio everywhere.
 
     Returns:
         Whether H1 was accepted, and after how many games; [matches] each.
@@ -177,12 +174,12 @@ def measure(
     """One line of the table.
 
     Args:
-        condition: Of the games.
-        model: The scale of the hypotheses, 0 and 20.
-        by_pairs: Five counts, and otherwise three.
-        truth: ``H0`` or ``H1``.
-        matches: How many to play.
-        seed: Of the random numbers.
+        condition: Conditions of the games.
+        model: Scale of the hypotheses 0 and 20.
+        by_pairs: Whether to evaluate pairs instead of games.
+        truth: The true hypothesis, ``H0`` or ``H1``.
+        matches: Number of matches.
+        seed: Random seed.
     """
     settings = SprtSettings(0, 20, model=model)
     elo = settings.elo0 if truth == "H0" else settings.elo1
@@ -192,7 +189,7 @@ def measure(
     accepted, games = simulate(results, by_pairs, settings, matches, seed)
     exact = simulate(results, by_pairs, settings, min(matches // FULLY_EXACT + 1, MOST_EXACT), seed, exactly=True)
     if not all(np.array_equal(a[: len(b)], b) for a, b in zip((accepted, games), exact, strict=True)):
-        sys.exit(f"the quick form misled: {condition.name}, {model.value}, {truth}")
+        sys.exit(f"the approximation gave another outcome: {condition.name}, {model.value}, {truth}")
     wrong = int(accepted.sum() if truth == "H0" else (~accepted).sum())
     low, high = wilson(wrong, matches - wrong)
     return {
@@ -206,7 +203,7 @@ def measure(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--matches", type=int, default=10_000, help="matches a line (default 10 000)")
+    parser.add_argument("--matches", type=int, default=10_000, help="matches per line (default 10 000)")
     args = parser.parse_args()
     lines: list[dict[str, object]] = []
     if not args.json:

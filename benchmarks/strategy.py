@@ -1,10 +1,10 @@
-"""Games and position lines classified by strategy, a CPU-second of one thread, beside a matcher without an index.
+"""Games and opening lines classified by strategy per CPU-second, compared with a matcher without an index.
 
     python benchmarks/strategy.py [SOURCE...] [--json] [--seconds 3]
 
-SOURCE is what `fukayomi strategy` reads: records, archives, folders; without any, the record in `examples/` is taken
-again and again. Reading is not counted. A position line is the first 24 plies of a game. The peer is the plain matcher
-of the tests, which looks at every shape after every move; what both find in a few games is compared first.
+SOURCE is any source of `fukayomi strategy` (records, archives, folders); by default the record in `examples/` is
+classified repeatedly. Reading is not timed. An opening line is the first 24 plies of a game. The peer is the plain
+matcher of the tests, which checks every shape after every move. Both must find the same in a few games first.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from plain_matcher import classify_plainly  # noqa: E402
 LINE_PLIES = 24
 COMPARED = 3
 GAMES = 2_000
-"""At most so many games are read."""
+"""Limit of games read."""
 
 Played = tuple[str, tuple[Move, ...]]
 
@@ -42,7 +42,7 @@ def compare(matcher: Matcher, games: Sequence[Played]) -> None:
 
 
 def per_cpu_second(matcher: Matcher, games: Sequence[Played], seconds: float) -> float:
-    """How many of the games, taken again and again, are classified in a CPU-second."""
+    """Games classified per CPU-second."""
     done, start = 0, time.process_time()
     while (spent := time.process_time() - start) < seconds:
         for sfen, moves in games:
