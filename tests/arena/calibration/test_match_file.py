@@ -39,6 +39,8 @@ def test_odd_names_and_options_read_back_equal(tmp_path: Path, text: str) -> Non
     assert path.read_text(encoding="utf-8").startswith("# other scores 50 % against")
     saved = tomllib.loads(path.read_text(encoding="utf-8"))
     assert saved["engine"][1]["clock"].startswith("nodes=")
+    assert str(found).splitlines()[0].split() == ["clock", "games", "score", "expected"]
+    assert [row["clock"] for row in found.rows()] == ["nodes=500", "nodes=2000"]
     again = build_settings(read_toml(path) | {"games": 40})
     clock = TimeControl.from_text(saved["engine"][1]["clock"])
     assert again == settings.at(clock)

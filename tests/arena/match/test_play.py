@@ -1,8 +1,12 @@
 """`play_match`: a match from Python."""
 
 import gc
+import os
 import random
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +163,27 @@ def test_a_player_that_fails_is_left_out_or_asked_again() -> None:
     again = play_match(engines, games=6, clock="nodes=1", rules=SHORT, restart=True)
     assert again.is_complete
     assert again.rows()[1]["failures"] == 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_ends_the_match_and_keeps_its_games(tmp_path: Path) -> None:
+    class Slow(RandomPlayer):
+        def choose(self, position: Position, go: Go) -> Move:
+            time.sleep(0.02)
+            return super().choose(position, go)
+
+    class Interrupts(MatchListener):
+        def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
+            if game.name == "2":
+                threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    result = play_match(
+        {"a": Slow(), "b": Slow()}, games=500, clock="nodes=1", rules=SHORT, folder=tmp_path, listener=Interrupts()
+    )
+    assert result.is_interrupted
+    assert 2 <= len(result.games) < 10
+    assert result.unplayed == 500 - len(result.games)
+    assert result.state.failures == []
 
 
 @pytest.mark.parametrize(

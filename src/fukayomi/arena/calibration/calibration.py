@@ -5,10 +5,11 @@ of the varied engine. Nothing else is stored. The next clock depends on the resu
 off can be resumed with the same outcome; and the range, the number of games and the precision may change.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fukayomi.arena.calibration.clock_range import ClockRange
 from fukayomi.arena.game.player import Failure
@@ -24,6 +25,7 @@ from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
 from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import Tabular
 
 FIRST_PAIRS = 4
 """Pairs of games in the first batches."""
@@ -104,8 +106,8 @@ class Batch(NamedTuple):
 
 
 @dataclass
-class Calibration:
-    """The state of a calibration."""
+class Calibration(Tabular):
+    """The state of a calibration. Prints as a table with one row per batch."""
 
     settings: CalibrationSettings
     folder: Path
@@ -122,6 +124,19 @@ class Calibration:
     is_interrupted: bool = False
     is_cut_off: bool = False
     """Whether this run was stopped early, by the user or because an engine failed."""
+
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """One row per batch; `expected` is its score by the estimate from all games."""
+        odds, clocks = self.odds(), self.settings.clocks
+        return [
+            {
+                "clock": clocks.clock(level.amount).text(),
+                "games": level.games,
+                "score": level.points / level.games if level.games else None,
+                "expected": odds.score(level.amount),
+            }
+            for level in self.levels
+        ]
 
     def odds(self) -> Odds:
         """The estimate from all games."""

@@ -194,10 +194,9 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
     table = Table("batch", settings.clocks.kind, "games", "score", "expected")
     for column in table.columns:
         column.justify = "right"
-    for number, level in enumerate(found.levels, 1):
-        score = level.points / level.games if level.games else None
-        clock = settings.clocks.clock(level.amount).text().rpartition("=")[2]
-        table.add_row(str(number), clock, str(level.games), percent(score), percent(odds.score(level.amount)))
+    for number, row in enumerate(found.rows(), 1):
+        clock = row["clock"].rpartition("=")[2]
+        table.add_row(str(number), clock, str(row["games"]), percent(row["score"]), percent(row["expected"]))
     lines: list[str] = []
     names = f"{settings.vary} against {settings.against.name}"
     if odds.estimate is not None:
