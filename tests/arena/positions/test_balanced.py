@@ -1,4 +1,4 @@
-"""Balanced lines: each condition on both sides of its limit, both conventions, and a plain rewrite on real games."""
+"""Balanced lines: each condition on both sides of its limit, both conventions, and a rewrite on real games."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Two sets of lines beside each other: what is counted as a line, what as a position, and their strategies."""
+"""Comparison of two sets of lines: common lines, common positions, and strategies."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What Ordo 1.2.6 printed for given games: its commands as our options, its tables as numbers, ours beside them.
+"""Ordo 1.2.6 as a reference: its commands as options of fukayomi, its tables as numbers, and the differences.
 
     python tests/arena/ratings/ordo_cases.py ../shared/data/ratings/ordo
 

@@ -1,4 +1,4 @@
-"""Our ratings are Ordo's, on every input that it was run on."""
+"""Ratings equal Ordo's, on every input that Ordo was run on."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Ratings beside plain optimisers and simulations, and where no rating is the likeliest."""
+"""Ratings compared with general optimisers and simulations, and players without a maximum-likelihood rating."""
 
 from dataclasses import replace
 

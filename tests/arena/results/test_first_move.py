@@ -1,4 +1,4 @@
-"""First-move statistics: a seed's league to the digit, identical games, and what does not count."""
+"""First-move statistics: a published league to the digit, repeated games, and games that do not count."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Pairs of games: only complete ones, and no failed game completes one."""
+"""Pairs of games: only complete pairs count, and a failed game completes none."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Win rates, Elo, normalised Elo and LOS: a seed's numbers to the digit, fishtest's to 1e-6, and the odd ends."""
+"""Win rates, Elo, normalised Elo and LOS: published numbers to the digit, fishtest's to 1e-6, and edge cases."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The odds at which two players are equal: coverage and bias where the truth is known, ends, and symmetries."""
+"""The odds at which two players are equal: coverage and bias for a known truth, edge cases, and symmetries."""
 
 from math import exp, log, log2
 

@@ -1,4 +1,4 @@
-"""The Elo of a stopped match: fishtest's, a simulation of the process, and its plain limits."""
+"""The Elo of a stopped match: fishtest's values, a simulation of the process, and its limits."""
 
 import json
 import math

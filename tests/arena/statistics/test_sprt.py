@@ -1,4 +1,4 @@
-"""The sequential test: fishtest's likelihood ratios to 1e-6, the condition each solution must keep, decisions."""
+"""The sequential test: fishtest's likelihood ratios to 1e-6, the condition that each solution meets, decisions."""
 
 import importlib.util
 import json

@@ -1,6 +1,6 @@
-"""The meaning of definitions, spelt out without an index: every shape is looked at after every move.
+"""A matcher without an index: every shape is checked after every move.
 
-It plays the moves by `Position`, mirrors shapes as text, and knows nothing of how the package's matcher works.
+It plays the moves with `Position` and shares no code with the matcher of the package.
 """
 
 from collections.abc import Iterator, Sequence

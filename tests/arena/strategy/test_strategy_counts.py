@@ -1,4 +1,4 @@
-"""Tables of strategies: counted by hand."""
+"""Tables of strategies, compared with counts by hand."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Definitions: what the package's own promise, and what a file of one's own may get wrong."""
+"""Definitions: the built-in ones, and errors in custom files."""
 
 from pathlib import Path
 

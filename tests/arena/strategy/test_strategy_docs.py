@@ -1,4 +1,4 @@
-"""The document of the strategies: its list is the one of definitions.yaml, in plain words."""
+"""docs/strategies.md lists the definitions of definitions.yaml in words."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which strategies games show: two examples for every definition, both colours, and a plain matcher as the oracle."""
+"""Strategies of games: two examples per definition, both colours, and a matcher without an index as the oracle."""
 
 import time
 from pathlib import Path

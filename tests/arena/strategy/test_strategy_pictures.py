@@ -1,4 +1,4 @@
-"""Pictures: they are what they say they are, and never show a letter that the fonts lack."""
+"""Pictures: format, size, reproducible bytes, and characters that the fonts lack."""
 
 import struct
 from xml.etree import ElementTree

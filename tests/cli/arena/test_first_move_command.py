@@ -1,4 +1,4 @@
-"""``fukayomi first-move``: the lines and the object."""
+"""``fukayomi first-move``: the lines and the JSON object."""
 
 import json
 from pathlib import Path

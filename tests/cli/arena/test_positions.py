@@ -1,4 +1,4 @@
-"""``fukayomi positions``: the files it writes, what it prints, how it fails, and that a match takes its lines."""
+"""``fukayomi positions``: the files, the output, errors, and a match that reads the lines."""
 
 import json
 import zipfile

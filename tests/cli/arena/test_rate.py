@@ -1,4 +1,4 @@
-"""``fukayomi rate``: one object, the tables, every kind of source, and what is refused."""
+"""``fukayomi rate``: the JSON object, the tables, every kind of source, and errors."""
 
 import csv
 import zipfile

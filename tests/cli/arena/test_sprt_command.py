@@ -1,4 +1,4 @@
-"""``fukayomi sprt``: its object and its lines, by counts and by games; and what is refused."""
+"""``fukayomi sprt``: the JSON object and the lines, from counts and from games; and errors."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``fukayomi strategy``: tables, files and pictures of small sources, and how it fails."""
+"""``fukayomi strategy``: tables, files and pictures of small sources, and errors."""
 
 from functools import partial
 from pathlib import Path

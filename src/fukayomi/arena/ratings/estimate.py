@@ -36,7 +36,7 @@ class Estimate:
     groups: Groups
     """Which players can be compared."""
     sweeps: list[Sweep]
-    """Groups without a likeliest rating, which were placed."""
+    """Groups without a maximum-likelihood rating, which were placed."""
     ratings: Floats
     """[n] in logits."""
     advantage: float

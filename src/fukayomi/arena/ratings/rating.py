@@ -273,7 +273,7 @@ def _bounds(pairings: Pairings, found: Estimate) -> Integers:
     bounds = np.zeros(len(found.ratings), np.int64)
     for sweep in found.sweeps:
         bounds[sweep.members] = sweep.sign
-    core = found.groups.core[found.groups.pool]  # a core of one player has no likeliest rating either
+    core = found.groups.core[found.groups.pool]  # a core of one player has no maximum either
     alone = (found.groups.group == core) & (np.bincount(found.groups.group)[core] == 1)
     scored = pairings.of_player(pairings.points, pairings.games - pairings.points)
     games = pairings.of_player(pairings.games, pairings.games)

@@ -31,7 +31,7 @@ class SprtResult(Tabular):
     """Losses, draws, wins of the first player; or pairs of games by its points (0, 1/2, 1, 3/2, 2)."""
     status: SprtStatus
     strength: Strength
-    """Elo and normalised Elo with errors, as if the match had been as long from the start."""
+    """Elo and normalised Elo with errors, for a match of fixed length."""
     sequential_elo: SequentialElo | None
     """Elo corrected for a match that the test itself stopped; None if all results are the same."""
     win_rate: WinRate | None

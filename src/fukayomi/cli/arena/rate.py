@@ -93,8 +93,8 @@ def rate(
     Use --by-results if most games are drawn. It also uses what draws reveal about strength, and gives smaller errors if
     the draw model of docs/ratings.md is right. Ratings by points do not depend on that model.
 
-    A player who won (>) or lost (<) every game has no likeliest rating. It is placed where that outcome had an even
-    chance. "White" is the player who moves first (先手), as in PGN.
+    A player who won (>) or lost (<) every game has no maximum-likelihood rating. It is placed where that outcome had
+    probability 1/2. "White" is the player who moves first (先手), as in PGN.
 
     Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A game found in
     several sources counts several times, with two exceptions: only the database of a match folder is read, and only the
