@@ -199,7 +199,7 @@ def test_a_damaged_psv_record_is_named(files: dict[DataFormat, Path], tmp_path: 
     records["sfen"][9] = 255
     records.tofile(tmp_path / "bad.psv")
     data = Dataset(tmp_path / "bad.psv")
-    with pytest.raises(DataFileError, match=r"bad\.psv, record 4 \(byte 160\): result 2"):
+    with pytest.raises(DataFileError, match=r"bad\.psv, record 4 \(byte 160\): .*result 2"):
         data.arrays(range(20))
     with pytest.raises(DataFileError, match=r"bad\.psv, record 9 \(byte 360\): "):
         data.arrays(range(5, 20))

@@ -18,7 +18,7 @@ from fukayomi import _native
 from fukayomi._native import EVAL_SCALE, POLICY_LABELS
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.formats.evaluations import EvalTally
-from fukayomi.data.formats.hcpe import HCPE, ResultFlag, without_flags
+from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.learning.batch import Batch
@@ -26,7 +26,6 @@ from fukayomi.listener import Listener
 from fukayomi.shogi import Move
 
 _RESULT_AT = 36  # in an hcpe record
-_FLAGS = np.uint8(ResultFlag.REPETITION | ResultFlag.DECLARATION | ResultFlag.MAX_PLIES)
 _INDEXED_BYTES = 4 << 20
 _FITTED_ROWS = 1 << 20
 _LOWEST_EVAL = -32_768
@@ -112,7 +111,7 @@ class Rows(Source):
             mine = (indices >= start) & (indices < start + len(rows))
             if mine.any():
                 out[mine] = _to_hcpe(rows[indices[mine] - start], dtype)
-        out[:, _RESULT_AT] &= ~_FLAGS
+        out[:, _RESULT_AT] &= ~np.uint8(RESULT_FLAGS)
         return out
 
     def _place(self, index: int) -> str:
