@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from fukayomi.engine import Engine, Evaluation, EvaluatorError, GameAnalysis, Network, SearchResult, analyse
     from fukayomi.learning import Dataset
+    from fukayomi.listener import Listener
     from fukayomi.shogi import (
         BLACK,
         WHITE,
@@ -76,6 +77,7 @@ __all__ = [
     "InvalidMoveError",
     "InvalidPackedError",
     "InvalidSfenError",
+    "Listener",
     "MatchListener",
     "MatchResult",
     "Move",
@@ -110,6 +112,7 @@ __all__ = [
 
 # Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
 _PACKAGES = {
+    "fukayomi.listener": ("Listener",),
     "fukayomi.arena": (
         "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult", "classify_strategies",
         "play_match", "rate", "sprt",
