@@ -133,7 +133,7 @@ def elo(
 
     >>> from fukayomi.arena import elo
     >>> print(elo(wins=76, draws=4, losses=20))
-    +219.9 ±79.0 Elo
+    +219.9 ±82.7 Elo
     >>> print(elo(pairs=[34, 54, 63, 64, 75]))
     +55.6 ±27.7 Elo
 
