@@ -29,6 +29,9 @@ class Listener:
     def note(self, text: str) -> None:
         """Called with a line that the user should read: a warning, or something unexpected that was handled."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
 
 SILENT = Listener()
 """Reports nothing; the default."""
