@@ -1,5 +1,6 @@
-"""Files of training data as people and programs read them: ``fukayomi data print``."""
+"""Items of training data as dictionaries, for people and programs: ``fukayomi data print``."""
 
+import sys
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
@@ -28,25 +29,31 @@ RESULTS = {Result.DRAW: "draw", Result.BLACK_WIN: "black", Result.WHITE_WIN: "wh
 
 
 def describe(
-    path: Path, start: int, end: int, kind: DataFormat | None = None, skipped: Skipped | None = None
+    path: Path | str,
+    start: int = 0,
+    end: int | None = None,
+    kind: DataFormat | None = None,
+    skipped: Skipped | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Items of a file as dictionaries: `index` and, of rows, `sfen`, `move`, `eval`, `result`; of games `moves` too.
+    """Describe items of a file as dictionaries.
 
-    Evaluations are from the side to move, in centipawns. Results are black, white, draw; unknown in records. Averaged
-    positions (avg, caches) have `count`, the means `value` and `result` from 0 to 1 for the side to move, and `shares`
-    of moves, the greatest first; entries of a book have `key`, `move`, `count` and `score`.
+    Rows have `index`, `sfen`, `move`, `eval` and `result`; games also `moves`. Evaluations are in centipawns from the
+    side to move. Results are black, white, draw, and unknown in records. Averaged positions (avg, caches) have `count`,
+    the means `value` and `result` (0 to 1, for the side to move), and the `shares` of moves, the largest first; entries
+    of a book have `key`, `move`, `count` and `score`.
 
     Args:
         path: hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.
-        start: The first item, from 0.
-        end: The item after the last.
-        kind: The file's format, instead of what its content says.
+        start: First item, from 0.
+        end: End of the range, not described; None for the end of the file.
+        kind: Format of the file; found by its content if None.
         skipped: Receives the records that cannot be read.
 
     Raises:
-        DataFileError: The file is damaged, or of another format.
-        OSError: It cannot be read.
+        DataFileError: The file is damaged, or has another format.
+        OSError: The file cannot be read.
     """
+    path, end = Path(path), sys.maxsize if end is None else end
     kind = kind or detect_data(path)
     if kind in _OTHERS:
         yield from _OTHERS[kind](path, start, end)
@@ -173,7 +180,7 @@ def _book(path: Path, start: int, end: int) -> Iterator[dict[str, Any]]:
             move = _usi(entry["fromToPro"])
         except ShogiError as error:
             raise BookError(f"{path}, entry {index} (offset {index * BOOK_ENTRY.itemsize}): {error}") from error
-        # A string: JSON's readers have fewer digits than 64 bits need.
+        # A string, because JSON readers round 64-bit integers.
         yield {"index": index, "key": str(entry["key"]), "move": move, "count": int(entry["count"]),
                "score": int(entry["score"])}  # fmt: skip
 
@@ -186,11 +193,11 @@ def _usi(move: np.uint16) -> str:
 
 
 def _shares(moves: NDArray[np.uint16], shares: NDArray[np.floating[Any]]) -> dict[str, float]:
-    """The greatest first."""
+    """Shares by move, the largest first."""
     order: list[int] = np.argsort(-shares, kind="stable").tolist()
     return {_usi(moves[at]): round(float(shares[at]), 6) for at in order}
 
 
 def _finite(rating: float | None) -> float | None:
-    """A rating that JSON can hold: a record may have any digits."""
+    """The rating, or None if JSON cannot hold it: a record may have any digits."""
     return rating if rating is not None and isfinite(rating) else None

@@ -70,7 +70,7 @@ def test_good_games_have_no_findings(tmp_path: Path) -> None:
         ((REPEATED, 1, 0), None, "fourfold repetition makes it DRAW, but the result is BLACK_WIN"),
         ((REPEATED + "7g7f", 1, 0), 12, "four times before this move"),
         (("7g7f 3c3d", 0, 4), None, "flagged as a repetition, but the last position occurs once"),
-        (("7g7f 3c3d", 1, 8), None, "has not the points"),
+        (("7g7f 3c3d", 1, 8), None, "lacks the points"),
         (("7g7f 3c3d", 2, 8), None, "the side to move did not win"),
         (("7g7f 3c3d", 2, 16), None, "maximum of plies, but the result is WHITE_WIN"),
     ],
@@ -107,7 +107,7 @@ def test_visits_and_candidates(tmp_path: Path) -> None:
         "a duplicate of an earlier game",
         "evaluation -32768 has no opposite",
         "opponent 7 is not 0, 1 or 2",
-        "the move that was played is no candidate",
+        "the move played is not a candidate",
     ]
     assert (report.good, report.duplicates) == (2, 1)
 

@@ -70,9 +70,9 @@ def test_damage_is_named_by_game_move_and_line(tmp_path: Path) -> None:
     ("text", "ply", "reason"),
     [
         (f"{MATE}%HIKIWAKE\n", None, "the last move mates, but the result is DRAW"),
-        (GOOD.replace("TORYO", "TSUMI"), None, "it is said to end by mate, but the last position is none"),
+        (GOOD.replace("TORYO", "TSUMI"), None, "the record ends by mate, but the last position is not mate"),
         (GOOD.replace("TORYO", "SENNICHITE"), None, "the last position occurs once"),
-        (GOOD.replace("TORYO", "KACHI"), None, "has not the points"),
+        (GOOD.replace("TORYO", "KACHI"), None, "lacks the points"),
         (f"PI\n+\n{CYCLE * 3}%TORYO\n", None, "fourfold repetition makes it DRAW, but the result is WHITE_WIN"),
         (f"PI\n+\n{CYCLE * 3}+7776FU\n%TORYO\n", 12, "four times before this move"),
         (GOOD.replace("-3334FU\n'** -10", "-3334FU,'v=0.5,800,3334FU,0"), 1, "without a single visit"),

@@ -1,7 +1,7 @@
-"""How many rows and games occurred before, in bounded memory.
+"""Count duplicate rows and games in bounded memory.
 
-They are compared by hashes: 64 bits of a row, 96 of a game. Among as many rows as are compared at most, the chance that
-any two different ones are taken for equal is 1 in 2 000.
+They are compared by hashes: 64 bits for a row, 96 for a game. With the largest number of rows, the probability of any
+false match is 1 in 2 000.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ MOST_GAMES = 1 << 24  # about 90 bytes each
 
 
 class Duplicates:
-    """Remembers so many rows and games, and counts those that are equal to an earlier one."""
+    """Remembers a limited number of rows and games, and counts those equal to an earlier one."""
 
     def __init__(self, most_rows: int = MOST_ROWS, most_games: int = MOST_GAMES) -> None:
         self._most_rows, self._most_games = most_rows, most_games
@@ -27,15 +27,15 @@ class Duplicates:
         self._game_count = 0
         self._equal_games = 0
         self.passed_over = 0
-        """Rows and games that came when enough were remembered."""
+        """Rows and games not compared, because the limit was reached."""
 
     @property
     def compared(self) -> int:
-        """Rows and games among which duplicates were looked for."""
+        """Rows and games that were compared."""
         return self._row_count + self._game_count
 
     def add_rows(self, rows: NDArray[Any]) -> None:
-        """Remember rows of some type, [N]."""
+        """Remember rows [N] of any type."""
         taken = rows[: self._most_rows - self._row_count]
         if len(taken):
             self._rows.append(_row_keys(taken))
@@ -57,7 +57,7 @@ class Duplicates:
         return True
 
     def count(self) -> int:
-        """How many of the rows and games compared are equal to an earlier one."""
+        """Number of compared rows and games that are equal to an earlier one."""
         keys = np.concatenate([np.zeros(0, np.uint64), *self._rows])
         keys.sort()
         return self._equal_games + int((keys[1:] == keys[:-1]).sum())

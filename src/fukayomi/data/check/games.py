@@ -1,4 +1,4 @@
-"""What is wrong with games of hcpe3, beyond what their reader refuses (illegal moves and candidates)."""
+"""Check games of hcpe3 beyond what their reader refuses (illegal moves and candidates)."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -19,22 +19,22 @@ _PIECES = 40
 
 
 class Judgement(NamedTuple):
-    """Something about one of some games."""
+    """A finding about one of several games."""
 
     level: Level
     game: int
-    """Which one."""
+    """Index of the game."""
     ply: int | None
-    """The move, from 0; None where it is not about one."""
+    """Move of the game, from 0; None if it is not about a move."""
     reason: str
 
 
 def judge_games(games: Games, terminations: Sequence[Termination] = ()) -> list[Judgement]:
-    """What is to be said about games, in their order.
+    """Find errors and remarks, in the order of the games.
 
     Args:
         games: The games.
-        terminations: How they ended, where that is known beyond results and flags.
+        terminations: How each game ended, if that is known beyond results and flags.
     """
     found = [*_judge_moves(games), *_judge_heads(games)]
     endings = _native.judge_endings(games.starts, games.plies, games.moves)
@@ -45,7 +45,7 @@ def judge_games(games: Games, terminations: Sequence[Termination] = ()) -> list[
         found += _judge_declaration(games, index, ending)
         if terminations and terminations[index] is Termination.MATE and not ending.is_mated:
             found.append(
-                Judgement(Level.ERROR, index, None, "it is said to end by mate, but the last position is none")
+                Judgement(Level.ERROR, index, None, "the record ends by mate, but the last position is not mate")
             )
         if ending.fourfold_before >= 0:
             reason = "the position has occurred four times before this move, but the game goes on"
@@ -54,7 +54,7 @@ def judge_games(games: Games, terminations: Sequence[Termination] = ()) -> list[
 
 
 def _contradictions(result: Result, flags: ResultFlag, ending: _native.GameEnding) -> Iterator[str]:
-    """Why the result cannot be what the last position says."""
+    """How the result contradicts the last position."""
     mover, other = Result.BLACK_WIN, Result.WHITE_WIN
     if not ending.black_to_move:
         mover, other = other, mover
@@ -76,8 +76,8 @@ def _judge_declaration(games: Games, index: int, ending: _native.GameEnding) -> 
     mover = Result.BLACK_WIN if ending.black_to_move else Result.WHITE_WIN
     if not result & ResultFlag.DECLARATION or result & RESULT_BITS != mover or ending.can_declare:
         return
-    reason = "flagged as a declaration, but the side to move has not the points or the pieces for one"
-    if _has_handicap(games.starts[index]):  # some rules count the pieces that were given
+    reason = "flagged as a declaration, but the side to move lacks the points or the pieces"
+    if _has_handicap(games.starts[index]):  # some rules count the pieces given as handicap
         yield Judgement(Level.REMARK, index, None, f"{reason}, unless those of the handicap count")
     else:
         yield Judgement(Level.ERROR, index, None, reason)
@@ -97,7 +97,7 @@ def _judge_heads(games: Games) -> Iterator[Judgement]:
 
 
 def _judge_moves(games: Games) -> Iterator[Judgement]:
-    """What can be seen without a board."""
+    """Findings that need no board."""
     counts = games.candidate_counts()
     owner = np.repeat(np.arange(len(games.moves)), counts)  # the move that each candidate belongs to
     sums = np.bincount(owner, games.candidate_visits, len(games.moves))
@@ -108,7 +108,7 @@ def _judge_moves(games: Games) -> Iterator[Judgement]:
     kinds: list[tuple[Level, NDArray[np.intp], str]] = [
         (Level.ERROR, np.flatnonzero((counts > 0) & (sums == 0)), "candidates without a single visit"),
         (Level.ERROR, repeated, "a move is among the candidates more than once"),
-        (Level.REMARK, np.flatnonzero((counts > 0) & ~selected), "the move that was played is no candidate"),
+        (Level.REMARK, np.flatnonzero((counts > 0) & ~selected), "the move played is not a candidate"),
         (Level.REMARK, np.flatnonzero(games.evals < -EVAL_LIMIT), "evaluation -32768 has no opposite"),
     ]
     game_of, ply_of = games.game_of_ply(), games.ply_in_game()
