@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytes
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match=r"the disk is full .*games\.pgn was not written"):
+    with pytest.raises(OSError, match=r"the disk is full .*games\.pgn was not changed"):
         files.write_pgn([])
     assert files.pgn.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["games.pgn"]
