@@ -122,8 +122,10 @@ bool Tree::add_child(Index parent, float q, std::size_t edge) {
     Node& node = nodes_[parent];
     Children& block = children(parent);
     const EdgeSpan all = edges(parent);
-    if (edge != node.child_count) swap_edges(all, edge, node.child_count);
-    block.next = all[node.child_count];
+    if (edge != node.child_count) {
+        swap_edges(all, edge, node.child_count);
+        block.next = all[node.child_count];
+    }
     const float prior = edge_prior(block.next);
     nodes_[i].move = edge_move(block.next).raw();
     block.begin()[node.child_count] = {q, 0, prior, i};
