@@ -1,5 +1,5 @@
-// Files of positions and games: packed sfen, moves of psv, keys of Apery's book, hcpe3. Functions on many records check
-// the shapes of their arrays and release the GIL.
+// Formats of positions and games: packed sfen, moves of psv, keys of Apery's book, hcpe3. Functions on batches check the
+// shapes of their arrays and release the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -66,43 +66,43 @@ FoundRecords bad_records(const PackedRows& packed, const std::optional<Rows<cons
 
 void bind_records(nb::module_& m) {
     m.def("encode_psfen", &psfen_of, "position"_a,
-          "The position in 32 bytes (packed sfen), as YaneuraOu writes it. No ply, no past.\n\n"
+          "Pack the position into 32 bytes (packed sfen), as YaneuraOu does. Ply and past are lost.\n\n"
           "Raises:\n    InvalidPackedError: A king is missing.");
     m.def("position_from_psfen", &position_from_psfen, "psfen"_a,
-          "The position that the 32 bytes of a packed sfen hold; its ply is 1.\n\n"
-          "Raises:\n    InvalidPackedError: They are no position.");
+          "Unpack a packed sfen; the ply is 1.\n\n"
+          "Raises:\n    InvalidPackedError: The bytes are not a position.");
     m.def("book_key", [](const Game& game) { return book_key(game.position()); }, "position"_a,
           "The position's key in Apery's opening book (book.bin).");
     m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
           "hcps"_a.noconvert(), "psfens"_a.noconvert(),
-          "Write many positions as packed sfen.\n\n"
+          "Convert positions from hcp to packed sfen.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n    psfens: uint8 [N, 32], written.\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("psfens_to_hcps", &convert_rows<psfens_to_hcps, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
           "psfens"_a.noconvert(), "hcps"_a.noconvert(),
-          "Write many positions as hcp.\n\n"
+          "Convert positions from packed sfen to hcp.\n\n"
           "Args:\n    psfens: uint8 [N, 32].\n    hcps: uint8 [N, 32], written.\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "moves"_a.noconvert(), "psv_moves"_a.noconvert(),
-          "Write hcpe's moves as psv has them.\n\n"
+          "Convert moves from hcpe to psv.\n\n"
           "Args:\n    moves: uint16 [N], as `Move.raw`.\n    psv_moves: uint16 [N], written.\n\n"
-          "Raises:\n    InvalidMoveError: Some bits are no move; the message names their index.");
+          "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "psv_moves"_a.noconvert(), "moves"_a.noconvert(),
-          "Write psv's moves as hcpe has them.\n\n"
+          "Convert moves from psv to hcpe.\n\n"
           "Args:\n    psv_moves: uint16 [N].\n    moves: uint16 [N], written.\n\n"
-          "Raises:\n    InvalidMoveError: Some bits are no move; the message names their index.");
+          "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(),
           "keys"_a.noconvert(),
-          "Write the keys that positions have in Apery's opening book.\n\n"
+          "Compute the keys of positions in Apery's opening book.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n    keys: uint64 [N], written.\n\n"
-          "Raises:\n    InvalidPackedError: A record is no position; the message names its index.");
+          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(),
           "psv"_a = false,
-          "The records whose position the rules do not allow or whose move is not legal: index and reason of each.\n\n"
-          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None: only the positions are looked at.\n"
-          "    psv: The positions are packed sfen and the moves psv's, instead of hcp and `Move.raw`.");
+          "Find records with an impossible position or an illegal move; return the index and the reason of each.\n\n"
+          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions.\n"
+          "    psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.");
 }
 
 template <class T>
@@ -150,25 +150,25 @@ std::vector<GameEnding> endings_of(const PackedRows& starts, const Rows<const st
 }
 
 void bind_endings(nb::module_& m) {
-    nb::class_<GameEnding>(m, "GameEnding", "What the rules say about the last position of a game.")
+    nb::class_<GameEnding>(m, "GameEnding", "How the rules judge the last position of a game.")
         .def_ro("is_mated", &GameEnding::is_mated, "The side to move has no legal move.")
         .def_ro("repetition", &GameEnding::repetition, "As `Position.repetition`.")
         .def_ro("occurrences", &GameEnding::occurrences, "As `Position.occurrences`.")
         .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24.")
-        .def_ro("black_to_move", &GameEnding::black_to_move, "Whose turn it is.")
+        .def_ro("black_to_move", &GameEnding::black_to_move, "Whether Black is to move.")
         .def_ro("fourfold_before", &GameEnding::fourfold_before,
-                "After how many moves a position had occurred four times though the game went on; -1: never.");
+                "Number of moves after which a position had occurred four times and the game went on; -1 if never.");
     m.def("judge_endings", &endings_of, "starts"_a.noconvert(), "plies"_a.noconvert(), "moves"_a.noconvert(),
-          "What the rules say about the end of games, which are columns as those of `DecodedGames`.\n\n"
-          "Raises:\n    ShogiError: A start is no position, or a move is not legal.");
+          "Judge the last positions of games, given as columns of `DecodedGames`.\n\n"
+          "Raises:\n    ShogiError: A start is not a position, or a move is not legal.");
 }
 
 void bind_games(nb::module_& m) {
     nb::class_<DecodedGames>(m, "DecodedGames",
-                             "Games of hcpe3 as columns: G games with P moves and C candidates in all.\n\n"
+                             "Games of hcpe3 as columns: G games with P moves and C candidates in total.\n\n"
                              "The arrays are read-only views that keep their owner alive.")
         .def_prop_ro("offsets", &column_of<&GameColumns::offsets>, nb::rv_policy::reference_internal,
-                     "uint64 [G]: where each game begins in the data.")
+                     "uint64 [G]: offset of each game in the data.")
         .def_prop_ro("starts", &column_of<&GameColumns::starts>, nb::rv_policy::reference_internal,
                      "uint8 [G, 32]: hcp of the first position.")
         .def_prop_ro("results", &column_of<&GameColumns::results>, nb::rv_policy::reference_internal,
@@ -177,7 +177,7 @@ void bind_games(nb::module_& m) {
         .def_prop_ro("plies", &column_of<&GameColumns::plies>, nb::rv_policy::reference_internal,
                      "uint64 [G + 1]: the moves of game g are plies[g] to plies[g + 1].")
         .def_prop_ro("hcps", &column_of<&GameColumns::hcps>, nb::rv_policy::reference_internal,
-                     "uint8 [P, 32]: the position before each move.")
+                     "uint8 [P, 32]: hcp before each move.")
         .def_prop_ro("moves", &column_of<&GameColumns::moves>, nb::rv_policy::reference_internal,
                      "uint16 [P]: the moves played, as `Move.raw`.")
         .def_prop_ro("evals", &column_of<&GameColumns::evals>, nb::rv_policy::reference_internal,
@@ -192,27 +192,27 @@ void bind_games(nb::module_& m) {
             std::vector<std::tuple<std::size_t, std::size_t, int, std::string>> rows;
             for (const GameDamage& d : decoded.damages) rows.emplace_back(d.offset, d.bytes, d.ply, d.reason);
             return rows;
-        }, "What is no game: where it begins, how many bytes were left out, the move with which something is wrong\n"
-           "(from 0; -1: the header), and the reason.")
+        }, "The damaged parts: offset, number of bytes skipped, the offending move (from 0; -1 for the header), and the\n"
+           "reason.")
         .def_ro("consumed", &DecodedGames::consumed,
-                "How many bytes were read; what follows is the beginning of a game whose rest is not there.")
+                "Number of bytes read; the rest is the beginning of an incomplete game.")
         .def_ro("gap", &DecodedGames::gap,
-                "How many bytes at the beginning still belong to the damage of the data before.")
-        .def_ro("searching", &DecodedGames::searching, "Whether the last damage may go on in what follows.");
+                "Number of bytes at the beginning that belong to damage of the previous data.")
+        .def_ro("searching", &DecodedGames::searching, "Whether the last damage may continue in the next data.");
     m.def("decode_hcpe3", &decoded_games, "data"_a.noconvert(), "last"_a, "searching"_a = false,
-          "All whole games of some bytes of an hcpe3 file, which begin with a game.\n\n"
-          "Every game is replayed: its start is a position that the rules allow, its moves and candidates are legal.\n"
-          "What is no such game is left out and named, and reading goes on at the next game, wherever it begins.\n\n"
+          "Read the complete games of a part of an hcpe3 file, which starts at a game.\n\n"
+          "Games are replayed, so that positions, moves and candidates are known to be legal. Damaged parts are skipped\n"
+          "and reported; reading continues at the next game.\n\n"
           "Args:\n    data: uint8 [N].\n"
-          "    last: Nothing follows the data, so that an unfinished game is a damaged one.\n"
-          "    searching: What the decoding of the data before said, if a file is read in parts.");
+          "    last: Whether the file ends here, so that an incomplete game is damage.\n"
+          "    searching: `DecodedGames.searching` of the previous part of the file.");
     bind_endings(m);
     m.def("encode_hcpe3", &encoded_games, "starts"_a.noconvert(), "results"_a.noconvert(), "opponents"_a.noconvert(),
           "plies"_a.noconvert(), "moves"_a.noconvert(), "evals"_a.noconvert(), "candidates"_a.noconvert(),
           "candidate_moves"_a.noconvert(), "candidate_visits"_a.noconvert(),
-          "Games as the bytes of an hcpe3 file; the columns are those of `DecodedGames`. Moves are not replayed.\n\n"
-          "Raises:\n    ValueError: The columns do not fit together, a game has more than 65535 moves or a move more\n"
-          "        than 593 candidates.");
+          "Encode games as hcpe3, given as columns of `DecodedGames`. Moves are not checked.\n\n"
+          "Raises:\n    ValueError: The columns do not match, a game has more than 65535 moves, or a move more than\n"
+          "        593 candidates.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Game records in CSA: a text in, games out.
+// Reading CSA records.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -61,40 +61,40 @@ std::vector<std::pair<std::string, std::string>> endings() { return {CSA_ENDINGS
 }  // namespace
 
 void bind_csa(nb::module_& m) {
-    nb::class_<CsaGame>(m, "CsaGame", "A game of a CSA text with N legal moves, or why it is none.")
+    nb::class_<CsaGame>(m, "CsaGame", "A game of a CSA text with N legal moves, or the reason why it cannot be read.")
         .def_prop_ro("damage", [](const CsaGame& game) {
             std::optional<DamageRow> row;
             if (game.damage) row.emplace(game.damage->line, game.damage->is_illegal_move, game.damage->message);
             return row;
-        }, "Why the game cannot be read, None if it can: the line (from 1), whether it is a move that the rules\n"
-           "forbid, and the message: words and, in between, pieces of the text that belong into quotation marks.")
+        }, "The error of a game that cannot be read: line (from 1), whether a move is illegal, and the message, in\n"
+           "which every second part is text to be quoted. None if there is no error.")
         .def_ro("headers", &CsaGame::headers,
-                "What is noted on the game, in its order: N+, N-, $EVENT and whatever else begins with $, 'black_rate,\n"
-                "'white_rate, 'summary, '$END_TIME, 'Max_Moves, each with what follows it.")
-        .def_ro("initial_sfen", &CsaGame::initial_sfen, "The first position.")
+                "Keys and values of the header in their order: N+, N-, $EVENT and others with $, 'black_rate,\n"
+                "'white_rate, 'summary, '$END_TIME, 'Max_Moves.")
+        .def_ro("initial_sfen", &CsaGame::initial_sfen, "The first position as SFEN.")
         .def_prop_ro("moves", &column_of<&CsaGame::moves>, nb::rv_policy::reference_internal,
                      "uint16 [N]: as `Move.raw`.")
         .def_prop_ro("scores", &column_of<&CsaGame::scores>, nb::rv_policy::reference_internal,
-                     "int32 [N]: centipawns from Black's side; NO_SCORE where there is none.")
+                     "int32 [N]: centipawns from Black's side; NO_SCORE if unknown.")
         .def_prop_ro("times_ms", &column_of<&CsaGame::times_ms>, nb::rv_policy::reference_internal,
-                     "int64 [N]: -1 where there is none.")
-        .def_ro("pvs", &CsaGame::pvs, "The line that is noted with each score.")
-        .def_ro("comments", &CsaGame::comments, "The other comments: how many moves stand before each, and its text.")
-        .def_ro("ending", &CsaGame::ending, "The word after %; None if there is none.")
-        .def_ro("illegal_move", &CsaGame::illegal_move, "The statement of the illegal move that ended the game, or ''.")
-        .def_ro("turn", &CsaGame::turn, "Whose turn it is at the end.")
+                     "int64 [N]: time of each move; -1 if unknown.")
+        .def_ro("pvs", &CsaGame::pvs, "The PV of each score, as text.")
+        .def_ro("comments", &CsaGame::comments, "The other comments: number of moves before each, and its text.")
+        .def_ro("ending", &CsaGame::ending, "The word after %; None without one.")
+        .def_ro("illegal_move", &CsaGame::illegal_move, "The illegal move that ended the game, as written; empty if there is none.")
+        .def_ro("turn", &CsaGame::turn, "The side to move at the end.")
         .def("__len__", [](const CsaGame& game) { return game.moves.size(); })
         .def("hcps", &hcps_of,
-             "The positions before each move, and the last: uint8 [N + 1, 32].\n\n"
-             "Raises:\n    InvalidPackedError: The first position lacks a king.");
+             "The hcp before each move and after the last: uint8 [N + 1, 32].\n\n"
+             "Raises:\n    InvalidPackedError: A king is missing.");
     m.attr("NO_SCORE") = CsaGame::NO_SCORE;
-    nb::class_<CsaReader>(m, "CsaReader", "The games of a CSA text, one after the other.")
+    nb::class_<CsaReader>(m, "CsaReader", "Iterates over the games of a CSA text.")
         .def(nb::init<std::string>(), "text"_a)
         .def("next", &next_game,
-             "The next game, good or damaged; None at the end. Blank lines and comments alone make no game.");
-    m.def("csa_endings", &endings, "The words that may follow % at the end of a game, each with the `Termination` that it means.");
+             "The next game, possibly damaged; None at the end. Blank lines and comments are not a game.");
+    m.def("csa_endings", &endings, "Words after % at the end of a game, and the name of the `Termination` of each.");
     m.def("read_csa_visits", &visits_of, "text"_a, "position"_a,
-          "The candidates of a search, as AobaZero notes them: 7776FU,430m,2726FU,352l; a letter behind the visits, or\n"
-          "none. A move that stands there twice has the sum.\n\n"
-          "Raises:\n    InvalidMoveError: It is nothing of the kind, or a move is not legal.");
+          "Parse candidates with visits as AobaZero writes them: 7776FU,430m,2726FU,352l. The letter after the visits is\n"
+          "optional. The visits of a repeated move are added.\n\n"
+          "Raises:\n    InvalidMoveError: The text is not such a list, or a move is not legal.");
 }

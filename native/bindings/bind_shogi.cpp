@@ -425,6 +425,21 @@ void bind_position_views(nb::class_<Game>& position) {
              "    arrows: Moves to draw as arrows.\n    flip: Draw White at the bottom.\n"
              "    size: Width in pixels; None leaves it to the page.\n"
              "    title: Text for screen readers; by default the SFEN.")
+        .def("japanese", [](const nb::object& self, Move move) {
+            return nb::module_::import_("fukayomi.shogi.formats.notation").attr("japanese_move")(self, move);
+        }, "move"_a, nb::sig("def japanese(self, move: Move) -> str"),
+             "A legal move in Japanese notation.\n\n"
+             "    >>> Position().japanese(Move.from_usi('7g7f'))\n"
+             "    '☗７六歩'\n\n"
+             "Raises:\n    IllegalMoveError: The move is not legal.")
+        .def("push_japanese", [](const nb::object& self, const nb::str& text) {
+            return nb::module_::import_("fukayomi.shogi.formats.ki2").attr("push_ki2")(self, text);
+        }, "text"_a, nb::sig("def push_japanese(self, text: str) -> Move"),
+             "Play a move in Japanese notation and return it.\n\n"
+             "    >>> Position().push_japanese('７六歩')\n"
+             "    Move.from_usi('7g7f')\n\n"
+             "Raises:\n    InvalidMoveError: The text is not a move, or fits several.\n"
+             "    IllegalMoveError: No legal move fits; the position is unchanged.")
         .def("_repr_svg_", [](const nb::object& self) {
             return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self);
         }, nb::sig("def _repr_svg_(self) -> str"));

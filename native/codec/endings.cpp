@@ -19,7 +19,7 @@ GameEnding judge(Position pos, std::span<const std::uint16_t> moves) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
         const Move m(moves[i]);
         if (!is_move(m))
-            throw ParseError(ParseError::Kind::MOVE, "the 16 bits " + std::to_string(moves[i]) + " are no move");
+            throw ParseError(ParseError::Kind::MOVE, "the 16 bits " + std::to_string(moves[i]) + " are not a move");
         require_legal(pos, m);
         pos.do_move(m);
         history.push(pos);

@@ -124,7 +124,7 @@ private:
 
     static std::string forbidden(const char* what, const Position& pos, Move m) {
         const std::string start = std::string(what) + " " + std::to_string(m.raw()) + ": ";
-        if (!is_move(m)) return start + "the bits are no move";
+        if (!is_move(m)) return start + "the bits are not a move";
         try {
             require_legal(pos, m);
         } catch (const ParseError& e) {

@@ -26,7 +26,7 @@ HcpView view(const std::uint8_t* rows, std::size_t i) { return HcpView(rows + i 
 
 [[noreturn]] void reject_move(unsigned bits, const char* format) {
     throw ParseError(ParseError::Kind::MOVE,
-                     "the 16 bits " + std::to_string(bits) + " are no move of the " + format + " format");
+                     "the 16 bits " + std::to_string(bits) + " are not a move of the " + format + " format");
 }
 
 }  // namespace

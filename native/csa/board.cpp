@@ -40,7 +40,7 @@ std::vector<Placing> placings(std::string_view text) {
 
 Square checked_square(const std::string& text) {
     const Square square = square_from_csa(text);
-    if (square == NO_SQUARE) refuse({"", text, " is no square"});
+    if (square == NO_SQUARE) refuse({"", text, " is not a square"});
     return square;
 }
 
@@ -116,12 +116,12 @@ void CsaBoard::put_pieces(Color color, std::string_view pieces) {
         if (placing.square == "00" && placing.piece == "AL") {
             give_the_rest(color);
         } else if (placing.square == "00") {
-            if (type == NO_PIECE_TYPE || type >= KING) refuse({"", placing.piece, " is no piece for a hand"});
+            if (type == NO_PIECE_TYPE || type >= KING) refuse({"", placing.piece, " is not a piece for a hand"});
             ++hands_[color][type];
         } else if (type != NO_PIECE_TYPE) {
             at(checked_square(placing.square)) = make_piece(color, type);
         } else {
-            refuse({"", placing.piece, " is no piece"});
+            refuse({"", placing.piece, " is not a piece"});
         }
     }
 }

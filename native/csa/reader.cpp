@@ -56,8 +56,8 @@ struct WrittenMove {
     const auto pair = [&letters](std::size_t i) { return std::string(letters[i]).append(letters[i + 1]); };
     if (letters.size() == 6 && piece_from_csa(pair(4)) != NO_PIECE_TYPE)
         for (const std::size_t i : {2U, 0U})
-            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is no square"}};
-    throw CsaRefusal{{"it is no move"}};
+            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is not a square"}};
+    throw CsaRefusal{{"not a move"}};
 }
 
 // Throws CsaRefusal.
@@ -101,7 +101,7 @@ Move move_from_csa(std::string_view text, const Position& pos) {
         for (const std::string& part : refusal.why) why += part;
         throw reject(why);
     }
-    throw reject("no such piece stands there");
+    throw reject("there is no such piece");
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -202,7 +202,7 @@ private:
         try {
             position_ = Position::from_sfen(game_.initial_sfen, true);  // mate problems lack a king
         } catch (const ParseError& error) {
-            fail({"the start is no possible position (" + std::string(error.what()) + ")"}, game_.initial_sfen);
+            fail({"the first position is impossible (" + std::string(error.what()) + ")"}, game_.initial_sfen);
         }
         game_.start = *position_;
     }
@@ -437,7 +437,7 @@ std::vector<VisitedMove> read_visits(std::string_view text, const Position& pos)
         const std::size_t digits = count_digits(visits);
         if (digits == 0 || digits > MOST_DIGITS ||
             !std::all_of(visits.begin() + static_cast<std::ptrdiff_t>(digits), visits.end(), is_letter))
-            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is no number of visits");
+            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is not a number of visits");
         const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
         const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
         if (same == found.end()) found.push_back({move, number});

@@ -61,8 +61,8 @@ void parse_rank(Position& pos, std::string_view text, int rank) {
         const bool promoted = text[i] == '+';
         if (promoted && ++i == text.size()) reject("no piece after '+'" + where());
         const Piece plain = piece_of(text[i]);
-        if (plain == NO_PIECE) reject(quoted_character(text.substr(i)) + " is no piece" + where());
-        if (promoted && !can_promote(type_of(plain))) reject(quoted(text.substr(i - 1, 2)) + " is no piece" + where());
+        if (plain == NO_PIECE) reject(quoted_character(text.substr(i)) + " is not a piece" + where());
+        if (promoted && !can_promote(type_of(plain))) reject(quoted(text.substr(i - 1, 2)) + " is not a piece" + where());
         if (file < 0) break;
         const PieceType type = promoted ? promote(type_of(plain)) : type_of(plain);
         const Color color = color_of(plain);
@@ -92,7 +92,7 @@ void parse_hands(Position& pos, std::string_view text) {
         const Piece piece = piece_of(text[i]);
         const PieceType type = type_of(piece);
         if (piece == NO_PIECE || type == KING)
-            reject(quoted_character(text.substr(i)) + " is no piece that can be in hand, in " + quoted(text));
+            reject(quoted_character(text.substr(i)) + " is not a piece that can be in hand, in " + quoted(text));
         const int sum = pos.hand(color_of(piece)).count(type) + count;
         if (sum > pieces_in_set(type))
             reject(std::to_string(sum) + " pieces of the type " + piece_name(type) + " in a hand, but a set has only " +
@@ -105,7 +105,7 @@ int parse_ply(std::string_view text) {
     int ply = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ply);
     if (error != std::errc() || end != text.data() + text.size() || ply < 1 || ply > LARGEST_PLY)
-        reject("the move number " + quoted(text) + " is no number from 1 to " + std::to_string(LARGEST_PLY));
+        reject("the move number " + quoted(text) + " is not a number from 1 to " + std::to_string(LARGEST_PLY));
     return ply;
 }
 

@@ -19,7 +19,7 @@ Square to_square(std::string_view text) { return make_square(text[0] - '1', text
 }
 
 Square parse_square(std::string_view move, std::string_view square) {
-    if (!is_square(square)) reject(move, quoted(square) + " is no square (1a to 9i)");
+    if (!is_square(square)) reject(move, quoted(square) + " is not a square (1a to 9i)");
     return to_square(square);
 }
 
@@ -29,7 +29,7 @@ Move move_from_usi(std::string_view text) {
     if (text.size() >= 2 && text[1] == '*') {
         const std::size_t type = DROP_LETTERS.find(text[0], 1);
         if (type == std::string_view::npos)
-            reject(text, quoted_character(text) + " is no piece that can be dropped (one of P L N S G B R)");
+            reject(text, quoted_character(text) + " is not a piece that can be dropped (one of P L N S G B R)");
         return Move::drop(static_cast<PieceType>(type), parse_square(text, text.substr(2)));
     }
     const bool promotion = text.size() == 5 && text[4] == '+';

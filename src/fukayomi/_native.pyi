@@ -474,6 +474,29 @@ class Position:
             title: Text for screen readers; by default the SFEN.
         """
 
+    def japanese(self, move: Move) -> str:
+        """
+        A legal move in Japanese notation.
+
+            >>> Position().japanese(Move.from_usi('7g7f'))
+            '☗７六歩'
+
+        Raises:
+            IllegalMoveError: The move is not legal.
+        """
+
+    def push_japanese(self, text: str) -> Move:
+        """
+        Play a move in Japanese notation and return it.
+
+            >>> Position().push_japanese('７六歩')
+            Move.from_usi('7g7f')
+
+        Raises:
+            InvalidMoveError: The text is not a move, or fits several.
+            IllegalMoveError: No legal move fits; the position is unchanged.
+        """
+
     def planes(self) -> tuple[Annotated[NDArray[numpy.float32], dict(shape=(62, 9, 9))], Annotated[NDArray[numpy.float32], dict(shape=(57, 9, 9))]]:
         """
         The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].
@@ -522,7 +545,7 @@ def square_name(square: int) -> str:
 
 def encode_psfen(position: fukayomi.Position) -> bytes:
     """
-    The position in 32 bytes (packed sfen), as YaneuraOu writes it. No ply, no past.
+    Pack the position into 32 bytes (packed sfen), as YaneuraOu does. Ply and past are lost.
 
     Raises:
         InvalidPackedError: A king is missing.
@@ -530,10 +553,10 @@ def encode_psfen(position: fukayomi.Position) -> bytes:
 
 def position_from_psfen(psfen: bytes) -> fukayomi.Position:
     """
-    The position that the 32 bytes of a packed sfen hold; its ply is 1.
+    Unpack a packed sfen; the ply is 1.
 
     Raises:
-        InvalidPackedError: They are no position.
+        InvalidPackedError: The bytes are not a position.
     """
 
 def book_key(position: fukayomi.Position) -> int:
@@ -541,84 +564,84 @@ def book_key(position: fukayomi.Position) -> int:
 
 def hcps_to_psfens(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], psfens: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu')]) -> None:
     """
-    Write many positions as packed sfen.
+    Convert positions from hcp to packed sfen.
 
     Args:
         hcps: uint8 [N, 32].
         psfens: uint8 [N, 32], written.
 
     Raises:
-        InvalidPackedError: A record is no position; the message names its index.
+        InvalidPackedError: A record is not a position; the message names its index.
     """
 
 def psfens_to_hcps(psfens: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu')]) -> None:
     """
-    Write many positions as hcp.
+    Convert positions from packed sfen to hcp.
 
     Args:
         psfens: uint8 [N, 32].
         hcps: uint8 [N, 32], written.
 
     Raises:
-        InvalidPackedError: A record is no position; the message names its index.
+        InvalidPackedError: A record is not a position; the message names its index.
     """
 
 def moves_to_psv(moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write hcpe's moves as psv has them.
+    Convert moves from hcpe to psv.
 
     Args:
         moves: uint16 [N], as `Move.raw`.
         psv_moves: uint16 [N], written.
 
     Raises:
-        InvalidMoveError: Some bits are no move; the message names their index.
+        InvalidMoveError: An entry is not a move; the message names its index.
     """
 
 def moves_from_psv(psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write psv's moves as hcpe has them.
+    Convert moves from psv to hcpe.
 
     Args:
         psv_moves: uint16 [N].
         moves: uint16 [N], written.
 
     Raises:
-        InvalidMoveError: Some bits are no move; the message names their index.
+        InvalidMoveError: An entry is not a move; the message names its index.
     """
 
 def book_keys(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Write the keys that positions have in Apery's opening book.
+    Compute the keys of positions in Apery's opening book.
 
     Args:
         hcps: uint8 [N, 32].
         keys: uint64 [N], written.
 
     Raises:
-        InvalidPackedError: A record is no position; the message names its index.
+        InvalidPackedError: A record is not a position; the message names its index.
     """
 
 def find_bad_records(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, *, psv: bool = False) -> list[tuple[int, str]]:
     """
-    The records whose position the rules do not allow or whose move is not legal: index and reason of each.
+    Find records with an impossible position or an illegal move; return the index and the reason of each.
 
     Args:
         packed: uint8 [N, 32].
-        moves: uint16 [N]; None: only the positions are looked at.
-        psv: The positions are packed sfen and the moves psv's, instead of hcp and `Move.raw`.
+        moves: uint16 [N]; None to check only the positions.
+        psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.
     """
 
 class DecodedGames:
     """
-    Games of hcpe3 as columns: G games with P moves and C candidates in all.
+    Games of hcpe3 as columns: G games with P moves and C candidates in total.
 
     The arrays are read-only views that keep their owner alive.
     """
 
     @property
     def offsets(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,), writable=False)]:
-        """uint64 [G]: where each game begins in the data."""
+        """uint64 [G]: offset of each game in the data."""
 
     @property
     def starts(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), writable=False)]:
@@ -638,7 +661,7 @@ class DecodedGames:
 
     @property
     def hcps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), writable=False)]:
-        """uint8 [P, 32]: the position before each move."""
+        """uint8 [P, 32]: hcp before each move."""
 
     @property
     def moves(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
@@ -665,41 +688,39 @@ class DecodedGames:
     @property
     def damages(self) -> list[tuple[int, int, int, str]]:
         """
-        What is no game: where it begins, how many bytes were left out, the move with which something is wrong
-        (from 0; -1: the header), and the reason.
+        The damaged parts: offset, number of bytes skipped, the offending move (from 0; -1 for the header), and the
+        reason.
         """
 
     @property
     def consumed(self) -> int:
-        """
-        How many bytes were read; what follows is the beginning of a game whose rest is not there.
-        """
+        """Number of bytes read; the rest is the beginning of an incomplete game."""
 
     @property
     def gap(self) -> int:
         """
-        How many bytes at the beginning still belong to the damage of the data before.
+        Number of bytes at the beginning that belong to damage of the previous data.
         """
 
     @property
     def searching(self) -> bool:
-        """Whether the last damage may go on in what follows."""
+        """Whether the last damage may continue in the next data."""
 
 def decode_hcpe3(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last: bool, searching: bool = False) -> DecodedGames:
     """
-    All whole games of some bytes of an hcpe3 file, which begin with a game.
+    Read the complete games of a part of an hcpe3 file, which starts at a game.
 
-    Every game is replayed: its start is a position that the rules allow, its moves and candidates are legal.
-    What is no such game is left out and named, and reading goes on at the next game, wherever it begins.
+    Games are replayed, so that positions, moves and candidates are known to be legal. Damaged parts are skipped
+    and reported; reading continues at the next game.
 
     Args:
         data: uint8 [N].
-        last: Nothing follows the data, so that an unfinished game is a damaged one.
-        searching: What the decoding of the data before said, if a file is read in parts.
+        last: Whether the file ends here, so that an incomplete game is damage.
+        searching: `DecodedGames.searching` of the previous part of the file.
     """
 
 class GameEnding:
-    """What the rules say about the last position of a game."""
+    """How the rules judge the last position of a game."""
 
     @property
     def is_mated(self) -> bool:
@@ -719,51 +740,53 @@ class GameEnding:
 
     @property
     def black_to_move(self) -> bool:
-        """Whose turn it is."""
+        """Whether Black is to move."""
 
     @property
     def fourfold_before(self) -> int:
         """
-        After how many moves a position had occurred four times though the game went on; -1: never.
+        Number of moves after which a position had occurred four times and the game went on; -1 if never.
         """
 
 def judge_endings(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[GameEnding]:
     """
-    What the rules say about the end of games, which are columns as those of `DecodedGames`.
+    Judge the last positions of games, given as columns of `DecodedGames`.
 
     Raises:
-        ShogiError: A start is no position, or a move is not legal.
+        ShogiError: A start is not a position, or a move is not legal.
     """
 
 def encode_hcpe3(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], results: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], opponents: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], evals: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidates: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], candidate_visits: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
     """
-    Games as the bytes of an hcpe3 file; the columns are those of `DecodedGames`. Moves are not replayed.
+    Encode games as hcpe3, given as columns of `DecodedGames`. Moves are not checked.
 
     Raises:
-        ValueError: The columns do not fit together, a game has more than 65535 moves or a move more
-            than 593 candidates.
+        ValueError: The columns do not match, a game has more than 65535 moves, or a move more than
+            593 candidates.
     """
 
 class CsaGame:
-    """A game of a CSA text with N legal moves, or why it is none."""
+    """
+    A game of a CSA text with N legal moves, or the reason why it cannot be read.
+    """
 
     @property
     def damage(self) -> tuple[int, bool, list[str]] | None:
         """
-        Why the game cannot be read, None if it can: the line (from 1), whether it is a move that the rules
-        forbid, and the message: words and, in between, pieces of the text that belong into quotation marks.
+        The error of a game that cannot be read: line (from 1), whether a move is illegal, and the message, in
+        which every second part is text to be quoted. None if there is no error.
         """
 
     @property
     def headers(self) -> list[tuple[str, str]]:
         """
-        What is noted on the game, in its order: N+, N-, $EVENT and whatever else begins with $, 'black_rate,
-        'white_rate, 'summary, '$END_TIME, 'Max_Moves, each with what follows it.
+        Keys and values of the header in their order: N+, N-, $EVENT and others with $, 'black_rate,
+        'white_rate, 'summary, '$END_TIME, 'Max_Moves.
         """
 
     @property
     def initial_sfen(self) -> str:
-        """The first position."""
+        """The first position as SFEN."""
 
     @property
     def moves(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
@@ -771,66 +794,68 @@ class CsaGame:
 
     @property
     def scores(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,), writable=False)]:
-        """int32 [N]: centipawns from Black's side; NO_SCORE where there is none."""
+        """int32 [N]: centipawns from Black's side; NO_SCORE if unknown."""
 
     @property
     def times_ms(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,), writable=False)]:
-        """int64 [N]: -1 where there is none."""
+        """int64 [N]: time of each move; -1 if unknown."""
 
     @property
     def pvs(self) -> list[str]:
-        """The line that is noted with each score."""
+        """The PV of each score, as text."""
 
     @property
     def comments(self) -> list[tuple[int, str]]:
-        """The other comments: how many moves stand before each, and its text."""
+        """The other comments: number of moves before each, and its text."""
 
     @property
     def ending(self) -> str | None:
-        """The word after %; None if there is none."""
+        """The word after %; None without one."""
 
     @property
     def illegal_move(self) -> str:
-        """The statement of the illegal move that ended the game, or ''."""
+        """
+        The illegal move that ended the game, as written; empty if there is none.
+        """
 
     @property
     def turn(self) -> fukayomi.Color:
-        """Whose turn it is at the end."""
+        """The side to move at the end."""
 
     def __len__(self) -> int: ...
 
     def hcps(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 32))]:
         """
-        The positions before each move, and the last: uint8 [N + 1, 32].
+        The hcp before each move and after the last: uint8 [N + 1, 32].
 
         Raises:
-            InvalidPackedError: The first position lacks a king.
+            InvalidPackedError: A king is missing.
         """
 
 NO_SCORE: int = -2147483648
 
 class CsaReader:
-    """The games of a CSA text, one after the other."""
+    """Iterates over the games of a CSA text."""
 
     def __init__(self, text: str) -> None: ...
 
     def next(self) -> CsaGame | None:
         """
-        The next game, good or damaged; None at the end. Blank lines and comments alone make no game.
+        The next game, possibly damaged; None at the end. Blank lines and comments are not a game.
         """
 
 def csa_endings() -> list[tuple[str, str]]:
     """
-    The words that may follow % at the end of a game, each with the `Termination` that it means.
+    Words after % at the end of a game, and the name of the `Termination` of each.
     """
 
 def read_csa_visits(text: str, position: fukayomi.Position) -> list[tuple[fukayomi.Move, int]]:
     """
-    The candidates of a search, as AobaZero notes them: 7776FU,430m,2726FU,352l; a letter behind the visits, or
-    none. A move that stands there twice has the sum.
+    Parse candidates with visits as AobaZero writes them: 7776FU,430m,2726FU,352l. The letter after the visits is
+    optional. The visits of a repeated move are added.
 
     Raises:
-        InvalidMoveError: It is nothing of the kind, or a move is not legal.
+        InvalidMoveError: The text is not such a list, or a move is not legal.
     """
 
 FEATURES1: int = 62

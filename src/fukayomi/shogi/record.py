@@ -6,8 +6,10 @@ Scores are in centipawns from Black's side, whoever moved; most programs write a
 from collections.abc import Iterator, MutableSequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import Any
 
 from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position
+from fukayomi.tabular import Tabular
 
 
 class RecordError(ValueError):
@@ -51,37 +53,37 @@ class Termination(StrEnum):
     """How a game ended."""
 
     NONE = "none"
-    """The record stops without a word."""
+    """The record does not say."""
     RESIGN = "resign"
     DECLARATION = "declaration"
     """Win by declaration (入玉宣言)."""
     REPETITION = "repetition"
     """Fourfold repetition, a draw (千日手)."""
     PERPETUAL_CHECK = "perpetual_check"
-    """Repetition in which one side checked all the time, and lost (連続王手の千日手)."""
+    """Repetition in which one side gave perpetual check and lost (連続王手の千日手)."""
     IMPASSE = "impasse"
     """Draw by impasse (持将棋)."""
     DRAW = "draw"
-    """A draw for another reason."""
+    """A draw by agreement or for another reason."""
     MAX_PLIES = "max_plies"
-    """Stopped at the agreed number of plies, a draw."""
+    """Draw by reaching the maximum number of plies."""
     MATE = "mate"
     NO_MATE = "no_mate"
-    """A mate problem that has no solution (不詰)."""
+    """A mate problem without a solution (不詰)."""
     TIME_UP = "time_up"
     ILLEGAL_MOVE = "illegal_move"
-    """An illegal move or another foul of one side (反則)."""
+    """An illegal move or another foul (反則)."""
     CRASH = "crash"
-    """An engine's process ended, or never began; it lost. So with the next two."""
+    """An engine lost because its process ended or did not start."""
     STALL = "stall"
-    """An engine did not answer at all, long after its time."""
+    """An engine lost because it did not answer, long after its time."""
     PROTOCOL = "protocol"
-    """An engine broke the protocol beyond use, as by output without end."""
+    """An engine lost because it broke the protocol, such as by endless output."""
     ADJUDICATION = "adjudication"
-    """Ended by the referee, because the engines' scores said that it was won or drawn."""
+    """Ended by the referee because of the engines' scores."""
     INTERRUPTED = "interrupted"
     TAKEN_BACK = "taken_back"
-    """Ended by a move taken back (待った)."""
+    """Ended by a player taking back a move (待った)."""
     ERROR = "error"
     OTHER = "other"
 
@@ -91,12 +93,12 @@ _DRAWN = {Termination.REPETITION, Termination.IMPASSE, Termination.DRAW, Termina
 
 
 def winner_is(color: Color) -> Result:
-    """The result of a game that this side won."""
+    """The result of a game that `color` won."""
     return Result.BLACK_WIN if color == BLACK else Result.WHITE_WIN
 
 
 def result_of(termination: Termination, turn: Color) -> Result:
-    """What an ending means, given the side that is to move when it comes."""
+    """The result of a termination with `turn` to move; UNKNOWN if it does not decide."""
     if termination in _SIDE_TO_MOVE_LOSES:
         return winner_is(turn.opponent)
     if termination is Termination.DECLARATION:
@@ -106,25 +108,38 @@ def result_of(termination: Termination, turn: Color) -> Result:
 
 @dataclass(slots=True)
 class RecordedMove:
-    """A move as it was played, and what the record notes about it."""
+    """A move of a game with its score, comment and time."""
 
     move: Move
     score_cp: int | None = None
     """Centipawns from Black's side."""
     mate: int | None = None
-    """Plies to the mate that the record announces: positive if Black mates, negative if White does."""
+    """Plies to the announced mate; positive if Black mates, negative if White mates."""
     pv: str = ""
-    """The expected continuation after the move, as the record writes it."""
+    """Expected continuation after the move, as text of the record."""
     comment: str = ""
     time_ms: int | None = None
 
 
 @dataclass(slots=True)
-class Record:
-    """A game from its first position to its end; every move is legal."""
+class Record(Tabular):
+    """A game from its first position to its end; every move is legal.
+
+        >>> from fukayomi import Record
+        >>> record = Record.from_text("position startpos moves 7g7f 3c3d 8h2b+")
+        >>> for position, played in record.replay():
+        ...     print(position.ply, position.japanese(played.move))
+        1 ☗７六歩
+        2 ☖３四歩
+        3 ☗２二角成
+        >>> record.kif().splitlines()[-1]
+        '   3 ２二角成(88) ( 0:00/00:00:00)'
+
+    Printed, it is the table of its moves; `to_pandas` and `to_polars` make DataFrames.
+    """
 
     name: str = ""
-    """Where it comes from: file or archive member, and ``#2`` and so on for the later games of a file."""
+    """File or archive member; the second game of a file has ``#2`` appended, and so on."""
     initial_sfen: str = START_SFEN
     moves: MutableSequence[RecordedMove] = field(default_factory=list[RecordedMove])
     black_name: str = ""
@@ -134,20 +149,20 @@ class Record:
     event: str = ""
     site: str = ""
     start_time: str = ""
-    """As the record writes it, mostly ``2026/01/03 21:37:56``."""
+    """As the record writes it, usually ``2026/01/03 21:37:56``."""
     end_time: str = ""
     time_limit: str = ""
     opening: str = ""
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    """What else the record's head says."""
+    """Other fields of the header."""
     comment: str = ""
-    """Remarks before the first move."""
+    """Comment before the first move."""
     termination: Termination = Termination.NONE
     result: Result = Result.UNKNOWN
     illegal_move: str = ""
-    """The last move, as the record writes it, where it was illegal and ended the game; it is not among the moves."""
+    """An illegal move that ended the game, as the record writes it; `moves` does not have it."""
     summary: str = ""
-    """What a server wrote about the end, as ``toryo:alice win:bob lose``."""
+    """The server's note on the end: ``toryo:alice win:bob lose``."""
 
     def __len__(self) -> int:
         """Number of moves."""
@@ -157,17 +172,59 @@ class Record:
         """The moves in USI form."""
         return [played.move.usi() for played in self.moves]
 
-    def usi_position(self) -> str:
-        """The game as USI's ``position`` command takes it, without that word."""
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "") -> "Record":
+        """Parse a record in CSA, KIF, KI2, JKF or USI; the format is detected.
+
+        Raises:
+            RecordError: The record is damaged or has an illegal move.
+        """
+        from fukayomi.shogi.formats import read_record
+
+        return read_record(text.encode(errors="surrogateescape"), name=name)
+
+    def csa(self) -> str:
+        """The record in CSA 2.2."""
+        from fukayomi.shogi.formats import write_csa
+
+        return write_csa(self)
+
+    def kif(self) -> str:
+        """The record in KIF.
+
+        Raises:
+            RecordError: KIF cannot express how the game ended.
+        """
+        from fukayomi.shogi.formats import write_kif
+
+        return write_kif(self)
+
+    def usi(self) -> str:
+        """The first position and the moves, as arguments of USI's ``position`` command."""
         start = "startpos" if self.initial_sfen == START_SFEN else f"sfen {self.initial_sfen}"
         return f"{start} moves {' '.join(self.usi_moves())}" if self.moves else start
 
     def replay(self) -> Iterator[tuple[Position, RecordedMove]]:
-        """Each move with the position before it.
+        """Iterate over the moves, each with the position before it.
 
-        It is one position that moves on with the game: copy it to keep it.
+        The position is one object, which changes with each step; use `copy` to keep it.
         """
         position = Position.from_sfen(self.initial_sfen, allow_missing_king=True)
         for played in self.moves:
             yield position, played
             position.push(played.move)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per move: ply, move, its Japanese name, score and mate (of Black), seconds, comment."""
+        return [
+            {
+                "ply": position.ply,
+                "move": played.move.usi(),
+                "japanese": position.japanese(played.move),
+                "score_cp": played.score_cp,
+                "mate": played.mate,
+                "seconds": None if played.time_ms is None else played.time_ms / 1000,
+                "comment": played.comment,
+            }
+            for position, played in self.replay()
+        ]

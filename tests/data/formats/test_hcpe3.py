@@ -89,7 +89,7 @@ def test_the_games_of_another_program(shared_data: Path) -> None:
 
 
 def test_a_damaged_game_is_named_and_left_out(shared_data: Path) -> None:
-    """This sample has moves in its writer's own encoding, which are no moves of hcpe3."""
+    """This sample has moves in its writer's own encoding, which are not moves of hcpe3."""
     path = shared_data / "training-fixtures" / "psv_to_hcpe3_sample.hcpe3"
     games, damages = scan(path)
     assert (len(games), len(damages)) == (18, 38)

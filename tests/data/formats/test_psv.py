@@ -53,7 +53,7 @@ def test_real_files_convert_both_ways(shared_data: Path) -> None:
 
 def test_the_moves_of_another_writer_are_no_psv(shared_data: Path) -> None:
     psv = np.array(read_psv(shared_data / "training-fixtures" / "psv_to_hcpe3_sample.psv"))
-    with pytest.raises(DataFileError, match="record 6: the 16 bits 10519 are no move of the psv format"):
+    with pytest.raises(DataFileError, match="record 6: the 16 bits 10519 are not a move of the psv format"):
         psv_to_hcpe(psv)
 
 
@@ -72,7 +72,7 @@ def test_flags_of_hcpe2_are_dropped_and_bad_results_named() -> None:
         psv_to_hcpe(psv)
     hcpe["bestMove16"] = 0
     hcpe["gameResult"] = 0
-    with pytest.raises(DataFileError, match="record 0: the 16 bits 0 are no move of the hcpe format"):
+    with pytest.raises(DataFileError, match="record 0: the 16 bits 0 are not a move of the hcpe format"):
         hcpe_to_psv(hcpe)
 
 

@@ -190,9 +190,9 @@ def test_the_summary_tells_what_the_statements_do_not() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{EVEN}+7776F\n", r"line 6: ply 1: it is no move: '\+7776F'"),
-        (f"{EVEN}+7776XX\n", r"line 6: ply 1: it is no move: '\+7776XX'"),
-        (f"{EVEN}+7706FU\n", r"line 6: ply 1: '06' is no square"),
+        (f"{EVEN}+7776F\n", r"line 6: ply 1: not a move: '\+7776F'"),
+        (f"{EVEN}+7776XX\n", r"line 6: ply 1: not a move: '\+7776XX'"),
+        (f"{EVEN}+7706FU\n", r"line 6: ply 1: '06' is not a square"),
         (f"{EVEN}+0055TO\n", r"line 6: ply 1: TO cannot be dropped"),
         (f"{EVEN}+7776KI\n", r"line 6: ply 1: illegal move '\+7776KI' \(\+FU stands there, no \+KI\)"),
         (f"{EVEN}+5554FU\n", r"line 6: ply 1: illegal move '\+5554FU' \(nothing stands there"),
@@ -205,7 +205,7 @@ def test_the_summary_tells_what_the_statements_do_not() -> None:
         ("PI\nP1-XX\n+\n", "line 2: '-XX' is neither a piece"),
         ("PI55FU\n+\n", "line 1: there is no FU on 55"),
         ("PI\nPX\n", "no such way to set up a board"),
-        ("PI\nP+00FU\n+\n+7776FU\n", "the start is no possible position"),
+        ("PI\nP+00FU\n+\n+7776FU\n", "the first position is impossible"),
         ("", "neither CSA"),
         ("\n\n", "neither CSA"),
         ("'* nothing\n", "the file has no game"),

@@ -111,8 +111,8 @@ def test_digits_are_those_of_ascii() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"{EVEN}+あ776FU\n", "line 6: ply 1: 'あ7' is no square: '\\+あ776FU'"),
-        (f"{EVEN}+7776FU\n-3334あ\n", "line 7: ply 2: it is no move: '-3334あ'"),
+        (f"{EVEN}+あ776FU\n", "line 6: ply 1: 'あ7' is not a square: '\\+あ776FU'"),
+        (f"{EVEN}+7776FU\n-3334あ\n", "line 7: ply 2: not a move: '-3334あ'"),
         (f"{EVEN}+7777FU\n", "line 6: ply 1: invalid USI move '7g7g': it starts and ends on the same square"),
         (f"{EVEN}+2828RY\n", "line 6: ply 1: invalid USI move '2h2h\\+': it starts and ends on the same square"),
         (f"{EVEN}+7776FU\n+\n", "line 7: a line for the side to move after the first move: '\\+'"),
@@ -120,13 +120,13 @@ def test_digits_are_those_of_ascii() -> None:
         (f"{EVEN}+8822UM\n-3334FU\n", "line 6: ply 1: illegal move '\\+8822UM' \\(illegal move '8h2b\\+' in "),
         (f"{EVEN}+8822UM\n%TORYO\n", "line 6: ply 1: illegal move '\\+8822UM'"),
         ("P+77\n+\n", "line 1: '77' is no list of squares and pieces: 'P\\+77'"),
-        ("P+0077\n", "line 1: '77' is no piece for a hand: 'P\\+0077'"),
-        ("P+5577\n", "line 1: '77' is no piece: 'P\\+5577'"),
+        ("P+0077\n", "line 1: '77' is not a piece for a hand: 'P\\+0077'"),
+        ("P+5577\n", "line 1: '77' is not a piece: 'P\\+5577'"),
         (f"P2{' * ' * 9} x\n", "line 1: a row has more than nine squares"),
         (f"PI\n+\n{'𠮷' * 90}\n", f"line 3: no CSA statement: '{'𠮷' * 80}'$"),
         ("P+59OU\nP-51OU\n+\n%TORYO\n/\nP+59OU\n+\n\n", None),
         ("P+59OU59OU\n+\n+5958OU\n", None),
-        ("P+58OU59OU\n-\n\n", "line 4: the start is no possible position \\(.*a side has two kings\\): '9/"),
+        ("P+58OU59OU\n-\n\n", "line 4: the first position is impossible \\(.*a side has two kings\\): '9/"),
     ],
     ids=lambda value: ascii(value)[:40] if value else "fine",
 )

@@ -123,10 +123,10 @@ def test_endings(end: str, termination: Termination, result: Result) -> None:
     [
         (("▲２二角成", "▲２三角成"), r"line 8: ply 3: illegal move '▲２三角成': no such move in"),
         (("▲４五角打", "▲４五飛打"), r"line 11: ply 5: illegal move '▲４五飛打'"),  # a rook that is not in hand
-        (("△３四歩", "▲３四歩"), "line 8: ply 2: a move of the wrong side: '▲３四歩'"),
+        (("△３四歩", "▲３四歩"), "line 8: ply 2: '▲３四歩' is a move of the wrong side"),
         (("△５二金右", "△５二金"), "line 11: ply 6: '△５二金' may mean 4a5b, 6a5b"),
-        (("△３四歩", "△３十歩"), "line 8: no move: '△３十歩"),
-        (("△３四歩", "what"), "line 8: no move: 'what"),
+        (("△３四歩", "△３十歩"), "line 8: not a move: '△３十歩"),
+        (("△３四歩", "what"), "line 8: not a move: 'what"),
         (("▲７六歩", "▲同歩"), "line 8: ply 1: there is no move before '▲同歩'"),
     ],
 )

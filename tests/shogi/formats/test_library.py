@@ -90,7 +90,7 @@ def test_usi_lines_are_a_game_each() -> None:
     assert [record.usi_moves() for record in records] == [["7g7f", "3c3d"], ["2g2f"], ["5a5b"], []]
     assert [record.name for record in records] == ["lines.sfen", "lines.sfen#2", "lines.sfen#3", "lines.sfen#4"]
     assert records[1].result is Result.BLACK_WIN
-    assert records[2].usi_position() == "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b"
+    assert records[2].usi() == "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b"
 
 
 def test_a_bad_usi_line_does_not_hide_the_others() -> None:
@@ -105,8 +105,8 @@ def test_a_bad_usi_line_does_not_hide_the_others() -> None:
     ("text", "message"),
     [
         (KIF.replace("２二角成(88)", "２二角成(89)"), "illegal move"),
-        (KIF.replace("３四歩(33)", "３四歩(34)"), r"line 12: neither a move nor an end: '2 ３四歩\(34\)"),
-        (KIF.replace("３四歩(33)", "三四＠(33)"), "line 12: neither a move nor an end"),
+        (KIF.replace("３四歩(33)", "３四歩(34)"), r"line 12: neither a move nor the end of the game: '2 ３四歩\(34\)"),
+        (KIF.replace("３四歩(33)", "三四＠(33)"), "line 12: neither a move nor the end of the game"),
         (KIF.replace("平手", "左七枚落ち"), "unknown handicap '左七枚落ち'"),
         ('{"moves": 3}', "JKF"),
         ('{"moves": ', "Expecting value"),
@@ -153,7 +153,7 @@ def test_many_pawns_in_hand_come_through_kif() -> None:
 def test_a_winner_that_kif_cannot_express() -> None:
     record = read(KIF)
     record.result = Result.WHITE_WIN  # though White is to move and resigned
-    with pytest.raises(RecordError, match="cannot be written in this format"):
+    with pytest.raises(RecordError, match="the format cannot express this record"):
         write_kif(record)
 
 

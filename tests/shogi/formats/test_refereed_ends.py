@@ -89,7 +89,7 @@ def test_an_illegal_move_of_an_engine(text: str, read_back: str) -> None:
 def test_no_illegal_move_spoils_the_file(text: str) -> None:
     record = game(Termination.ILLEGAL_MOVE, Result.BLACK_WIN)
     try:
-        Position.from_usi(record.usi_position()).push_usi(text)
+        Position.from_usi(record.usi()).push_usi(text)
         return  # a legal one, for once
     except ValueError:
         record.illegal_move = text

@@ -23,7 +23,7 @@ from fukayomi.shogi.record import Record
 
 
 def _usi_line(record: Record) -> str:
-    return record.usi_position() + "\n"
+    return record.usi() + "\n"
 
 
 _RECORDS: dict[Target, Callable[[Record], str]] = {

@@ -1,11 +1,10 @@
-"""CSA records: floodgate's dialect, versions 1 to 2.2 and 3.0, several games a file.
+"""CSA records: versions 1 to 2.2 and 3.0 with floodgate's extensions, several games per file.
 
-Read by us (native/csa) and not by rsshogi, which reads CSA but drops the ratings, ``'summary`` and ``'$END_TIME``;
-cannot represent a game that ends with an illegal move on the board; takes any text for an empty game; and names no line
-in its errors.
+The native core reads them. rsshogi drops ratings, ``'summary`` and ``'$END_TIME``, cannot represent a game that ends
+with an illegal move, accepts any text as an empty game, and has no line numbers in its errors.
 
-Comments: ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move above them; other comments are for
-people and are left out, but for floodgate's ratings, summary and end time.
+The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them. Other comments are
+ignored, except floodgate's ratings, summary and end time.
 """
 
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from fukayomi.shogi.record import (
 )
 
 ENDINGS = {word: Termination(name) for word, name in _native.csa_endings()}
-# What CSA's statements cannot say, the summary says: one word is floodgate's, the others are ours.
+# Ends for which CSA has no statement stand in the summary: the first word is floodgate's, the others are ours.
 SUMMARY_WORDS = {
     Termination.PERPETUAL_CHECK: "oute_sennichite",
     Termination.CRASH: "crash",
@@ -32,7 +31,7 @@ SUMMARY_WORDS = {
     Termination.PROTOCOL: "protocol",
     Termination.ADJUDICATION: "adjudication",
 }
-# floodgate's words for an end that its files may show in the summary alone
+# Ends that floodgate may write only in the summary
 _SUMMARY_ENDINGS = {
     "toryo": Termination.RESIGN,
     "kachi": Termination.DECLARATION,
@@ -68,7 +67,7 @@ _LONGEST_QUOTE = 80  # characters
 
 
 def read_csa(text: str, name: str) -> Iterator[Record | RecordError]:
-    """Every game of a CSA text, in order; for a damaged one, what is wrong with it."""
+    """Read the games of a CSA text; a damaged game yields its error."""
     reader = _native.CsaReader(text)
     games = 0
     while (game := reader.next()) is not None:
@@ -122,7 +121,7 @@ def _read_ending(record: Record, word: str, turn: Color) -> None:
 
 
 def _apply_summary(record: Record, turn: Color) -> None:
-    """Take the end from floodgate's summary where no statement says it, or where it knows better (perpetual check)."""
+    """Take the end from floodgate's summary if it is missing or less precise (perpetual check)."""
     word, _, rest = record.summary.partition(":")
     results = [part.rpartition(" ")[2] for part in rest.split(":")]
     termination = _SUMMARY_ENDINGS.get(word, Termination.OTHER)

@@ -1,4 +1,4 @@
-"""The board as CSA writes it: ``P1-KY-KE...``, ``P+00FU``; pieces by two letters. The core (native/csa) reads it."""
+"""Boards in CSA: ``P1-KY-KE...``, ``P+00FU``. For writing; the native core reads them."""
 
 from collections import Counter
 
@@ -10,25 +10,22 @@ _SFEN_HAND_ORDER = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
 
 
 def square_index(text: str) -> int:
-    """The number of a CSA square: ``77`` is (7-1)*9 + (7-1)."""
+    """The number of a CSA square: 77 is (7 - 1) * 9 + (7 - 1)."""
     return (int(text[0]) - 1) * 9 + int(text[1]) - 1
 
 
 class CsaBoard:
-    """A board by CSA's names, and the hands of the first position.
-
-    Attributes:
-        squares: [81] ``+FU``, ``-KA`` ... or "" where the square is empty; by (file - 1) * 9 + (rank - 1).
-        hands: The pieces in the hands of ``+`` and ``-``; moves do not change it.
-    """
+    """A board with the piece names of CSA, and the hands of the first position."""
 
     def __init__(self) -> None:
         self.squares = [""] * 81
+        """``+FU``, ``-KA`` and so on by square; "" is empty."""
         self.hands: dict[str, Counter[str]] = {"+": Counter(), "-": Counter()}
+        """Pieces in hand of ``+`` and ``-`` in the first position."""
 
     @classmethod
     def from_sfen(cls, sfen: str) -> "CsaBoard":
-        """The board of a valid SFEN (the rules' own, already checked)."""
+        """The board of a valid SFEN."""
         board = cls()
         rows, _, hands, *_ = sfen.split()
         for rank, row in enumerate(rows.split("/")):
@@ -52,7 +49,7 @@ class CsaBoard:
         return board
 
     def lines(self) -> list[str]:
-        """The ``P`` lines that set it up."""
+        """The ``P`` lines of the position."""
         lines: list[str] = []
         for rank in range(9):
             cells = [self.squares[file * 9 + rank] or " * " for file in range(8, -1, -1)]

@@ -1,4 +1,4 @@
-"""The moves of a CSA record: columns as they were read, and a list of RecordedMove as soon as somebody looks at one."""
+"""The moves of a CSA record: the columns that were read, made into `RecordedMove` objects on first use."""
 
 from collections.abc import Iterable, Iterator, MutableSequence
 from functools import lru_cache
@@ -8,13 +8,13 @@ from fukayomi._native import NO_SCORE, CsaGame
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import RecordedMove
 
-_move_from_raw = lru_cache(maxsize=1 << 15)(Move.from_raw)  # there are fewer moves
+_move_from_raw = lru_cache(maxsize=1 << 15)(Move.from_raw)  # more than all possible moves
 
 
 class CsaMoves(MutableSequence[RecordedMove]):
-    """What a list of the moves would be; a copy is one.
+    """A list of moves that is built on first use; a copy is a plain list.
 
-    Conversions of millions of games need columns only, and the objects cost more than all the reading.
+    Conversions of millions of games need only the columns, and making the objects takes longer than reading.
     """
 
     def __init__(self, game: CsaGame) -> None:
@@ -23,7 +23,7 @@ class CsaMoves(MutableSequence[RecordedMove]):
 
     @property
     def game(self) -> CsaGame | None:
-        """The columns; None once there is a list, which may have been changed."""
+        """The columns; None once the list was built, because it may have been changed."""
         return self._game
 
     def _list(self) -> list[RecordedMove]:
@@ -56,7 +56,7 @@ class CsaMoves(MutableSequence[RecordedMove]):
         del self._list()[index]
 
     def insert(self, index: int, value: RecordedMove) -> None:
-        """As list.insert."""
+        """Insert a move before an index, like `list.insert`."""
         self._list().insert(index, value)
 
     def __eq__(self, other: object) -> bool:
@@ -64,7 +64,7 @@ class CsaMoves(MutableSequence[RecordedMove]):
             return self._list() == other._list()
         return self._list() == other if isinstance(other, list) else NotImplemented
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]  # it can change, as a list can
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  # mutable, like a list
 
     def __repr__(self) -> str:
         return repr(self._list())

@@ -10,7 +10,7 @@ from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, win
 
 
 def write_csa(record: Record) -> str:
-    """A record as CSA 2.2 in floodgate's manner, with ratings, scores, times and summary."""
+    """Write a record as CSA 2.2 with floodgate's extensions: ratings, scores, times and summary."""
     lines = ["V2.2"]
     lines += [f"N+{record.black_name}"] if record.black_name else []
     lines += [f"N-{record.white_name}"] if record.white_name else []
@@ -37,11 +37,11 @@ def write_csa(record: Record) -> str:
 
 
 def csa_moves(sfen: str, moves: Sequence[str]) -> list[str]:
-    """Successive USI moves from a position as CSA writes them, as floodgate wants expected lines.
+    """Write successive USI moves in CSA notation, such as the expected lines of floodgate.
 
     Args:
-        sfen: The position before the first of them.
-        moves: They must be legal.
+        sfen: Position before the first move.
+        moves: Legal moves.
     """
     board = CsaBoard.from_sfen(sfen)
     signs = ("+", "-") if sfen.split()[1] == "b" else ("-", "+")
@@ -64,7 +64,7 @@ def _move_lines(played: RecordedMove, board: CsaBoard, sign: str) -> list[str]:
 
 
 def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
-    """The move as CSA writes it, made on the board as well."""
+    """Write a move and play it on the board."""
     usi = move.usi()
     target = square_index(usi[2] + str("abcdefghi".index(usi[3]) + 1))
     if usi[1] == "*":
@@ -75,7 +75,7 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
         origin = square_index(origin_text)
         piece = board.squares[origin][1:]
         if not piece:
-            raise ValueError(f"no piece stands on {usi[:2]}")
+            raise ValueError(f"no piece on {usi[:2]}")
         piece = PROMOTED[piece] if usi.endswith("+") else piece
         board.squares[origin] = ""
     board.squares[target] = sign + piece
@@ -98,7 +98,7 @@ def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
 
 
 def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
-    """CSA's word for the end; where it has none, one that has the right winner."""
+    """The CSA word for the end; if CSA has none, one with the same winner."""
     loser_is_to_move = record.result == winner_is(turn.opponent)
     match record.termination:
         case Termination.CRASH | Termination.STALL | Termination.PROTOCOL:
@@ -106,7 +106,7 @@ def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
                 return "ERROR"
             return f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
         case Termination.ILLEGAL_MOVE if not is_illegal_move_shown and record.result == winner_is(turn):
-            return f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side that is not to move
+            return f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side not to move
         case Termination.PERPETUAL_CHECK:
             return "SENNICHITE"
         case Termination.ADJUDICATION:
@@ -116,12 +116,12 @@ def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
 
 
 def _illegal_move_line(text: str, board: CsaBoard, turn: Color) -> str:
-    """A move, where CSA can write it; otherwise a comment. Engines write USI, or anything."""
+    """The move if CSA can express it, otherwise a comment: engines send USI moves or anything else."""
     if re.fullmatch(r"[+-][0-9]{4}[A-Z]{2}", text):
         return text
     sign = "+" if turn == BLACK else "-"
     try:
         return sign + _move_text(Move.from_usi(text), board, sign)
-    except (ShogiError, KeyError, ValueError):  # no USI move, or one of a piece that is not there or cannot promote
+    except (ShogiError, KeyError, ValueError):  # not a USI move, no such piece, or it cannot promote
         printable = "".join(character if character.isprintable() else "?" for character in text[:120])
         return f"'* illegal move: {printable}"

@@ -1,4 +1,4 @@
-"""Which format a record is in, by its content: names and extensions lie."""
+"""The format of a game record, detected from its content."""
 
 import re
 from collections.abc import Iterator
@@ -7,17 +7,17 @@ from itertools import islice
 
 
 class Format(StrEnum):
-    """The formats of game records."""
+    """Format of game records; the values are file suffixes."""
 
     CSA = "csa"
     KIF = "kif"
     KI2 = "ki2"
     JKF = "jkf"
     USI = "usi"
-    """Lines of USI's ``position`` command, one game each."""
+    """Arguments of USI's ``position`` command, one game per line."""
 
 
-_LOOKED_AT = 2000  # lines; long comments may stand before the first move
+_LOOKED_AT = 2000  # lines; a long comment may precede the first move
 _CSA = re.compile(r"V[123]|N[+-]|PI|P[1-9+-]|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}|\$[A-Z_+\-]+:|%[A-Z+\-]|'\*|'CSA encoding")
 _USI = re.compile(r"(?:position\s|startpos\b|sfen\s)")
 _KI2 = re.compile(r"\s*[▲△▼▽☗☖]")
@@ -26,15 +26,17 @@ _KIF_HEADER = re.compile(r"[^\s|+]{1,12}[：:]")
 
 
 def detect_format(text: str) -> Format:
-    """The format of a record's text.
+    """Detect the format of a record.
 
     Raises:
-        ValueError: It is none that we read.
+        ValueError: The text is in no supported format.
     """
     if text.lstrip().startswith("{"):
         return Format.JKF
     first_two = list(islice(_lines(text), 2))
-    if first_two and all(_USI.match(line) for line in first_two):  # two: opening books have "sfen" lines as well
+    if first_two and all(
+        _USI.match(line) for line in first_two
+    ):  # one line could be of an opening book, which has "sfen" lines too
         return Format.USI
     may_be_csa, has_header = True, False
     for line in _lines(text):
@@ -42,7 +44,7 @@ def detect_format(text: str) -> Format:
             return Format.CSA
         if line.startswith("'"):
             continue
-        may_be_csa = False  # nothing but comments may stand before the first statement of CSA
+        may_be_csa = False  # only comments may precede the first CSA statement
         if _KI2.match(line):
             return Format.KI2
         if _KIF.match(line):
@@ -54,7 +56,7 @@ def detect_format(text: str) -> Format:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines that are looked at: neither blank nor comments of KIF."""
+    """The first lines that are neither blank nor KIF comments."""
     begin = 0
     for _ in range(_LOOKED_AT):
         end = text.find("\n", begin)

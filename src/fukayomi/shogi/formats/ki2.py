@@ -1,19 +1,19 @@
-"""KI2 records: moves without their origins, as books and magazines print them (``▲５八金右``).
+"""KI2 records and moves in Japanese notation, as books and magazines print them (``▲５八金右``).
 
-Read by us and not by rsshogi, whose KI2 reader ends the whole process where a move cannot be made (version 1.7.0: it
-panics, and panics abort). The head, which is the same as KIF's, is rsshogi's work here too.
+rsshogi is used only for the header, which KI2 shares with KIF: its KI2 reader aborts the process on an illegal move
+(version 1.7.0).
 
-Of the legal moves of the named piece to the named square, the marks of the notation choose one: 打 a drop, 成 and 不成,
-上 引 寄 the direction, 右 左 直 the side that it came from, all as its player sees the board.
+Of the legal moves of a piece to a square, the notation chooses one: 打 a drop, 成 or 不成 a promotion or none, 上 引 寄
+the direction, 右 左 直 the side of the origin, all from the player's view.
 """
 
 import re
 from typing import NamedTuple
 
-from fukayomi.shogi import BLACK, Color, Move, PieceType, Position
 from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.library import read_library_record
 from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, PieceType, Position
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -43,7 +43,7 @@ _MOVE = re.compile(
 _END = re.compile(r"まで[、\s]*[0-9０-９]+手(?:で)?(.*)")
 _WINNER = re.compile(r"(先手|下手|後手|上手)の(?:勝ち|反則勝ち|入玉勝ち)")
 _FOUL = re.compile(r"(先手|下手|後手|上手)の反則負け")
-# The first word that occurs in the last line decides; those that hold another come before it.
+# The first of these words that occurs in the last line decides; a word that contains another comes before it.
 _ENDINGS = (
     ("反則", Termination.ILLEGAL_MOVE), ("入玉勝ち", Termination.DECLARATION), ("千日手", Termination.REPETITION),
     ("持将棋", Termination.IMPASSE), ("時間切れ", Termination.TIME_UP), ("切れ負け", Termination.TIME_UP),
@@ -55,10 +55,11 @@ _DRAWN = (Termination.REPETITION, Termination.IMPASSE, Termination.MAX_PLIES, Te
 
 
 def read_ki2(text: str, name: str) -> Record:
-    """The main line of a KI2 record.
+    """Read the main line of a KI2 record.
 
     Raises:
-        RecordError: It is damaged; IllegalMoveInRecordError if no legal move fits.
+        IllegalMoveInRecordError: No legal move fits.
+        RecordError: The record is damaged.
     """
     lines = text.replace("\r", "").split("\n")
     first = next((index for index, line in enumerate(lines) if _MOVE.match(line.strip())), len(lines))
@@ -94,7 +95,7 @@ def _read_moves(record: Record, position: Position, line: str, number: int) -> N
     while at < len(line):
         found = _MOVE.match(line, at)
         if found is None:
-            raise RecordError(record.name, number, f"no move: {line[at : at + 40]!r}")
+            raise RecordError(record.name, number, f"not a move: {line[at : at + 40]!r}")
         move = _find_move(record, position, found, number)
         position.push(move)
         record.moves.append(RecordedMove(move))
@@ -107,22 +108,10 @@ def _find_move(record: Record, position: Position, found: re.Match[str], number:
     ply = len(record) + 1
     text = found[0]
     if (found["mark"] in _BLACK_MARKS) != (position.turn == BLACK):
-        raise RecordError(record.name, number, f"ply {ply}: a move of the wrong side: {text!r}")
-    if found["file"]:
-        target = _FILES[found["file"]] * 9 + _RANKS[found["rank"]]
-    elif record.moves:
-        target = record.moves[-1].move.to_square
-    else:
+        raise RecordError(record.name, number, f"ply {ply}: {text!r} is a move of the wrong side")
+    if not found["file"] and not record.moves:
         raise RecordError(record.name, number, f"ply {ply}: there is no move before {text!r}")
-    piece = _PIECES[found["piece"]]
-    candidates = [move for move in position.legal_moves if move.to_square == target]
-    candidates = [move for move in candidates if _piece_of(position, move) == piece]
-    candidates = [move for move in candidates if move.is_promotion == (found["how"] == "成")]
-    from_board = [move for move in candidates if not move.is_drop]
-    if found["how"] == "打" or not from_board:
-        candidates = [move for move in candidates if move.is_drop]
-    else:
-        candidates = _narrow([_Origin.of(move, position.turn) for move in from_board], found["marks"], piece)
+    candidates = _candidates(position, found)
     if not candidates:
         raise IllegalMoveInRecordError(
             record.name, number, f"ply {ply}: illegal move {text!r}: no such move in {position.sfen()!r}"
@@ -130,6 +119,40 @@ def _find_move(record: Record, position: Position, found: re.Match[str], number:
     if len(candidates) > 1:
         raise RecordError(record.name, number, f"ply {ply}: {text!r} may mean {', '.join(map(str, candidates))}")
     return candidates[0]
+
+
+def push_ki2(position: Position, text: str) -> Move:
+    """Play a move in Japanese notation; the mark of the side may be left out. `Position.push_japanese` calls this.
+
+    Raises:
+        InvalidMoveError: The text is not a move, or fits several.
+        IllegalMoveError: No legal move fits.
+    """
+    marks = _BLACK_MARKS if position.turn == BLACK else _WHITE_MARKS
+    word = text.strip()
+    found = _MOVE.fullmatch(word if word[:1] in (*_BLACK_MARKS, *_WHITE_MARKS) else marks[0] + word)
+    if found is None or found["mark"] not in marks or not (found["file"] or position.moves):
+        raise InvalidMoveError(f"invalid move {text!r}")
+    candidates = _candidates(position, found)
+    if not candidates:
+        raise IllegalMoveError(f"illegal move {text!r} in {position.sfen()!r}")
+    if len(candidates) > 1:
+        raise InvalidMoveError(f"ambiguous move {text!r}: it may be {', '.join(map(str, candidates))}")
+    position.push(candidates[0])
+    return candidates[0]
+
+
+def _candidates(position: Position, found: re.Match[str]) -> list[Move]:
+    """The legal moves that the notation may mean; 同 is the target of the last move played."""
+    target = _FILES[found["file"]] * 9 + _RANKS[found["rank"]] if found["file"] else position.peek().to_square
+    piece = _PIECES[found["piece"]]
+    candidates = [move for move in position.legal_moves if move.to_square == target]
+    candidates = [move for move in candidates if _piece_of(position, move) == piece]
+    candidates = [move for move in candidates if move.is_promotion == (found["how"] == "成")]
+    from_board = [move for move in candidates if not move.is_drop]
+    if found["how"] == "打" or not from_board:
+        return [move for move in candidates if move.is_drop]
+    return _narrow([_Origin.of(move, position.turn) for move in from_board], found["marks"], piece)
 
 
 def _piece_of(position: Position, move: Move) -> PieceType | None:
@@ -140,13 +163,13 @@ def _piece_of(position: Position, move: Move) -> PieceType | None:
 
 
 class _Origin(NamedTuple):
-    """Where a move comes from, as its player sees the board from the target."""
+    """Where a move comes from, seen from its target by the player."""
 
     move: Move
     right: int
-    """Files to the right of the target; negative: to the left."""
+    """Files to the right of the target; negative to the left."""
     below: int
-    """Ranks below the target; negative: above."""
+    """Ranks below the target; negative above."""
 
     @classmethod
     def of(cls, move: Move, turn: Color) -> "_Origin":
@@ -171,7 +194,7 @@ def _narrow(origins: list[_Origin], marks: str, piece: PieceType) -> list[Move]:
         if mark in marks and origins:
             beside = [origin for origin in origins if sign * origin.right > 0]
             if not beside or piece in (PieceType.HORSE, PieceType.DRAGON):
-                # Of two on the same side of the target it is the outer one that the mark means.
+                # If both are on the same side of the target, the mark means the outer one.
                 outermost = max(sign * origin.right for origin in origins)
                 beside = [origin for origin in origins if sign * origin.right == outermost]
             origins = beside

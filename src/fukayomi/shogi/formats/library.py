@@ -1,9 +1,8 @@
-"""KIF, JKF and USI lines through rsshogi, the one place that knows it; and writing KIF, KI2 and JKF.
+"""KIF, JKF and USI through rsshogi, and writing KIF, KI2 and JKF.
 
-rsshogi reads these formats well (its KI2 reader does not: see ki2.py). What it does not take, or takes for something
-else, is put right before and after: bookmarks (``&`` lines) and the number of moves in the head of KIF and nulls of JKF
-are removed, scores in comments are read by us, a handicap that it does not know would silently become an even game and
-is an error here, and every move is played again by our own rules. Only the main line is kept of a tree.
+Around rsshogi, bookmarks (``&`` lines), the number of moves in a KIF header and nulls in JKF are removed; scores in
+comments are read by `remarks`; an unknown handicap, which rsshogi takes for an even game, is an error; and every move
+is checked by our own rules. Variations are dropped.
 """
 
 import json
@@ -57,10 +56,11 @@ _HANDICAPS = {
 
 
 def read_library_record(text: str, text_format: Format, name: str) -> Record:
-    """One record in a format that rsshogi reads.
+    """Read a record in KIF, JKF or USI.
 
     Raises:
-        RecordError: It is damaged; IllegalMoveInRecordError if the rules forbid a move.
+        IllegalMoveInRecordError: A move is illegal.
+        RecordError: The record is damaged.
     """
     try:
         found = _parse(text, text_format)
@@ -83,7 +83,7 @@ def _parse(text: str, text_format: Format) -> LibraryRecord:
         return LibraryRecord.from_usi_position(text.strip(), allow_special_tokens=True)
     _check_handicap(text)
     lines = [line for line in text.split("\n") if not line.startswith(("&", "手数：", "手数:"))]
-    # rsshogi takes this kind of score out of the comments, turns it to the mover's side and cuts it to 16 bits
+    # rsshogi would remove such scores from the comments, negate White's and truncate them to 16 bits
     lines = [line[1:] if line.startswith("**評価値") else line for line in lines]
     return LibraryRecord.from_kif_str("\n".join(lines))
 
@@ -93,16 +93,16 @@ def _without_nulls(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _check_handicap(text: str) -> None:
-    """Only a board drawn in the record tells what an unknown handicap means."""
+    """An unknown handicap needs a board in the record."""
     for line in text.split("\n"):
         if line.startswith("手合割"):
             handicap = line.replace(":", "：").partition("：")[2].strip()
             if handicap and handicap not in _HANDICAPS and not any(row.startswith("|") for row in text.split("\n")):
-                raise ValueError(f"unknown handicap {handicap!r}, and no board is drawn")
+                raise ValueError(f"unknown handicap {handicap!r} without a board")
 
 
 def _line_of(text: str, message: str) -> int | None:
-    """rsshogi quotes the line, but does not number it."""
+    """The number of the line that an error of rsshogi quotes."""
     quoted = message.rpartition(": ")[2].strip()
     if not quoted:
         return None
@@ -111,10 +111,10 @@ def _line_of(text: str, message: str) -> int | None:
 
 def _play_moves(record: Record, found: LibraryRecord) -> None:
     try:
-        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)  # mate problems lack one
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)  # mate problems
     except ShogiError as error:
-        raise RecordError(record.name, None, f"the start is no possible position: {error}") from error
-    record.initial_sfen = position.sfen()  # in the usual order of the pieces in hand
+        raise RecordError(record.name, None, f"the first position is impossible: {error}") from error
+    record.initial_sfen = position.sfen()  # with the pieces in hand in the usual order
     for ply, entry in enumerate(found.moves, 1):
         usi = entry.move.to_usi()
         try:
@@ -144,11 +144,11 @@ def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
     if end is None:
         return
     if end.unknown_name is not None:
-        if end.unknown_name not in _UNKNOWN_TO_LIBRARY:  # rsshogi ends a game where it cannot read a move
+        if end.unknown_name not in _UNKNOWN_TO_LIBRARY:  # rsshogi takes an unreadable move for the end of the game
             raise RecordError(
                 record.name,
                 _line_of(text, end.raw or ""),
-                f"neither a move nor an end: {(end.raw or end.unknown_name)!r}",
+                f"neither a move nor the end of the game: {(end.raw or end.unknown_name)!r}",
             )
         record.termination = _UNKNOWN_TO_LIBRARY[end.unknown_name]
         record.result = Result.DRAW if record.termination is Termination.DRAW else Result.UNKNOWN
@@ -163,31 +163,31 @@ def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
 
 
 def write_kif(record: Record) -> str:
-    """A record as KIF, with scores in ShogiHome's manner.
+    """Write a record as KIF, with scores as ShogiHome writes them.
 
     Raises:
-        RecordError: KIF has no word for its end.
+        RecordError: KIF cannot express how the game ended.
     """
     return _with_kanji_counts(_write(record, LibraryRecord.to_kif))
 
 
 def write_ki2(record: Record) -> str:
-    """A record as KI2; as write_kif, without times."""
+    """Write a record as KI2, like `write_kif` but without times."""
     return _with_kanji_counts(_write(record, LibraryRecord.to_ki2))
 
 
 def write_jkf(record: Record) -> str:
-    """A record as JKF (JSON); as write_kif."""
+    """Write a record as JKF (JSON), like `write_kif`."""
     return _write(record, LibraryRecord.to_jkf)
 
 
 def _with_kanji_counts(text: str) -> str:
-    """rsshogi writes 歩12 for pawns in hand, and reads that as one pawn; GUIs write 歩十二."""
+    """rsshogi writes 12 pawns in hand as 歩12, which it reads as one pawn; GUIs write 歩十二."""
     return re.sub(r"歩1([0-9])", lambda found: "歩十" + "〇一二三四五六七八九"[int(found[1])].replace("〇", ""), text)
 
 
 _FOUL = ("LOSE_BY_ILLEGAL_MOVE", "BLACK_WIN_BY_ILLEGAL_MOVE", "WHITE_WIN_BY_ILLEGAL_MOVE", "PAUSED")
-# Termination: rsshogi's word if Black won, if White won, if nobody did
+# Termination: kind of rsshogi, and its result if Black won, White won, or nobody
 _ENDS = {
     Termination.RESIGN: ("RESIGN", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
     Termination.MATE: ("MATE", "BLACK_WIN", "WHITE_WIN", "PAUSED"),
@@ -210,7 +210,7 @@ def _write(record: Record, write: Callable[[LibraryRecord], str]) -> str:
     try:
         return write(_to_library(record))
     except ValueError as error:
-        raise RecordError(record.name, None, f"cannot be written in this format: {error}") from error
+        raise RecordError(record.name, None, f"the format cannot express this record: {error}") from error
 
 
 def _to_library(record: Record) -> LibraryRecord:
@@ -231,7 +231,7 @@ def _to_library(record: Record) -> LibraryRecord:
 
 
 def _comment_with_score(played: RecordedMove) -> str:
-    """The comment, with the score as ShogiHome writes it, unless it is in there already."""
+    """The comment, with score and PV as ShogiHome writes them unless it has them."""
     said = RecordedMove(played.move)
     read_remarks(played.comment, said)
     notes = [played.comment] if played.comment else []
@@ -243,7 +243,7 @@ def _comment_with_score(played: RecordedMove) -> str:
 
 
 def _to_library_end(record: Record) -> SpecialMoveEntry | None:
-    """The end in words that these formats have: what has none of its own is a foul, a resignation or a draw."""
+    """The end as these formats express it; an end without a word is a foul, a resignation or a draw."""
     if record.termination is Termination.NONE:
         return None
     black_starts = record.initial_sfen.split()[1] == "b"

@@ -1,8 +1,8 @@
-"""Scores inside the comments of KIF, KI2 and JKF records, as GUIs write them.
+"""Scores in the comments of KIF, KI2 and JKF records.
 
-ShogiHome writes ``評価値=315`` (a playing engine; a leading ``#``: an analysis), ``詰み=先手勝ち:5手`` and
-``読み筋=...``, each on a line of its own; ShogiGUI ``対局 時間 ... 評価値 -68 読み筋 ...`` and ``解析 ...`` on one
-line. All are from Black's side.
+ShogiHome writes ``評価値=315`` (with a leading ``#`` if it is of an analysis), ``詰み=先手勝ち:5手`` and ``読み筋=...``
+on lines of their own; ShogiGUI writes ``対局 時間 ... 評価値 -68 読み筋 ...`` or ``解析 ...`` on one line. All are
+from Black's side.
 """
 
 import re
@@ -17,11 +17,12 @@ _SCORES = (
 )
 _MATE = re.compile(r"^\*?#?詰み=(先手|後手)勝ち(?::(\d{1,4})手)?", re.MULTILINE)
 _PV = re.compile(r"^\*?(?:#?読み筋=|(?:対局|解析) .*?読み筋 )(.+)$", re.MULTILINE)
-MATE_CP = 30_000  # as CSA records write a mate
+MATE_CP = 30_000
+"""Score of a mate, as in CSA records."""
 
 
 def read_remarks(comment: str, played: RecordedMove) -> None:
-    """Fill in a move's score, mate and expected continuation from its comment; play goes before analysis."""
+    """Set score, mate and PV of a move from its comment. A score of play is preferred to one of an analysis."""
     scores = (pattern.search(comment) for pattern in _SCORES)
     if found := next(filter(None, scores), None):
         played.score_cp = int(found[1])

@@ -1,13 +1,13 @@
-"""Bytes of a record file to text: UTF-8, Shift_JIS or EUC-JP, by what the file declares and what fits.
+"""Decoding record files: UTF-8, Shift_JIS or EUC-JP.
 
-Shift_JIS and EUC-JP often accept each other's bytes. What gives the wrong one away is half-width katakana: EUC-JP text
-read as Shift_JIS is full of it, and records hardly ever use it.
+Bytes of EUC-JP often decode as Shift_JIS too. Half-width katakana give the mistake away: EUC-JP read as Shift_JIS is
+full of them, and records hardly ever use them.
 """
 
 import re
 
 _DECLARED = re.compile(rb"encoding\s*=\s*([A-Za-z0-9_\-]+)", re.IGNORECASE)
-_DECLARED_WITHIN = 200  # bytes: the declaration stands on the first line or the second
+_DECLARED_WITHIN = 200  # bytes; the declaration is on the first or second line
 _SAMPLE = 10_000  # bytes
 _NAMES = {
     "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "cp932": "cp932", "windows-31j": "cp932",
@@ -16,17 +16,17 @@ _NAMES = {
 
 
 def decode_text(data: bytes) -> str:
-    """The text of a record file.
+    """Decode a record file.
 
     Raises:
-        ValueError: No encoding fits, or the bytes are no text at all.
+        ValueError: The bytes are not text, or no encoding fits.
     """
     if b"\0" in data:
-        raise ValueError(f"not a text: there is a zero byte at offset {data.index(0)}")
+        raise ValueError(f"not text: zero byte at offset {data.index(0)}")
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     try:
-        # First, whatever is declared: UTF-8 never fits by chance, and old declarations survive a conversion.
+        # UTF-8 comes first, whatever is declared: it never fits by chance, and converted files keep old declarations.
         return data.decode("utf-8")
     except UnicodeDecodeError:
         pass

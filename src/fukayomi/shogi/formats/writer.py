@@ -12,7 +12,7 @@ from fukayomi.shogi.record import Record
 
 def write_usi(record: Record) -> str:
     """The game as a line of USI: the first position and the moves."""
-    return record.usi_position() + "\n"
+    return record.usi() + "\n"
 
 
 TEXT_WRITERS: dict[Format, Callable[[Record], str]] = {
