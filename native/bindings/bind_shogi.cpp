@@ -228,8 +228,8 @@ void bind_move(nb::module_& m) {
     nb::class_<Move>(m, "Move",
                      "A move, independent of a position. Immutable and hashable.\n\n"
                      "    >>> move = Move.from_usi('8h2b+')\n"
-                     "    >>> move.is_promotion, square_name(move.to_square)\n"
-                     "    (True, '2b')")
+                     "    >>> move.is_promotion, move.to_square\n"
+                     "    (True, 10)")
         .def_static("from_usi", [](const nb::str& text) { return move_from_usi(utf8(text)); }, "text"_a,
                     "Parse a USI move: 7g7f, 8h2b+, P*5e.\n\nRaises:\n    InvalidMoveError: The text is not a move.")
         .def_static("from_raw", &checked_move, "raw"_a,

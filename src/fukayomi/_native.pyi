@@ -112,8 +112,8 @@ class Move:
     A move, independent of a position. Immutable and hashable.
 
         >>> move = Move.from_usi('8h2b+')
-        >>> move.is_promotion, square_name(move.to_square)
-        (True, '2b')
+        >>> move.is_promotion, move.to_square
+        (True, 10)
     """
 
     @staticmethod

@@ -218,3 +218,16 @@ def test_examples_in_the_docstrings(documented: object) -> None:
     (test,) = (t for t in doctest.DocTestFinder(recurse=False).find(documented, globs=vars(fukayomi.shogi).copy()))
     assert test.examples
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+@pytest.mark.parametrize("of", [Position, Move])
+def test_examples_of_methods(of: type) -> None:
+    """doctest does not find the methods of native classes by itself."""
+    names = {name: getattr(fukayomi.shogi, name) for name in fukayomi.shogi.__all__}
+    tried = 0
+    for name, member in vars(of).items():
+        found = doctest.DocTestParser().get_doctest(member.__doc__ or "", dict(names), name, None, 0)
+        results = doctest.DocTestRunner().run(found)
+        assert results.failed == 0
+        tried += results.attempted
+    assert tried >= (8 if of is Position else 0)
