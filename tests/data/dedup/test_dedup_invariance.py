@@ -14,7 +14,7 @@ from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup
 from fukayomi.data.dedup.settings import DedupSettings
 
-UNORDERED = [mode for mode in Mode if not mode.depends_on_order]
+UNORDERED = [mode for mode in Mode if mode is not Mode.FIRST_MOVE]
 
 
 @given(

@@ -8,22 +8,12 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-_Kind = TypeVar("_Kind", bound=StrEnum)
-
-
-def choice(kinds: type[_Kind], text: str, option: str) -> _Kind:
-    """Parse the value of an option whose choices typer cannot know without loading a library."""
-    if text not in list(kinds):
-        raise typer.BadParameter(f"{text!r} is not one of {', '.join(kinds)}", param_hint=option)
-    return kinds(text)
 
 
 def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.options import choice
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
+from fukayomi.data.formats.kinds import DataFormat
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,22 +28,22 @@ Scratch = Annotated[
     Path | None, typer.Option(help="Folder for the work, as large as the input.", show_default="beside --out")
 ]
 SourceFormat = Annotated[
-    str | None,
+    DataFormat | None,
     typer.Option("--from", metavar="FORMAT", help="Format of the inputs: hcp hcpe hcpe2 hcpe3 psv records.",
                  show_default="by content"),
 ]  # fmt: skip
 
 
-def inputs_of(paths: list[Path], source: str | None) -> "Inputs":
+def inputs_of(paths: list[Path], source: DataFormat | None) -> "Inputs":
     """Open the inputs of a command.
 
     Raises:
         ValueError: They have different formats, or an unknown one.
         OSError: A file cannot be read.
     """
-    from fukayomi.data.verbs import DataFormat, open_inputs
+    from fukayomi.data.verbs import open_inputs
 
-    return open_inputs(paths, choice(DataFormat, source, "--from") if source is not None else None)
+    return open_inputs(paths, source)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def resumable() -> "Generator[Listener]":
 
 
 def run_verb(
-    paths: list[Path], source: str | None, verb: "Callable[[Inputs, Listener], Summary]", *, as_json: bool
+    paths: list[Path], source: DataFormat | None, verb: "Callable[[Inputs, Listener], Summary]", *, as_json: bool
 ) -> None:
     """Run a verb and print what it did.
 

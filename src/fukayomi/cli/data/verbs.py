@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.options import AsJson, choice
+from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.data.verb_command import InputFiles, Out, Seed, SourceFormat, run_verb
-from fukayomi.data.defaults import SHUFFLE_MEMORY, SPLIT_RUN
+from fukayomi.data.defaults import SHUFFLE_MEMORY, SPLIT_RUN, Unit
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class SplitOptions:
         int | None,
         typer.Option(min=2, metavar="N", help="Instead of shares: hold out one item in N, in the second part."),
     ] = None
-    by: Annotated[str, typer.Option(help="What stays together: game (equal games too) or position (all its rows).")] = (
-        "game"
+    by: Annotated[Unit, typer.Option(help="What stays together: games, equal ones too, or all rows of a position.")] = (
+        Unit.GAME
     )
     run: Annotated[
         int, typer.Option(min=1, help="Consecutive rows that count as a game; 1 if the rows were shuffled.")
@@ -53,10 +53,8 @@ def split(
     work is in .NAME.work and .NAME.part beside the first part.
     """
 
-    from fukayomi.data.verbs import Unit
     from fukayomi.data.verbs import split as split_data
 
-    by = choice(Unit, options.by, "--by")
     if options.every is not None and options.shares is not None:
         raise typer.BadParameter("give either --shares or --every", param_hint="--every")
     shares = None if options.shares is None else _shares(options.shares, len(outs))
@@ -64,7 +62,7 @@ def split(
         inputs,
         options.source,
         lambda found, listener: split_data(
-            found, outs, shares=shares, every=options.every, by=by, run=options.run, seed=options.seed,
+            found, outs, shares=shares, every=options.every, by=options.by, run=options.run, seed=options.seed,
             listener=listener,
         ),
         as_json=options.as_json,

@@ -1,4 +1,4 @@
-"""What becomes of positions that were seen more than once, and how much each time weighs."""
+"""What becomes of positions that were seen more than once."""
 
 from enum import StrEnum
 
@@ -8,28 +8,23 @@ __all__ = ["Mode", "Weighing"]
 
 
 class Mode(StrEnum):
-    """Which rows are the same, and what is kept of them."""
+    """Which rows are duplicates, and what is kept of them."""
 
     FIRST_MOVE = "first-move"
-    """A position and move once: the record that was read first."""
+    """Each position and move once: the record that was read first."""
     ALL_FIELDS = "all-fields"
-    """A record once, if all of its fields are the same."""
+    """Records with the same values in all fields once."""
     MEAN = "mean"
-    """A position and move once: the mean evaluation, cut to whole centipawns, and the mean of the result's numbers
+    """Each position and move once: the mean evaluation, cut to whole centipawns, and the mean of the results as numbers
     (0 draw, 1 Black, 2 White): 1.5 and more is White, above 0 is Black."""
     MODE = "mode"
-    """A position and move once: the mean evaluation, cut to whole centipawns, and the most frequent result. Where two
-    are equally frequent it is a draw."""
+    """Each position and move once: the mean evaluation, cut to whole centipawns, and the most frequent result, a draw
+    if two are equally frequent."""
     SHARES = "shares"
-    """A position once: sums of results and of values (chances of winning by evaluation), and how often each move was
-    played and visited (.avg)."""
+    """Each position once (avg): sums of results and of values (win probabilities by evaluation), and how often each
+    move was played and visited."""
 
     @property
     def writes_averages(self) -> bool:
-        """Whether it makes a file of averaged positions; the others make hcpe."""
+        """Whether the output is avg; in other modes it is hcpe."""
         return self is Mode.SHARES
-
-    @property
-    def depends_on_order(self) -> bool:
-        """Whether rows that come first go before others."""
-        return self is Mode.FIRST_MOVE

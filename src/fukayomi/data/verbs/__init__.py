@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
+    from fukayomi.data.defaults import Unit
     from fukayomi.data.formats.kinds import DataFormat
     from fukayomi.data.jobs.summary import Summary
     from fukayomi.data.verbs.filtering import FilterConditions, filter
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from fukayomi.data.verbs.rescaling import fix_eval
     from fukayomi.data.verbs.sampling import sample
     from fukayomi.data.verbs.shuffling import shuffle
-    from fukayomi.data.verbs.splitting import Unit, split
+    from fukayomi.data.verbs.splitting import split
 
 __all__ = [
     "DataFormat",
@@ -54,7 +55,7 @@ _MODULE_OF = {
     "FilterConditions": "fukayomi.data.verbs.filtering",
     "Inputs": "fukayomi.data.convert.blocks",
     "Summary": "fukayomi.data.jobs.summary",
-    "Unit": "fukayomi.data.verbs.splitting",
+    "Unit": "fukayomi.data.defaults",
     "VerbError": "fukayomi.data.convert.blocks",
     "filter": "fukayomi.data.verbs.filtering",
     "fix_eval": "fukayomi.data.verbs.rescaling",

@@ -9,7 +9,7 @@ from fukayomi.data.jobs.job import Job
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.files.disk import Room
-from fukayomi.listener import Listener
+from fukayomi.listener import Listener, counter
 
 
 def verb_job(
@@ -55,13 +55,7 @@ def stream_blocks(job: Job, inputs: Inputs, stage: str, remember: Callable[[], N
         stage: Name of the stage.
         remember: Called before a checkpoint; puts into the job's memory what a later run needs.
     """
-    total, done = inputs.bytes, 0
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        job.listener.progress(stage, done, total)
-
+    advance = counter(job.listener, stage, inputs.bytes)
     skipped = job.skipped if job.is_first_stage else Skipped()  # later stages skip the same records again
 
     def read(place: list[int] | None) -> Iterator[tuple[Block, list[int]]]:

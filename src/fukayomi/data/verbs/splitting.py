@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +9,11 @@ from numpy.typing import NDArray
 
 from fukayomi.data.convert.blocks import Block, Inputs, VerbError
 from fukayomi.data.convert.keys import game_hashes, packed_positions, position_hashes, seeded_keys
-from fukayomi.data.defaults import SPLIT_RUN
+from fukayomi.data.defaults import SPLIT_RUN, Unit
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.verbs.job import finish, room_for_copy, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
-
-
-class Unit(StrEnum):
-    """What stays together in a split."""
-
-    GAME = "game"
-    """Games, with all equal games; rows, which do not say where a game ends, in runs of consecutive rows."""
-    POSITION = "position"
-    """All rows of a position."""
 
 
 @dataclass(frozen=True, slots=True)
