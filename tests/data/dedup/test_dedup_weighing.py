@@ -185,7 +185,7 @@ def test_what_is_weighed_in_two_ways_does_not_add_up(tmp_path: Path) -> None:
     command = ["data", "average", str(files[Weighing.BY_VISITS]), "-o", str(out)]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 1
-    assert "average with --weigh by-visits" in found.stderr
+    assert "choose the weighing by-visits" in found.stderr
     assert CliRunner().invoke(app, [*command, "--weigh", "by-visits"]).exit_code == 0
     assert out.read_bytes() == files[Weighing.BY_VISITS].read_bytes()
     unknown = bytearray(out.read_bytes())

@@ -75,7 +75,7 @@ class DedupSettings:
         if (weighing := read_weighing(path)) is not self.weighing:
             raise JobError(
                 f"{path} was averaged with the weighing {weighing}, and {self.out} has {self.weighing}: their sums "
-                f"cannot be added; use {weighing}, or average the games of {path} again"
+                f"cannot be added; choose the weighing {weighing}, or average the games of {path} again"
             )
 
     def room(self, options: dict[str, Any]) -> Room:
