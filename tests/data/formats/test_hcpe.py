@@ -6,6 +6,7 @@ import cshogi
 import numpy as np
 import pytest
 
+from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe import HCPE, check_hcpe, read_hcpe
 from fukayomi.data.formats.rows import DataFileError
@@ -73,3 +74,16 @@ def test_records_are_checked(field: str, value: int) -> None:
     records[field][7] = value
     with pytest.raises(DataFileError, match=r"a\.hcpe, record 7 \(offset 266\)"):
         check_hcpe(records, "a.hcpe")
+
+
+def test_the_native_check_is_the_same() -> None:
+    records = some_records(1)
+    for result in (0, 1, 2, 3, 4, 255):
+        for move in (0, 1, 0x1E3B, 0x4000 + 80 + 80 * 128, 0x4000 + 81 + 80 * 128, 0xFFFF):
+            records["gameResult"], records["bestMove16"] = result, move
+            is_possible = _native.are_possible(records.view(np.uint8).reshape(1, 38))
+            if is_possible:
+                check_hcpe(records, "a.hcpe")
+            else:
+                with pytest.raises(DataFileError, match="record 0"):
+                    check_hcpe(records, "a.hcpe")

@@ -8,7 +8,7 @@ tried as each format, and the one that explains most is taken if that is at leas
 from pathlib import Path
 
 from fukayomi.data.formats import averages, book, cache, games, hcp, hcpe, hcpe3, plain, psv
-from fukayomi.data.formats.format import Format, RowFormat
+from fukayomi.data.formats.format import Format
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.records.sources import FileHead, is_archive
@@ -73,12 +73,6 @@ def _detect_text(head: bytes) -> DataFormat | None:
     except ValueError:
         return None
     return next((kind for kind, description in FORMATS.items() if description.is_text(text)), None)
-
-
-def row_format(kind: DataFormat) -> RowFormat | None:
-    """The format if its files are rows of a fixed size, else None."""
-    found = FORMATS[kind]
-    return found if isinstance(found, RowFormat) else None
 
 
 def refusal(path: Path, kind: DataFormat, taken: str) -> str:
