@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from fukayomi.learning.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
-    from fukayomi.learning.result import TrainingResult
     from fukayomi.learning.settings import TrainingError, TrainingSettings
     from fukayomi.learning.tensorboard import TensorBoardListener
-    from fukayomi.learning.training import train
+    from fukayomi.learning.training import TrainingResult, train
 
 __all__ = [
     "Batch",
@@ -72,7 +71,7 @@ __all__ = [
 _MODULE_OF = {
     "Batch": "batch", "CheckpointError": "checkpoint", "Dataset": "dataset", "DeviceError": "devices",
     "Metrics": "metrics", "Sample": "dataset", "TensorBoardListener": "tensorboard", "TrainingError": "settings",
-    "TrainingListener": "listener", "TrainingListeners": "listener", "TrainingResult": "result",
+    "TrainingListener": "listener", "TrainingListeners": "listener", "TrainingResult": "training",
     "TrainingSettings": "settings", "evaluate": "evaluation", "load_model": "models", "train": "training",
 }  # fmt: skip
 

@@ -9,9 +9,9 @@ number of steps follows the schedule of the new number.
 
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.listener import SILENT, RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.loss import Losses, compute_losses
 from fukayomi.learning.metrics import Metrics
-from fukayomi.learning.result import Curve, TrainingResult
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
@@ -39,8 +38,43 @@ from fukayomi.learning.tensorboard import FILE_PREFIX
 from fukayomi.learning.tensors import TensorBatch
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.tabular import Tabular
 
 CHECKPOINT_NAME = "checkpoint.pt"
+
+
+class Curve(Tabular):
+    """Figures by step: one row for each step at which they were taken."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = tuple(rows)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One mapping for each step, with the key "step" first."""
+        return self._rows
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended."""
+
+    step: int
+    """Steps done."""
+    steps: int
+    """Steps of the whole run; fewer are done if the user stopped it."""
+    checkpoint: Path
+    """The last checkpoint."""
+    metrics: Metrics | None
+    """The last metrics on the test set; None if there was no evaluation."""
+    history: Curve
+    """Test metrics of each evaluation since this start or resumption."""
+    losses: Curve
+    """Training losses, learning rate and gradient norm every 50 steps since this start or resumption."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done."""
+        return self.step == self.steps
 
 
 def train(
