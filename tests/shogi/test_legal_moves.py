@@ -23,10 +23,10 @@ from fukayomi.shogi import Move, Position
 
 
 def compare_with_oracles(positions: int, in_check: int, pawn_checks: int, seed: int) -> dict[str, int]:
-    """All three agree on the legal moves; at least so many positions are in check, or offer a checking pawn drop.
+    """Check that all three agree on the legal moves.
 
     Returns:
-        How many there were of each.
+        Number of positions, of those in check, and of those with a checking pawn drop.
     """
     seen_in_check = seen_pawn_checks = 0
     for seen, pos in enumerate(random_positions(seed), start=1):

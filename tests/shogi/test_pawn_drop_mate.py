@@ -87,7 +87,7 @@ def random_siege(rng: random.Random) -> Setup:
 
 
 def check_constructed_mates(count: int, seed: int) -> int:
-    """Nobody lists the mating drop among the legal moves; returns how many positions that was seen in."""
+    """Check that no generator lists the mating drop; return the number of such positions."""
     found = 0
     for setup in constructed_pawn_drop_mates(seed):
         for side in (setup, setup.flipped()):

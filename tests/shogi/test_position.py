@@ -1,4 +1,4 @@
-"""Position: the door to the rules."""
+"""Positions: playing and taking back moves, text forms, copies, equality, examples."""
 
 import copy
 import doctest

@@ -1,4 +1,4 @@
-"""SFEN: what is read, what is written, what is refused and why."""
+"""Reading and writing SFEN, and the errors."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Random and damaged texts: every one is read, or refused with an error of ours. Also run under the sanitizers."""
+"""Random and damaged texts are read, or refused with one of our errors. Also run under the sanitizers."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""The moves of a CSA record are a list to whoever looks at them, and columns to whoever does not."""
+"""The moves of a CSA record: columns until they are used as a list."""
 
 import copy
 import pickle

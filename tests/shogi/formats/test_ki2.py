@@ -1,4 +1,4 @@
-"""KI2: the marks that choose among the moves of a piece to a square, and errors instead of a dead process."""
+"""KI2: the marks that choose among the moves of a piece to a square, and errors."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Japanese names of moves: the Japan Shogi Association's own examples, and the marks that readers stumble over."""
+"""Japanese names of moves: the Japan Shogi Association's own examples, and the marks that are easily confused."""
 
 import pytest
 

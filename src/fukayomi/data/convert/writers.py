@@ -1,6 +1,6 @@
 """Write any format: content goes in, and the file appears when it is complete."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -18,21 +18,10 @@ from fukayomi.data.formats.kinds import DataFormat, Target
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS
 from fukayomi.files.atomic import AtomicFile
-from fukayomi.shogi.formats import write_csa, write_jkf, write_ki2, write_kif
+from fukayomi.shogi.formats.writer import TEXT_WRITERS
 from fukayomi.shogi.record import Record
 
-
-def _usi_line(record: Record) -> str:
-    return record.usi() + "\n"
-
-
-_RECORDS: dict[Target, Callable[[Record], str]] = {
-    Target.CSA: write_csa,
-    Target.USI: _usi_line,
-    Target.KIF: write_kif,
-    Target.KI2: write_ki2,
-    Target.JKF: write_jkf,
-}
+_RECORDS = {Target(text_format.value): write for text_format, write in TEXT_WRITERS.items()}
 
 
 def target_of(path: Path) -> Target:
