@@ -12,6 +12,7 @@ from fukayomi._native import (
     InvalidPackedError,
     InvalidSfenError,
     Move,
+    Moves,
     Piece,
     PieceType,
     Position,
@@ -29,6 +30,7 @@ for _exported in (
     PieceType, Position, Repetition, ShogiError,
 ):  # fmt: skip
     _exported.__module__ = "fukayomi"
+Moves.__module__ = "fukayomi.shogi"
 
 __all__ = [
     "BLACK",
@@ -41,6 +43,7 @@ __all__ = [
     "InvalidPackedError",
     "InvalidSfenError",
     "Move",
+    "Moves",
     "Piece",
     "PieceType",
     "Position",
