@@ -3,8 +3,8 @@
 >>> import tempfile
 >>> from pathlib import Path
 >>> import numpy as np
->>> from fukayomi.data.formats.table import DataFormat
->>> from fukayomi.data.verbs import open_inputs
+>>> from fukayomi.data.stats import measure
+>>> from fukayomi.data.verbs import DataFormat, open_inputs
 >>> path = Path(tempfile.mkdtemp()) / "positions.hcp"
 >>> np.zeros((1000, 32), np.uint8).tofile(path)
 >>> found = measure(open_inputs([path], DataFormat.HCP))  # a path will do for files of real positions
