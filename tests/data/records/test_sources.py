@@ -49,7 +49,7 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
     (tmp_path / ".hidden").write_bytes(b"no")
-    found = [(source.base_name, source.data) for source in iter_sources(find_files([tmp_path]))]
+    found = [(Path(source.name).name, source.data) for source in iter_sources(find_files([tmp_path]))]
     assert found == [("a.csa", b"first"), ("b.csa", b"second"), ("c.csa", b"third")]
 
 

@@ -36,11 +36,6 @@ class Source:
     format: Format | None = None
     """Format of the text, if it is part of a file; a part does not always show it."""
 
-    @property
-    def base_name(self) -> str:
-        """The last part of the name."""
-        return self.name.rpartition("/")[2]
-
 
 def read_source(name: str, read: Callable[[int], bytes]) -> Iterator[Source]:
     """Read a file as one source, or as several if it is long and its format holds many games.
