@@ -19,7 +19,7 @@
 #include "codec/hcpe3.hpp"
 #include "codec/records.hpp"
 #include "shogi/errors.hpp"
-#include "shogi/game.hpp"
+#include "shogi/position.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -32,15 +32,15 @@ template <class T>
 using Column = nb::ndarray<const T, nb::numpy, nb::shape<-1>>;
 using PackedColumn = nb::ndarray<const std::uint8_t, nb::numpy, nb::shape<-1, HCP_BYTES>>;
 
-nb::bytes psfen_of(const Game& game) {
-    const Hcp psfen = encode_psfen(game.position());
+nb::bytes psfen_of(const Position& game) {
+    const Hcp psfen = encode_psfen(game.board());
     return nb::bytes(psfen.data(), psfen.size());
 }
 
-Game position_from_psfen(const nb::bytes& psfen) {
+Position position_from_psfen(const nb::bytes& psfen) {
     if (psfen.size() != HCP_BYTES)
         throw ParseError(ParseError::Kind::PACKED, "a psfen has 32 bytes, not " + std::to_string(psfen.size()));
-    return Game(decode_psfen(HcpView(static_cast<const std::uint8_t*>(psfen.data()), HCP_BYTES)));
+    return Position(decode_psfen(HcpView(static_cast<const std::uint8_t*>(psfen.data()), HCP_BYTES)));
 }
 
 template <auto CONVERT, class In, class Out>
@@ -71,7 +71,7 @@ void bind_records(nb::module_& m) {
     m.def("position_from_psfen", &position_from_psfen, "psfen"_a,
           "Unpack a packed sfen; the ply is 1.\n\n"
           "Raises:\n    InvalidPackedError: The bytes are not a position.");
-    m.def("book_key", [](const Game& game) { return book_key(game.position()); }, "position"_a,
+    m.def("book_key", [](const Position& game) { return book_key(game.board()); }, "position"_a,
           "The position's key in Apery's opening book (book.bin).");
     m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
           "hcps"_a.noconvert(), "psfens"_a.noconvert(),

@@ -15,7 +15,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "csa/reader.hpp"
-#include "shogi/game.hpp"
+#include "shogi/position.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,9 +50,9 @@ HcpArray hcps_of(const CsaGame& game) {
                                                              {hcps.size(), HCP_BYTES});
 }
 
-std::vector<std::tuple<Move, std::uint64_t>> visits_of(std::string_view text, const Game& game) {
+std::vector<std::tuple<Move, std::uint64_t>> visits_of(std::string_view text, const Position& game) {
     std::vector<std::tuple<Move, std::uint64_t>> rows;
-    for (const VisitedMove& visited : read_visits(text, game.position())) rows.emplace_back(visited.move, visited.visits);
+    for (const VisitedMove& visited : read_visits(text, game.board())) rows.emplace_back(visited.move, visited.visits);
     return rows;
 }
 

@@ -57,8 +57,8 @@ void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& log
     search.apply(batch, logits.data(), values.data());
 }
 
-bool prove(Search& search, const Game& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
-    const Game game = pos;
+bool prove(Search& search, const Position& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
+    const Position game = pos;
     const nb::gil_scoped_release release;
     return search.prove(game, winner, mate_plies);
 }
@@ -181,8 +181,8 @@ void bind_search_class(nb::module_& m) {
     type.def(nb::init<const SearchParams&, std::size_t>(), "params"_a, "memory_mb"_a,
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
              "    memory_mb: Memory limit of the tree in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
-        .def("set_position", [](Search& search, const Game& pos, const std::vector<Move>& search_moves) {
-            const Game game = pos;
+        .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves) {
+            const Position game = pos;
             const nb::gil_scoped_release release;
             return search.set_position(game, search_moves);
         }, "pos"_a, "search_moves"_a = std::vector<Move>(),

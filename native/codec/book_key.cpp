@@ -32,7 +32,7 @@ const Tables& tables() {
 
 }  // namespace
 
-std::uint64_t book_key(const Position& pos) {
+std::uint64_t book_key(const Board& pos) {
     const Tables& t = tables();
     std::uint64_t key = pos.turn() == WHITE ? t.turn : 0;
     pos.occupied().for_each(

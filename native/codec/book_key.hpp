@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
 // Board, side to move, and the hand of the side to move; the other hand follows from these.
-std::uint64_t book_key(const Position& pos);
+std::uint64_t book_key(const Board& pos);
 
 }  // namespace fukayomi

@@ -12,7 +12,7 @@
 namespace fukayomi {
 namespace {
 
-GameEnding judge(Position pos, std::span<const std::uint16_t> moves) {
+GameEnding judge(Board pos, std::span<const std::uint16_t> moves) {
     GameEnding ending;
     History history;
     history.push(pos);
@@ -46,7 +46,7 @@ std::vector<GameEnding> judge_endings(std::span<const std::uint8_t> starts, std:
     for (std::size_t g = 0; g < games; ++g) {
         if (plies[g] > plies[g + 1] || plies[g + 1] > moves.size())
             throw std::invalid_argument("plies must not fall");
-        const Position start = decode_hcp(HcpView(starts.data() + g * HCP_BYTES, HCP_BYTES));
+        const Board start = decode_hcp(HcpView(starts.data() + g * HCP_BYTES, HCP_BYTES));
         endings.push_back(judge(start, moves.subspan(plies[g], plies[g + 1] - plies[g])));
     }
     return endings;

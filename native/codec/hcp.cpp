@@ -174,14 +174,14 @@ private:
     int written_ = 0;
 };
 
-int set_aside(const Position& pos, std::size_t i) {
+int set_aside(const Board& pos, std::size_t i) {
     const PieceType t = HAND_ORDER[i];
     Bitboard on_board = pos.pieces(t);
     if (can_promote(t)) on_board |= pos.pieces(promote(t));
     return FULL_SET[i] - on_board.count() - pos.hand(BLACK).count(t) - pos.hand(WHITE).count(t);
 }
 
-Hcp encode(const PackedCode& code, const Position& pos) {
+Hcp encode(const PackedCode& code, const Board& pos) {
     const auto fail = [&](const char* why) -> void {
         throw ParseError(ParseError::Kind::PACKED,
                          "no " + std::string(code.name) + " for the position \"" + pos.sfen() + "\": " + why);
@@ -224,9 +224,9 @@ PieceSets read(const PackedCode& code, HcpView bytes, Color viewer) {
     return sets;
 }
 
-Position decode(const PackedCode& code, HcpView bytes) {
+Board decode(const PackedCode& code, HcpView bytes) {
     const PieceSets sets = read(code, bytes, BLACK);
-    Position pos = Position::empty();
+    Board pos = Board::empty();
     for (std::uint8_t p = 1; p < sets.pieces.size(); ++p)
         sets.pieces[p].for_each([&](Square s) { pos.put(static_cast<Piece>(p), s); });
     for (const Color c : {BLACK, WHITE})
@@ -242,11 +242,11 @@ Position decode(const PackedCode& code, HcpView bytes) {
 
 }  // namespace
 
-Hcp encode_hcp(const Position& pos) { return encode(HCP_CODE, pos); }
-Position decode_hcp(HcpView bytes) { return decode(HCP_CODE, bytes); }
+Hcp encode_hcp(const Board& pos) { return encode(HCP_CODE, pos); }
+Board decode_hcp(HcpView bytes) { return decode(HCP_CODE, bytes); }
 PieceSets read_hcp(HcpView bytes, Color viewer) { return read(HCP_CODE, bytes, viewer); }
 
-Hcp encode_psfen(const Position& pos) { return encode(PSFEN_CODE, pos); }
-Position decode_psfen(HcpView bytes) { return decode(PSFEN_CODE, bytes); }
+Hcp encode_psfen(const Board& pos) { return encode(PSFEN_CODE, pos); }
+Board decode_psfen(HcpView bytes) { return decode(PSFEN_CODE, bytes); }
 
 }  // namespace fukayomi

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -23,11 +23,11 @@ struct PieceSets {
 };
 
 // Throws ParseError(PACKED) for a position that has no hcp: a king is missing, or there are too many pieces.
-Hcp encode_hcp(const Position& pos);
+Hcp encode_hcp(const Board& pos);
 
 // Throws ParseError(PACKED). The decoded position has ply 1. It accepts exactly what encode_hcp writes: the two kings
 // and the 38 other pieces, on the board, in a hand or set aside (a handicap), in their order.
-Position decode_hcp(HcpView bytes);
+Board decode_hcp(HcpView bytes);
 
 // The code alone: throws as decode_hcp does, but does not ask whether the rules allow the position. The board comes as
 // `viewer` sees it: for WHITE it is rotated, and BLACK in the result means White.
@@ -35,7 +35,7 @@ PieceSets read_hcp(HcpView bytes, Color viewer);
 inline Color hcp_turn(HcpView bytes) { return static_cast<Color>(bytes[0] & 1); }
 
 // The same in YaneuraOu's code.
-Hcp encode_psfen(const Position& pos);
-Position decode_psfen(HcpView bytes);
+Hcp encode_psfen(const Board& pos);
+Board decode_psfen(HcpView bytes);
 
 }  // namespace fukayomi

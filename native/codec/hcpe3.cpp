@@ -78,7 +78,7 @@ private:
         std::memcpy(start.data(), header, HCP_BYTES);
         const int moves = read_u16(header + 32);
         if (!is_result(header[34])) return damaged(-1, "result " + std::to_string(header[34]) + " is none");
-        Position pos = Position::empty();
+        Board pos = Board::empty();
         try {
             pos = decode_hcp(start);
         } catch (const ParseError& e) {
@@ -97,7 +97,7 @@ private:
         return Outcome::WHOLE;
     }
 
-    Outcome read_move(int ply, Position& pos, GameColumns& out) {
+    Outcome read_move(int ply, Board& pos, GameColumns& out) {
         if (!has(HCPE3_MOVE_BYTES)) return unfinished(ply, "before the game's last move");
         const std::uint8_t* bytes = data_.data() + cursor_;
         const Move move(read_u16(bytes));
@@ -122,7 +122,7 @@ private:
         return Outcome::WHOLE;
     }
 
-    static std::string forbidden(const char* what, const Position& pos, Move m) {
+    static std::string forbidden(const char* what, const Board& pos, Move m) {
         const std::string start = std::string(what) + " " + std::to_string(m.raw()) + ": ";
         if (!is_move(m)) return start + "the bits are not a move";
         try {

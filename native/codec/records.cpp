@@ -70,7 +70,7 @@ std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packe
     std::vector<BadRecord> bad;
     for (std::size_t i = 0; i < n; ++i) {
         try {
-            const Position pos = psv ? decode_psfen(view(packed, i)) : decode_hcp(view(packed, i));
+            const Board pos = psv ? decode_psfen(view(packed, i)) : decode_hcp(view(packed, i));
             if (moves == nullptr) continue;
             const Move m = psv ? move_from_psv(moves[i]) : Move(moves[i]);
             if (!is_move(m)) reject_move(moves[i], psv ? "psv" : "hcpe");

@@ -6,7 +6,7 @@
 
 #include "csa/text.hpp"
 #include "shogi/board_text.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 #include "shogi/validate.hpp"
 
 namespace fukayomi {
@@ -64,7 +64,7 @@ Square square_from_csa(std::string_view text) {
 }
 
 void CsaBoard::set_even() {
-    static const Position start;
+    static const Board start;
     for (Square s = 0; s < SQUARES; ++s) at(s) = start.piece_on(s);
 }
 

@@ -80,7 +80,7 @@ WrittenMove decode_move(std::string_view text) {
 }
 
 // The move, or none where another piece stands.
-std::optional<Move> find_move(const WrittenMove& move, const Position& pos) {
+std::optional<Move> find_move(const WrittenMove& move, const Board& pos) {
     if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
     const Piece standing = pos.piece_on(move.from);
     if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
@@ -90,7 +90,7 @@ std::optional<Move> find_move(const WrittenMove& move, const Position& pos) {
 }
 
 // A move of the side to move, without its sign. Throws ParseError(MOVE) if it is none, or if another piece stands there.
-Move move_from_csa(std::string_view text, const Position& pos) {
+Move move_from_csa(std::string_view text, const Board& pos) {
     const auto reject = [text](const std::string& why) {
         return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
     };
@@ -200,7 +200,7 @@ private:
         if (!board_) board_.emplace().set_even();
         game_.initial_sfen = board_->sfen(turn_.value_or(BLACK));
         try {
-            position_ = Position::from_sfen(game_.initial_sfen, true);  // mate problems lack a king
+            position_ = Board::from_sfen(game_.initial_sfen, true);  // mate problems lack a king
         } catch (const ParseError& error) {
             fail({"the first position is impossible (" + std::string(error.what()) + ")"}, game_.initial_sfen);
         }
@@ -363,7 +363,7 @@ private:
     std::size_t line_ = 0;
     std::optional<CsaBoard> board_;
     std::optional<Color> turn_;         // as long as nothing says it, none
-    std::optional<Position> position_;  // from the first move on
+    std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
     bool is_empty_ = true;
 };
@@ -373,7 +373,7 @@ private:
 std::vector<Hcp> CsaGame::hcps() const {
     std::vector<Hcp> found;
     found.reserve(moves.size() + 1);
-    Position pos = start;
+    Board pos = start;
     found.push_back(encode_hcp(pos));
     for (const std::uint16_t raw : moves) {
         pos.do_move(Move(raw));
@@ -419,7 +419,7 @@ bool CsaReader::take_line(std::string_view& line) {
     return true;
 }
 
-std::vector<VisitedMove> read_visits(std::string_view text, const Position& pos) {
+std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
     constexpr std::size_t MOST_DIGITS = 12;  // so that no sum overflows
     const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
     std::vector<VisitedMove> found;

@@ -19,7 +19,7 @@
 
 #include "codec/hcp.hpp"
 #include "csa/board.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -58,7 +58,7 @@ struct CsaGame {
     // N+, N-, $EVENT ..., 'black_rate, 'white_rate, 'summary, '$END_TIME, 'Max_Moves: what follows each, in their order.
     std::vector<std::pair<std::string, std::string>> headers;
     std::string initial_sfen;
-    Position start = Position::empty();
+    Board start = Board::empty();
     std::vector<std::uint16_t> moves;
     std::vector<std::int32_t> scores;    // centipawns from Black's side
     std::vector<std::int64_t> times_ms;
@@ -97,6 +97,6 @@ struct VisitedMove {
 
 // The candidates of a search as AobaZero notes them: 7776FU,430m,2726FU,352l, a letter behind the visits or none; a move
 // that stands there twice has the sum. Throws ParseError(MOVE) for what is none of it, and for a move that is not legal.
-std::vector<VisitedMove> read_visits(std::string_view text, const Position& pos);
+std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos);
 
 }  // namespace fukayomi

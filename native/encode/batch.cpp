@@ -187,10 +187,10 @@ void gather_batch(std::size_t n, const float* policy, const std::uint16_t* label
     }
 }
 
-std::vector<Hcp> replay_hcps(const Position& start, std::size_t moves, const std::uint16_t* raw_moves) {
+std::vector<Hcp> replay_hcps(const Board& start, std::size_t moves, const std::uint16_t* raw_moves) {
     std::vector<Hcp> hcps;
     hcps.reserve(moves + 1);
-    Position pos = start;
+    Board pos = start;
     for (std::size_t i = 0; i < moves; ++i) {
         hcps.push_back(encode_hcp(pos));
         const Move m(raw_moves[i]);

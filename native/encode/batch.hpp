@@ -10,7 +10,7 @@
 #include "codec/hcp.hpp"
 #include "encode/planes.hpp"
 #include "encode/soft_policy.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -52,6 +52,6 @@ void gather_batch(std::size_t n, const float* policy, const std::uint16_t* label
 
 // The hcp before each move, and the one after the last: [moves + 1]. Throws ParseError(ILLEGAL_MOVE) or, if the start
 // has no hcp, ParseError(PACKED).
-std::vector<Hcp> replay_hcps(const Position& start, std::size_t moves, const std::uint16_t* raw_moves);
+std::vector<Hcp> replay_hcps(const Board& start, std::size_t moves, const std::uint16_t* raw_moves);
 
 }  // namespace fukayomi

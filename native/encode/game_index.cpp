@@ -141,7 +141,7 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
     std::size_t offset = cursor_ + games.offsets[g] + HCPE3_HEADER_BYTES;
     std::size_t keyframe_at = 0;  // its move
     bool has_keyframe = false;
-    Position pos = decode_hcp(games.starts[g]);
+    Board pos = decode_hcp(games.starts[g]);
     past_.clear();
     past_.push(pos);
     for (std::size_t p = games.plies[g]; p < games.plies[g + 1]; ++p) {
@@ -171,7 +171,7 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
     ++games_;
 }
 
-bool GameIndex::leads_to_repetition(Position& pos, Move move) {
+bool GameIndex::leads_to_repetition(Board& pos, Move move) {
     pos.do_move(move);
     past_.push(pos);
     switch (past_.first_recurrence(REPETITION_WINDOW)) {
@@ -213,7 +213,7 @@ GameIndex::Found GameIndex::find(std::int64_t number) const {
     const Keyframe& key = keyframes_[k];
     try {
         MoveCursor at(files_[key.file].data, key.offset);
-        Position pos = decode_hcp(key.position);
+        Board pos = decode_hcp(key.position);
         for (std::size_t i = nth_bit(key.taken, static_cast<std::size_t>(number) - firsts_[k]); i > 0; --i, at.next()) {
             if (!pos.is_legal(at.move())) throw Changed();
             pos.do_move(at.move());

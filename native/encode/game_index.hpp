@@ -70,7 +70,7 @@ private:
     };
 
     void add_game(const GameColumns& games, std::size_t g);
-    bool leads_to_repetition(Position& pos, Move move);
+    bool leads_to_repetition(Board& pos, Move move);
     void count_evaluation(Color turn, std::uint8_t result, std::int16_t eval);
     void require_number(std::int64_t number) const;
     std::size_t keyframe_of(std::size_t number) const;

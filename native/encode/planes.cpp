@@ -229,7 +229,7 @@ bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2)
     return (own[ATTACKED] & sets.of(WHITE, KING)).none();
 }
 
-void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2) {
+void encode_packed(const Board& pos, Packed1 planes1, Packed2 planes2) {
     PieceSets sets;
     sets.turn = pos.turn();
     const Color mover = pos.turn();

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "codec/hcp.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -21,7 +21,7 @@ constexpr std::size_t PACKED2_BYTES = 8;    // 57 bits, LSB first
 using Packed1 = std::span<std::uint8_t, PACKED1_BYTES>;
 using Packed2 = std::span<std::uint8_t, PACKED2_BYTES>;
 
-void encode_packed(const Position& pos, Packed1 planes1, Packed2 planes2);
+void encode_packed(const Board& pos, Packed1 planes1, Packed2 planes2);
 
 // The sets are as the side to move sees them: BLACK is that side. Returns false if its opponent is in check, which the
 // rules do not allow.

@@ -41,7 +41,7 @@ const Reach& reach() {
 
 class MateInOne {
 public:
-    explicit MateInOne(const Position& pos)
+    explicit MateInOne(const Board& pos)
         : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), occupied_(pos.occupied()) {}
 
     Move find() {
@@ -103,7 +103,7 @@ private:
     }
 
     bool is_mate(Move m) {
-        Position next = pos_;
+        Board next = pos_;
         next.do_move(m);
         if (!next.is_check() || has_legal_move(next)) return false;
         mate_ = m;
@@ -217,7 +217,7 @@ private:
         return result;
     }
 
-    const Position& pos_;
+    const Board& pos_;
     const Color us_, them_;
     const Square king_;
     const Bitboard occupied_;
@@ -230,6 +230,6 @@ private:
 
 }  // namespace
 
-Move find_mate_in_one(const Position& pos) { return MateInOne(pos).find(); }
+Move find_mate_in_one(const Board& pos) { return MateInOne(pos).find(); }
 
 }  // namespace fukayomi

@@ -25,7 +25,7 @@ Verdict verdict_of(Repetition repetition) {
 }
 
 // Whether generate_useful omitted the same move without promotion.
-bool has_omitted_twin(const Position& pos, Move m) {
+bool has_omitted_twin(const Board& pos, Move m) {
     if (!m.is_promotion()) return false;
     const int rank = relative_rank(pos.turn(), rank_of(m.to()));
     switch (type_of(pos.piece_on(m.from()))) {
@@ -38,7 +38,7 @@ bool has_omitted_twin(const Position& pos, Move m) {
 }
 
 // The moves of a leaf's edges. Returns whether they are all legal moves.
-bool generate_edges(const Position& pos, MoveList& moves) {
+bool generate_edges(const Board& pos, MoveList& moves) {
     moves.clear();
     // In check there are few moves, and proofs of mate depend on them: omit none.
     if (pos.is_check()) {

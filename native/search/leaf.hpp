@@ -13,13 +13,13 @@
 #include "search/slot.hpp"
 #include "search/tree.hpp"
 #include "shogi/history.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
 // Where a search starts. It does not change while a batch refers to it.
 struct Root {
-    Position position;
+    Board position;
     History history;
     MoveList moves;  // all legal moves, or the search moves
 };
@@ -49,7 +49,7 @@ private:
     void replay(const Root& root, std::span<const Move> moves);
     Verdict verdict(const SearchParams& params) const;
 
-    Position position_;
+    Board position_;
     History history_;
 };
 

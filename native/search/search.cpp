@@ -76,12 +76,12 @@ Batch::~Batch() {
 Search::Search(const SearchParams& params, std::size_t memory_mb)
     : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)),
       root_policy_(make_root_policy(params)) {
-    start_anew(Game(), {});
+    start_anew(Position(), {});
 }
 
-bool Search::set_position(const Game& game, std::span<const Move> search_moves) {
+bool Search::set_position(const Position& game, std::span<const Move> search_moves) {
     for (const Move m : search_moves)
-        if (!game.position().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
+        if (!game.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = 0;
@@ -94,7 +94,7 @@ bool Search::set_position(const Game& game, std::span<const Move> search_moves) 
 
 // The moves of the game after the root, if the root is a position of it. The game before the root must be the same, not only
 // the position: repetitions were judged by it (see Tree::prove).
-std::optional<std::vector<Move>> Search::moves_from_root(const Game& game) const {
+std::optional<std::vector<Move>> Search::moves_from_root(const Position& game) const {
     const std::vector<Undo>& undos = game.moves();
     if (undos.size() < game_moves_.size() || game.start().sfen() != start_.sfen()) return std::nullopt;
     for (std::size_t i = 0; i < game_moves_.size(); ++i)
@@ -105,21 +105,21 @@ std::optional<std::vector<Move>> Search::moves_from_root(const Game& game) const
 }
 
 // Goes on in the tree if the game is the last one, or its continuation.
-bool Search::try_advance(const Game& game) {
+bool Search::try_advance(const Position& game) {
     const auto played = moves_from_root(game);
     if (!played || !tree_.advance(*played)) return false;
-    auto root = std::make_shared<Root>(Root{game.position(), game.history(), {}});
+    auto root = std::make_shared<Root>(Root{game.board(), game.history(), {}});
     generate_legal(root->position, root->moves);
     if (!tree_.complete_root(root->moves)) return false;
     root_ = std::move(root);
     game_moves_.insert(game_moves_.end(), played->begin(), played->end());
-    tree_.set_draw(draw_values(params_, game.position().turn()));
+    tree_.set_draw(draw_values(params_, game.board().turn()));
     root_policy_->begin(tree_, root_->position.key());
     return true;
 }
 
-void Search::start_anew(const Game& game, std::span<const Move> search_moves) {
-    auto root = std::make_shared<Root>(Root{game.position(), game.history(), {}});
+void Search::start_anew(const Position& game, std::span<const Move> search_moves) {
+    auto root = std::make_shared<Root>(Root{game.board(), game.history(), {}});
     if (search_moves.empty())
         generate_legal(root->position, root->moves);
     else
@@ -131,7 +131,7 @@ void Search::start_anew(const Game& game, std::span<const Move> search_moves) {
     for (const Undo& undo : game.moves()) game_moves_.push_back(undo.move);
     is_restricted_ = !search_moves.empty();
     tree_.clear();
-    tree_.set_draw(draw_values(params_, game.position().turn()));
+    tree_.set_draw(draw_values(params_, game.board().turn()));
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
@@ -320,8 +320,8 @@ void Search::undo_collisions(Batch& batch) {
     batch.collision_count_ = 0;
 }
 
-bool Search::prove(const Game& game, std::optional<Color> winner, std::optional<int> mate_plies) {
-    const Verdict verdict = proven_verdict(game.position().turn(), winner, mate_plies);
+bool Search::prove(const Position& game, std::optional<Color> winner, std::optional<int> mate_plies) {
+    const Verdict verdict = proven_verdict(game.board().turn(), winner, mate_plies);
     const std::lock_guard lock(mutex_);
     const auto moves = moves_from_root(game);
     if (!moves) return false;

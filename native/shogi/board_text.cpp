@@ -27,7 +27,7 @@ std::string piece_text(Piece p) {
     return out;
 }
 
-std::string board_text(const Position& pos) {
+std::string board_text(const Board& pos) {
     std::string out = "White's hand: " + hand_text(pos.hand(WHITE)) + "\n  9  8  7  6  5  4  3  2  1\n";
     for (int rank = 0; rank < 9; ++rank) {
         for (int file = 8; file >= 0; --file) {

@@ -1,5 +1,5 @@
 // The declaration win (入玉宣言勝ち): the king in the enemy's camp, ten more pieces there, no check, and enough points.
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -15,7 +15,7 @@ int points_needed(DeclarationRule rule, Color c) {
 
 }  // namespace
 
-bool Position::can_declare_win(DeclarationRule rule) const {
+bool Board::can_declare_win(DeclarationRule rule) const {
     if (rule == DeclarationRule::NONE || is_check()) return false;
     const Bitboard camp = far_ranks(turn_, 3);
     if ((pieces(turn_, KING) & camp).none()) return false;

@@ -11,7 +11,7 @@ constexpr std::size_t SHORTEST_CYCLE = 4;  // plies: both sides must move away a
 
 }  // namespace
 
-void History::push(const Position& pos) {
+void History::push(const Board& pos) {
     Entry entry{pos.board_key(), pos.hand(BLACK), {0, 0}, pos.turn() == BLACK};
     if (!entries_.empty()) {
         const Entry& last = entries_.back();

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
@@ -12,7 +12,7 @@ class History {
 public:
     void clear() { entries_.clear(); }
     // Call it for the first position and after every move.
-    void push(const Position& pos);
+    void push(const Board& pos);
     void pop() { entries_.pop_back(); }
     std::size_t size() const { return entries_.size(); }
     void truncate(std::size_t size) { entries_.resize(size); }

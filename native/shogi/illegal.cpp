@@ -9,13 +9,13 @@ namespace fukayomi {
 
 namespace {
 
-bool leaves_king_attacked(const Position& pos, Bitboard occupied, Square to, bool king_moves) {
+bool leaves_king_attacked(const Board& pos, Bitboard occupied, Square to, bool king_moves) {
     const Color us = pos.turn();
     const Square king = king_moves ? to : pos.king(us);
     return king != NO_SQUARE && and_not(pos.attackers(~us, king, occupied), Bitboard::of(to)).any();
 }
 
-std::string why_illegal_drop(const Position& pos, Move m) {
+std::string why_illegal_drop(const Board& pos, Move m) {
     const Color us = pos.turn();
     const PieceType type = m.dropped();
     const std::string name = piece_name(type);
@@ -30,7 +30,7 @@ std::string why_illegal_drop(const Position& pos, Move m) {
     return "a dropped pawn must not mate (uchifuzume)";
 }
 
-std::string why_illegal_board_move(const Position& pos, Move m) {
+std::string why_illegal_board_move(const Board& pos, Move m) {
     const Color us = pos.turn();
     const Piece piece = pos.piece_on(m.from());
     const PieceType type = type_of(piece);
@@ -53,13 +53,13 @@ std::string why_illegal_board_move(const Position& pos, Move m) {
 
 }  // namespace
 
-void require_legal(const Position& pos, Move m) {
+void require_legal(const Board& pos, Move m) {
     if (pos.is_legal(m)) return;
     throw ParseError(ParseError::Kind::ILLEGAL_MOVE, "illegal move " + quoted(usi(m)) + " in " + quoted(pos.sfen()) +
                                                          ": " + why_illegal(pos, m));
 }
 
-std::string why_illegal(const Position& pos, Move m) {
+std::string why_illegal(const Board& pos, Move m) {
     if (m.to() >= SQUARES) return "it has no target square";
     if (m.is_drop()) {
         if (m.dropped() > GOLD) return "it names no piece that can be dropped";

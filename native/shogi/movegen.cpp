@@ -60,7 +60,7 @@ Bitboard pawn_files(Bitboard pawns) {
 }
 
 // Whether a pawn of the side to move, dropped on `square` in front of the enemy king, would be mate (打ち歩詰め).
-bool is_pawn_drop_mate(const Position& pos, Square square) {
+bool is_pawn_drop_mate(const Board& pos, Square square) {
     const Color us = pos.turn();
     const Color them = ~us;
     const Square king = pos.king(them);
@@ -85,7 +85,7 @@ bool is_pawn_drop_mate(const Position& pos, Square square) {
 template <bool ALL, class Sink>
 class Generator {
 public:
-    Generator(const Position& pos, Sink& sink)
+    Generator(const Board& pos, Sink& sink)
         : pos_(pos), sink_(sink), us_(pos.turn()), occupied_(pos.occupied()), camp_(far_ranks(us_, 3)),
           last_rank_(far_ranks(us_, 1)), last_two_(far_ranks(us_, 2)) {}
 
@@ -195,7 +195,7 @@ private:
         sink_.drops(PAWN, to);
     }
 
-    const Position& pos_;
+    const Board& pos_;
     Sink& sink_;
     const Color us_;
     const Bitboard occupied_;
@@ -204,7 +204,7 @@ private:
 };
 
 // Whether a move of a piece other than the king leaves the king alone. The move is legal in all else.
-bool keeps_king_safe(const Position& pos, Move m) {
+bool keeps_king_safe(const Board& pos, Move m) {
     const Square king = pos.king(pos.turn());
     const Bitboard checkers = pos.checkers();
     if (checkers.any()) {
@@ -215,7 +215,7 @@ bool keeps_king_safe(const Position& pos, Move m) {
     return !pos.pinned(pos.turn()).has(m.from()) || line(king, m.from()).has(m.to());
 }
 
-bool is_legal_drop(const Position& pos, Move m) {
+bool is_legal_drop(const Board& pos, Move m) {
     const Color us = pos.turn();
     const PieceType type = m.dropped();
     if (type > GOLD || m.is_promotion() || !pos.hand(us).has(type) || pos.occupied().has(m.to())) return false;
@@ -227,7 +227,7 @@ bool is_legal_drop(const Position& pos, Move m) {
     return !checks || !is_pawn_drop_mate(pos, m.to());
 }
 
-bool is_legal_board_move(const Position& pos, Move m) {
+bool is_legal_board_move(const Board& pos, Move m) {
     const Color us = pos.turn();
     const Piece piece = pos.piece_on(m.from());
     const PieceType type = type_of(piece);
@@ -245,37 +245,37 @@ bool is_legal_board_move(const Position& pos, Move m) {
 
 }  // namespace
 
-bool Position::is_legal(Move m) const {
+bool Board::is_legal(Move m) const {
     constexpr unsigned MOVE_BITS = 15;
     if (m.to() >= SQUARES || (m.raw() >> MOVE_BITS) != 0) return false;
     return m.is_drop() ? is_legal_drop(*this, m) : is_legal_board_move(*this, m);
 }
 
-void generate_legal(const Position& pos, MoveList& moves) {
+void generate_legal(const Board& pos, MoveList& moves) {
     moves.clear();
     Writer writer(moves);
     Generator<true, Writer>(pos, writer).run();
 }
 
-void generate_useful(const Position& pos, MoveList& moves) {
+void generate_useful(const Board& pos, MoveList& moves) {
     moves.clear();
     Writer writer(moves);
     Generator<false, Writer>(pos, writer).run();
 }
 
-int count_legal(const Position& pos) {
+int count_legal(const Board& pos) {
     Counter counter;
     Generator<true, Counter>(pos, counter).run();
     return counter.count();
 }
 
-bool has_legal_move(const Position& pos) {
+bool has_legal_move(const Board& pos) {
     Finder finder;
     Generator<true, Finder>(pos, finder).run();
     return finder.done();
 }
 
-std::uint64_t perft(Position& pos, int depth) {
+std::uint64_t perft(Board& pos, int depth) {
     if (depth <= 0) return 1;
     if (depth == 1) return static_cast<std::uint64_t>(count_legal(pos));
     MoveList moves;

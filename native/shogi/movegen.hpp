@@ -3,21 +3,21 @@
 
 #include <cstdint>
 
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 
 namespace fukayomi {
 
 // Every legal move, non-promotions included, as the rules of the game have it.
-void generate_legal(const Position& pos, MoveList& moves);
+void generate_legal(const Board& pos, MoveList& moves);
 
 // Without needless non-promotions: a pawn, bishop or rook that can promote does, and so does a lance on the second rank.
 // The search uses this one. It has a move whenever there is a legal one: what it leaves out is also there as a promotion.
-void generate_useful(const Position& pos, MoveList& moves);
+void generate_useful(const Board& pos, MoveList& moves);
 
 // How many legal moves there are, without writing them.
-int count_legal(const Position& pos);
-bool has_legal_move(const Position& pos);
+int count_legal(const Board& pos);
+bool has_legal_move(const Board& pos);
 
-std::uint64_t perft(Position& pos, int depth);
+std::uint64_t perft(Board& pos, int depth);
 
 }  // namespace fukayomi

@@ -5,7 +5,7 @@
 
 #include "shogi/board_text.hpp"
 #include "shogi/errors.hpp"
-#include "shogi/position.hpp"
+#include "shogi/board.hpp"
 #include "shogi/validate.hpp"
 
 namespace fukayomi {
@@ -49,7 +49,7 @@ Piece piece_of(char letter) {
     return make_piece(small ? WHITE : BLACK, static_cast<PieceType>(type));
 }
 
-void parse_rank(Position& pos, std::string_view text, int rank) {
+void parse_rank(Board& pos, std::string_view text, int rank) {
     const auto where = [rank] { return " in rank " + std::to_string(rank + 1); };
     int file = 8;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -73,13 +73,13 @@ void parse_rank(Position& pos, std::string_view text, int rank) {
     if (file != -1) reject("rank " + std::to_string(rank + 1) + " (" + quoted(text) + ") does not fill nine squares");
 }
 
-void parse_board(Position& pos, std::string_view text) {
+void parse_board(Board& pos, std::string_view text) {
     const std::vector<std::string_view> ranks = ranks_of(text);
     if (ranks.size() != 9) reject("the board has " + std::to_string(ranks.size()) + " ranks instead of 9");
     for (int rank = 0; rank < 9; ++rank) parse_rank(pos, ranks[static_cast<std::size_t>(rank)], rank);
 }
 
-void parse_hands(Position& pos, std::string_view text) {
+void parse_hands(Board& pos, std::string_view text) {
     if (text == "-") return;
     for (std::size_t i = 0; i < text.size(); ++i) {
         int count = 1;
@@ -109,12 +109,12 @@ int parse_ply(std::string_view text) {
     return ply;
 }
 
-Position parse(std::string_view sfen, bool allow_missing_king) {
+Board parse(std::string_view sfen, bool allow_missing_king) {
     const std::vector<std::string_view> fields = fields_of(sfen);
     if (fields.size() != 3 && fields.size() != 4)
         reject("expected board, side to move, hands and move number, found " + std::to_string(fields.size()) +
                " fields");
-    Position pos = Position::empty();
+    Board pos = Board::empty();
     parse_board(pos, fields[0]);
     if (fields[1] != "b" && fields[1] != "w") reject("the side to move is " + quoted(fields[1]) + ", not 'b' or 'w'");
     pos.set_turn(fields[1] == "b" ? BLACK : WHITE);
@@ -124,7 +124,7 @@ Position parse(std::string_view sfen, bool allow_missing_king) {
     return pos;
 }
 
-std::string rank_text(const Position& pos, int rank) {
+std::string rank_text(const Board& pos, int rank) {
     std::string out;
     int gap = 0;
     const auto close_gap = [&] {
@@ -144,7 +144,7 @@ std::string rank_text(const Position& pos, int rank) {
     return out;
 }
 
-std::string hands_text(const Position& pos) {
+std::string hands_text(const Board& pos) {
     std::string out;
     for (Color c : {BLACK, WHITE})
         for (PieceType t : {ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE, PAWN}) {
@@ -157,7 +157,7 @@ std::string hands_text(const Position& pos) {
 
 }  // namespace
 
-Position Position::from_sfen(std::string_view sfen, bool allow_missing_king) {
+Board Board::from_sfen(std::string_view sfen, bool allow_missing_king) {
     try {
         return parse(sfen, allow_missing_king);
     } catch (const ParseError& error) {
@@ -165,7 +165,7 @@ Position Position::from_sfen(std::string_view sfen, bool allow_missing_king) {
     }
 }
 
-std::string Position::sfen() const {
+std::string Board::sfen() const {
     std::string out;
     for (int rank = 0; rank < 9; ++rank) {
         if (rank != 0) out += '/';

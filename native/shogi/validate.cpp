@@ -11,7 +11,7 @@ const char* color_name(Color c) { return c == BLACK ? "Black" : "White"; }
 
 [[noreturn]] void reject(const std::string& reason) { throw ParseError(ParseError::Kind::SFEN, reason); }
 
-void validate_kings(const Position& pos, bool allow_missing_king) {
+void validate_kings(const Board& pos, bool allow_missing_king) {
     for (Color c : {BLACK, WHITE}) {
         const int kings = pos.pieces(c, KING).count();
         if (kings > 1) reject(std::string(color_name(c)) + " has " + std::to_string(kings) + " kings");
@@ -19,7 +19,7 @@ void validate_kings(const Position& pos, bool allow_missing_king) {
     }
 }
 
-void validate_counts(const Position& pos) {
+void validate_counts(const Board& pos) {
     for (PieceType t : HAND_ORDER) {
         int count = pos.pieces(t).count() + pos.hand(BLACK).count(t) + pos.hand(WHITE).count(t);
         if (can_promote(t)) count += pos.pieces(promote(t)).count();
@@ -29,14 +29,14 @@ void validate_counts(const Position& pos) {
     }
 }
 
-void validate_pawn_files(const Position& pos) {
+void validate_pawn_files(const Board& pos) {
     for (Color c : {BLACK, WHITE})
         for (int file = 0; file < 9; ++file)
             if ((pos.pieces(c, PAWN) & file_mask(file)).more_than_one())
                 reject(std::string(color_name(c)) + " has two pawns on file " + std::to_string(file + 1) + " (nifu)");
 }
 
-void validate_dead_pieces(const Position& pos) {
+void validate_dead_pieces(const Board& pos) {
     for (Color c : {BLACK, WHITE}) {
         const Bitboard steps = (pos.pieces(c, PAWN) | pos.pieces(c, LANCE)) & far_ranks(c, 1);
         const Bitboard dead = steps | (pos.pieces(c, KNIGHT) & far_ranks(c, 2));
@@ -47,7 +47,7 @@ void validate_dead_pieces(const Position& pos) {
     }
 }
 
-void validate_check(const Position& pos) {
+void validate_check(const Board& pos) {
     const Square king = pos.king(~pos.turn());
     if (king == NO_SQUARE || !pos.is_attacked(pos.turn(), king)) return;
     reject(std::string("it is ") + color_name(pos.turn()) + "'s turn, but " + color_name(~pos.turn()) +
@@ -56,7 +56,7 @@ void validate_check(const Position& pos) {
 
 }  // namespace
 
-void validate(const Position& pos, bool allow_missing_king) {
+void validate(const Board& pos, bool allow_missing_king) {
     validate_kings(pos, allow_missing_king);
     validate_counts(pos);
     validate_pawn_files(pos);

@@ -38,18 +38,18 @@ struct Slot {
 // The game whose last position is being searched.
 class CurrentGame {
 public:
-    Game get() const {
+    Position get() const {
         const std::lock_guard lock(mutex_);
         return game_;
     }
-    void set(const Game& game) {
+    void set(const Position& game) {
         const std::lock_guard lock(mutex_);
         game_ = game;
     }
 
 private:
     mutable std::mutex mutex_;
-    Game game_;
+    Position game_;
 };
 
 void gather_until(Search& search, const std::atomic<bool>& is_over, unsigned seed) {
@@ -92,7 +92,7 @@ void read_until(const Search& search, const std::atomic<bool>& is_over) {
 void prove_until(Search& search, const CurrentGame& current, const std::atomic<bool>& is_over) {
     std::mt19937 random(99);
     while (!is_over.load()) {
-        Game game = current.get();  // the search may have gone on to another
+        Position game = current.get();  // the search may have gone on to another
         const auto lines = search.lines(1 + random() % 8);
         if (lines.empty()) continue;
         const std::vector<Move>& pv = lines.back().pv;
@@ -101,10 +101,10 @@ void prove_until(Search& search, const CurrentGame& current, const std::atomic<b
             for (std::size_t i = 0; i < length; ++i) game.push(pv[i]);
             if (random() % 4 == 0) {
                 MoveList moves;
-                generate_legal(game.position(), moves);
+                generate_legal(game.board(), moves);
                 if (!moves.empty()) game.push_legal(moves[random() % moves.size()]);
             }
-            const Color turn = game.position().turn();
+            const Color turn = game.board().turn();
             switch (random() % 4) {
                 case 0: search.prove(game, turn, 1 + 2 * (random() % 8)); break;
                 case 1: search.prove(game, ~turn, 2 * (random() % 8)); break;
@@ -123,7 +123,7 @@ void wait_for(const Search& search, std::uint64_t nodes) {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-int play(Search& search, Game game, CurrentGame& current, std::mt19937& random) {
+int play(Search& search, Position game, CurrentGame& current, std::mt19937& random) {
     int kept = 0;
     for (int i = 0; i < MOVES_A_GAME; ++i) {
         current.set(game);
@@ -157,7 +157,7 @@ int run() {
         threads.emplace_back([&search, &is_over] { read_until(search, is_over); });
         // In the first half of the games nothing is entered: most results end a search early.
         if (g >= GAMES / 2) threads.emplace_back([&] { prove_until(search, current, is_over); });
-        kept += play(search, g % 2 == 0 ? Game() : Game(Position::from_sfen(MATSURI)), current, random);
+        kept += play(search, g % 2 == 0 ? Position() : Position(Board::from_sfen(MATSURI)), current, random);
         is_over.store(true);
         for (std::thread& thread : threads) thread.join();
         search.check_invariants();
