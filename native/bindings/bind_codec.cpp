@@ -32,8 +32,8 @@ template <class T>
 using Column = nb::ndarray<const T, nb::numpy, nb::shape<-1>>;
 using PackedColumn = nb::ndarray<const std::uint8_t, nb::numpy, nb::shape<-1, HCP_BYTES>>;
 
-nb::bytes psfen_of(const Position& game) {
-    const Hcp psfen = encode_psfen(game.board());
+nb::bytes psfen_of(const Position& position) {
+    const Hcp psfen = encode_psfen(position.board());
     return nb::bytes(psfen.data(), psfen.size());
 }
 
@@ -71,7 +71,7 @@ void bind_records(nb::module_& m) {
     m.def("position_from_psfen", &position_from_psfen, "psfen"_a,
           "Unpack a packed sfen; the ply is 1.\n\n"
           "Raises:\n    InvalidPackedError: The bytes are not a position.");
-    m.def("book_key", [](const Position& game) { return book_key(game.board()); }, "position"_a,
+    m.def("book_key", [](const Position& position) { return book_key(position.board()); }, "position"_a,
           "The position's key in Apery's opening book (book.bin).");
     m.def("hcps_to_psfens", &convert_rows<hcps_to_psfens, PackedRows, Rows<std::uint8_t, HCP_BYTES>>,
           "hcps"_a.noconvert(), "psfens"_a.noconvert(),

@@ -37,8 +37,8 @@ using Planes2Array = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<PACKED2_BYTE
 using LabelsArray = nb::ndarray<std::uint16_t, nb::numpy, nb::shape<-1>>;
 using HcpArray = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<-1, HCP_BYTES>>;
 
-nb::bytes hcp_of(const Position& game) {
-    const Hcp hcp = encode_hcp(game.board());
+nb::bytes hcp_of(const Position& position) {
+    const Hcp hcp = encode_hcp(position.board());
     return nb::bytes(hcp.data(), hcp.size());
 }
 
@@ -48,10 +48,10 @@ Position position_from_hcp(const nb::bytes& hcp) {
     return Position(decode_hcp(HcpView(static_cast<const std::uint8_t*>(hcp.data()), HCP_BYTES)));
 }
 
-std::pair<Planes1Array, Planes2Array> planes_of(const Position& game) {
+std::pair<Planes1Array, Planes2Array> planes_of(const Position& position) {
     std::array<std::uint8_t, PACKED1_BYTES> planes1;
     std::array<std::uint8_t, PACKED2_BYTES> planes2;
-    encode_packed(game.board(), planes1, planes2);
+    encode_packed(position.board(), planes1, planes2);
     return {new_array<std::uint8_t, nb::shape<PACKED1_BYTES>>(planes1.data(), PACKED1_BYTES, {PACKED1_BYTES}),
             new_array<std::uint8_t, nb::shape<PACKED2_BYTES>>(planes2.data(), PACKED2_BYTES, {PACKED2_BYTES})};
 }
@@ -59,10 +59,10 @@ std::pair<Planes1Array, Planes2Array> planes_of(const Position& game) {
 using Features1 = nb::ndarray<float, nb::numpy, nb::shape<FEATURES1, 9, 9>>;
 using Features2 = nb::ndarray<float, nb::numpy, nb::shape<FEATURES2, 9, 9>>;
 
-std::pair<Features1, Features2> features_of(const Position& game) {
+std::pair<Features1, Features2> features_of(const Position& position) {
     std::array<std::uint8_t, PACKED1_BYTES> planes1;
     std::array<std::uint8_t, PACKED2_BYTES> planes2;
-    encode_packed(game.board(), planes1, planes2);
+    encode_packed(position.board(), planes1, planes2);
     std::array<float, FEATURES1 * SQUARES> features1;
     std::array<float, FEATURES2 * SQUARES> features2;
     unpack_batch(1, planes1.data(), planes2.data(), features1.data(), features2.data());
@@ -76,11 +76,11 @@ std::uint16_t label_of(Color turn, Move move) {
     return policy_label(turn, move);
 }
 
-LabelsArray legal_labels(const Position& game) {
+LabelsArray legal_labels(const Position& position) {
     MoveList moves;
-    generate_legal(game.board(), moves);
+    generate_legal(position.board(), moves);
     std::array<std::uint16_t, MAX_MOVES> labels;
-    for (std::size_t i = 0; i < moves.size(); ++i) labels[i] = policy_label(game.board().turn(), moves[i]);
+    for (std::size_t i = 0; i < moves.size(); ++i) labels[i] = policy_label(position.board().turn(), moves[i]);
     return new_array<std::uint16_t, nb::shape<-1>>(labels.data(), moves.size(), {moves.size()});
 }
 
@@ -175,15 +175,15 @@ void bind_constants(nb::module_& m) {
 }
 
 void bind_position_encoding(nb::module_& m) {
-    auto position = nb::borrow<nb::class_<Position>>(m.attr("Position"));
-    position
+    auto cls = nb::borrow<nb::class_<Position>>(m.attr("Position"));
+    cls
         .def("planes", &features_of,
              "The network input of the position, in dlshogi's layout: float32 [62, 9, 9] and float32 [57, 9, 9].\n\n"
              "    >>> board, hands = Position().planes()\n"
              "    >>> board.shape, hands.shape\n"
              "    ((62, 9, 9), (57, 9, 9))\n\n"
              "The axes are plane, file and rank, as the side to move sees the board.")
-        .def("policy_label", [](const Position& game, Move move) { return label_of(game.board().turn(), move); }, "move"_a,
+        .def("policy_label", [](const Position& position, Move move) { return label_of(position.board().turn(), move); }, "move"_a,
              "dlshogi's policy label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
              "Raises:\n    InvalidMoveError: No piece moves like this.")
         .def("legal_labels", &legal_labels,

@@ -58,9 +58,9 @@ void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& log
 }
 
 bool prove(Search& search, const Position& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
-    const Position game = pos;
+    const Position position = pos;
     const nb::gil_scoped_release release;
-    return search.prove(game, winner, mate_plies);
+    return search.prove(position, winner, mate_plies);
 }
 
 template <class Evaluator>
@@ -182,9 +182,9 @@ void bind_search_class(nb::module_& m) {
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
              "    memory_mb: Memory limit of the tree in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
         .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves) {
-            const Position game = pos;
+            const Position position = pos;
             const nb::gil_scoped_release release;
-            return search.set_position(game, search_moves);
+            return search.set_position(position, search_moves);
         }, "pos"_a, "search_moves"_a = std::vector<Move>(),
              "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
              "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n\n"

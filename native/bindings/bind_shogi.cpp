@@ -72,15 +72,15 @@ Move checked_move(std::uint16_t raw) {
 }
 
 template <auto GENERATE>
-Moves generated(const Position& game) {
+Moves generated(const Position& position) {
     MoveList moves;
-    GENERATE(game.board(), moves);
+    GENERATE(position.board(), moves);
     return {{moves.begin(), moves.end()}};
 }
 
-std::vector<Move> played_moves(const Position& game) {
+std::vector<Move> played_moves(const Position& position) {
     std::vector<Move> moves;
-    for (const Undo& undo : game.moves()) moves.push_back(undo.move);
+    for (const Undo& undo : position.moves()) moves.push_back(undo.move);
     return moves;
 }
 
@@ -93,19 +93,19 @@ bool same_position(const Board& a, const Board& b) {
     return true;
 }
 
-nb::dict pieces_by_square(const Position& game, std::optional<Color> color, std::optional<PieceType> type) {
+nb::dict pieces_by_square(const Position& position, std::optional<Color> color, std::optional<PieceType> type) {
     nb::dict pieces;
     for (Square s = 0; s < SQUARES; ++s) {
-        const Piece piece = game.board().piece_on(s);
+        const Piece piece = position.board().piece_on(s);
         if (piece == NO_PIECE || (color && color_of(piece) != *color) || (type && type_of(piece) != *type)) continue;
         pieces[nb::int_(s)] = BoardPiece{piece};
     }
     return pieces;
 }
 
-std::vector<int> attackers_of(const Position& game, Color color, const SquareLike& square) {
+std::vector<int> attackers_of(const Position& position, Color color, const SquareLike& square) {
     std::vector<int> squares;
-    for (Bitboard left = game.board().attackers(color, checked_square(square), game.board().occupied());
+    for (Bitboard left = position.board().attackers(color, checked_square(square), position.board().occupied());
          left.any();)
         squares.push_back(left.pop());
     return squares;
@@ -113,23 +113,23 @@ std::vector<int> attackers_of(const Position& game, Color color, const SquareLik
 
 using BoardArray = nb::ndarray<std::uint8_t, nb::numpy, nb::shape<SQUARES>>;
 
-BoardArray board_array_of(const Position& game) {
+BoardArray board_array_of(const Position& position) {
     std::array<std::uint8_t, SQUARES> board;
-    for (Square s = 0; s < SQUARES; ++s) board[static_cast<std::size_t>(s)] = game.board().piece_on(s);
+    for (Square s = 0; s < SQUARES; ++s) board[static_cast<std::size_t>(s)] = position.board().piece_on(s);
     return new_array<std::uint8_t, nb::shape<SQUARES>>(board.data(), SQUARES, {SQUARES});
 }
 
-nb::dict hand_counts(const Position& game, Color color) {
+nb::dict hand_counts(const Position& position, Color color) {
     nb::dict counts;
     for (const PieceType t : HAND_ORDER)
-        if (const int count = game.board().hand(color).count(t); count != 0) counts[nb::cast(t)] = count;
+        if (const int count = position.board().hand(color).count(t); count != 0) counts[nb::cast(t)] = count;
     return counts;
 }
 
-std::uint64_t perft_of(const Position& game, int depth) {
+std::uint64_t perft_of(const Position& position, int depth) {
     if (depth < 0 || depth > DEEPEST_PERFT)
         throw nb::value_error(("depth " + std::to_string(depth) + " is not in 0 to 20").c_str());
-    Board pos = game.board();
+    Board pos = position.board();
     const nb::gil_scoped_release release;
     return perft(pos, depth);
 }
@@ -137,16 +137,16 @@ std::uint64_t perft_of(const Position& game, int depth) {
 // The start and the moves as raw numbers: enough to restore the position with its past.
 using GameState = std::tuple<std::string, std::vector<std::uint16_t>>;
 
-GameState state_of(const Position& game) {
+GameState state_of(const Position& position) {
     std::vector<std::uint16_t> raw;
-    for (const Undo& undo : game.moves()) raw.push_back(undo.move.raw());
-    return {game.start().sfen(), raw};
+    for (const Undo& undo : position.moves()) raw.push_back(undo.move.raw());
+    return {position.start().sfen(), raw};
 }
 
-Position game_from_state(const GameState& state) {
-    Position game(Board::from_sfen(std::get<0>(state), true));
-    for (const std::uint16_t raw : std::get<1>(state)) game.push(checked_move(raw));
-    return game;
+Position position_from_state(const GameState& state) {
+    Position position(Board::from_sfen(std::get<0>(state), true));
+    for (const std::uint16_t raw : std::get<1>(state)) position.push(checked_move(raw));
+    return position;
 }
 
 const char* error_name(ParseError::Kind kind) {
@@ -306,8 +306,8 @@ void bind_piece(nb::module_& m) {
         .def("__repr__", [](BoardPiece p) { return "<Piece " + piece_text(p.piece) + ">"; });
 }
 
-void bind_position_moves(nb::class_<Position>& position) {
-    position
+void bind_position_moves(nb::class_<Position>& cls) {
+    cls
         .def_prop_ro("legal_moves", &generated<generate_legal>,
                      "All legal moves, as a sequence that does not change with the position. It includes useless\n"
                      "non-promotions.\n\n"
@@ -316,22 +316,22 @@ void bind_position_moves(nb::class_<Position>& position) {
                      "    30\n"
                      "    >>> Move.from_usi('7g7f') in position.legal_moves\n"
                      "    True")
-        .def_prop_ro("legal_move_count", [](const Position& game) { return count_legal(game.board()); },
+        .def_prop_ro("legal_move_count", [](const Position& position) { return count_legal(position.board()); },
                      "Number of legal moves; faster than `len(position.legal_moves)`.")
         .def_prop_ro("useful_moves", &generated<generate_useful>,
                      "The legal moves without useless non-promotions of pawn, lance, bishop and rook, as the search uses\n"
                      "them.")
-        .def("is_legal", [](const Position& game, Move move) { return game.board().is_legal(move); }, "move"_a,
+        .def("is_legal", [](const Position& position, Move move) { return position.board().is_legal(move); }, "move"_a,
              "Whether the move is legal.")
-        .def("gives_check", [](const Position& game, Move move) {
-            require_legal(game.board(), move);
-            return game.board().gives_check(move);
+        .def("gives_check", [](const Position& position, Move move) {
+            require_legal(position.board(), move);
+            return position.board().gives_check(move);
         }, "move"_a, "Whether a legal move gives check.\n\nRaises:\n    IllegalMoveError: The move is not legal.")
-        .def("push", [](Position& game, Move move) { game.push(move); }, "move"_a,
+        .def("push", [](Position& position, Move move) { position.push(move); }, "move"_a,
              "Play a move.\n\nRaises:\n    IllegalMoveError: The move is not legal; the position is unchanged.")
-        .def("push_usi", [](Position& game, const nb::str& text) {
+        .def("push_usi", [](Position& position, const nb::str& text) {
             const Move move = move_from_usi(utf8(text));
-            game.push(move);
+            position.push(move);
             return move;
         }, "text"_a,
              "Play a move in USI notation and return it.\n\n"
@@ -339,48 +339,48 @@ void bind_position_moves(nb::class_<Position>& position) {
              "    IllegalMoveError: The move is not legal; the position is unchanged.")
         .def("pop", &Position::pop,
              "Take back the last move and return it.\n\nRaises:\n    IndexError: No move was played.")
-        .def("peek", [](const Position& game) {
-            if (game.moves().empty()) throw nb::index_error("no move was played");
-            return game.moves().back().move;
+        .def("peek", [](const Position& position) {
+            if (position.moves().empty()) throw nb::index_error("no move was played");
+            return position.moves().back().move;
         }, "The last move.\n\nRaises:\n    IndexError: No move was played.")
         .def_prop_ro("moves", &played_moves, "The moves played so far.")
-        .def("find_mate_in_one", [](const Position& game) {
-            const Move move = find_mate_in_one(game.board());
+        .def("find_mate_in_one", [](const Position& position) {
+            const Move move = find_mate_in_one(position.board());
             return move ? std::optional(move) : std::nullopt;
         }, "A move that mates at once, or None.")
         .def("perft", &perft_of, "depth"_a,
              "Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.");
 }
 
-void bind_position_questions(nb::class_<Position>& position) {
-    position
-        .def_prop_ro("turn", [](const Position& game) { return game.board().turn(); }, "The side to move.")
-        .def_prop_ro("ply", [](const Position& game) { return game.board().ply(); },
+void bind_position_questions(nb::class_<Position>& cls) {
+    cls
+        .def_prop_ro("turn", [](const Position& position) { return position.board().turn(); }, "The side to move.")
+        .def_prop_ro("ply", [](const Position& position) { return position.board().ply(); },
                      "Number of the next move; 1 at the start of a game.")
-        .def_prop_ro("key", [](const Position& game) { return game.board().key(); },
+        .def_prop_ro("key", [](const Position& position) { return position.board().key(); },
                      "A 64-bit hash of board, hands and side to move, the same in every run.")
-        .def("is_check", [](const Position& game) { return game.board().is_check(); },
+        .def("is_check", [](const Position& position) { return position.board().is_check(); },
              "Whether the side to move is in check.")
-        .def("is_mated", [](const Position& game) { return !has_legal_move(game.board()); },
+        .def("is_mated", [](const Position& position) { return !has_legal_move(position.board()); },
              "Whether the side to move has no legal move and so has lost.")
-        .def("repetition", [](const Position& game) { return game.history().fourfold(); },
+        .def("repetition", [](const Position& position) { return position.history().fourfold(); },
              "The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.")
-        .def("first_recurrence", [](const Position& game, int window) { return game.history().first_recurrence(window); },
+        .def("first_recurrence", [](const Position& position, int window) { return position.history().first_recurrence(window); },
              "window"_a = 16,
              "The result that the search assumes if the position, or the same board with other hands, occurred\n"
              "recently.\n\n"
              "Args:\n    window: Plies to look back.")
-        .def("occurrences", [](const Position& game) { return game.history().occurrences(); },
+        .def("occurrences", [](const Position& position) { return position.history().occurrences(); },
              "Number of times that the position has occurred, including now.")
         .def("can_declare_win",
-             [](const Position& game, DeclarationRule rule) { return game.board().can_declare_win(rule); },
+             [](const Position& position, DeclarationRule rule) { return position.board().can_declare_win(rule); },
              "rule"_a, "Whether the side to move may declare a win (入玉宣言).");
 }
 
-void bind_position_board(nb::class_<Position>& position) {
-    position
-        .def("piece_on", [](const Position& game, const SquareLike& square) {
-            const Piece piece = game.board().piece_on(checked_square(square));
+void bind_position_board(nb::class_<Position>& cls) {
+    cls
+        .def("piece_on", [](const Position& position, const SquareLike& square) {
+            const Piece piece = position.board().piece_on(checked_square(square));
             return piece == NO_PIECE ? std::nullopt : std::optional(BoardPiece{piece});
         }, "square"_a,
              "The piece on a square, or None.\n\n"
@@ -398,8 +398,8 @@ void bind_position_board(nb::class_<Position>& position) {
              "The board: uint8 [81] by square. 0 is empty, Black's pieces are their `PieceType`, White's 16 more.")
         .def("hand", &hand_counts, "color"_a, nb::sig("def hand(self, color: Color) -> dict[PieceType, int]"),
              "A side's pieces in hand and their counts, pawn to rook; absent kinds are left out.")
-        .def("king_square", [](const Position& game, Color color) {
-            const Square s = game.board().king(color);
+        .def("king_square", [](const Position& position, Color color) {
+            const Square s = position.board().king(color);
             return s == NO_SQUARE ? std::nullopt : std::optional<int>(s);
         }, "color"_a, "The square of a side's king; None if it has none.")
         .def("attackers", &attackers_of, "color"_a, "square"_a,
@@ -411,8 +411,8 @@ void bind_position_board(nb::class_<Position>& position) {
 }
 
 // Pictures and Japanese notation are Python's part of the package.
-void bind_position_views(nb::class_<Position>& position) {
-    position
+void bind_position_views(nb::class_<Position>& cls) {
+    cls
         .def("svg", [](const nb::object& self, const nb::kwargs& options) {
             return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self, **options);
         }, nb::sig("def svg(self, *, last_move: Move | str | None = None, "
@@ -446,7 +446,7 @@ void bind_position_views(nb::class_<Position>& position) {
 }
 
 void bind_position(nb::module_& m) {
-    nb::class_<Position> position(m, "Position",
+    nb::class_<Position> cls(m, "Position",
         "A position with the moves that led to it.\n\n"
         "    >>> position = Position()\n"
         "    >>> position.push_usi('7g7f')\n"
@@ -455,7 +455,7 @@ void bind_position(nb::module_& m) {
         "    30\n\n"
         "Positions are equal if board, hands and side to move are equal; the past and the ply number do not count.\n"
         "Not hashable, because playing a move changes it: use `key`. In a notebook it draws itself.");
-    position.def(nb::init<>(), "The start position of an even game (平手).")
+    cls.def(nb::init<>(), "The start position of an even game (平手).")
         .def_static("from_sfen", [](const nb::str& sfen, bool allow_missing_king) {
             return Position(Board::from_sfen(utf8(sfen), allow_missing_king));
         }, "sfen"_a, nb::kw_only(), "allow_missing_king"_a = false,
@@ -468,24 +468,24 @@ void bind_position(nb::module_& m) {
              "Raises:\n    InvalidSfenError: The start is neither `startpos` nor a valid SFEN.\n"
              "    InvalidMoveError: A word is not a move.\n"
              "    IllegalMoveError: A move is not legal.")
-        .def("sfen", [](const Position& game) { return game.board().sfen(); }, "The position as SFEN.")
+        .def("sfen", [](const Position& position) { return position.board().sfen(); }, "The position as SFEN.")
         .def("usi", &Position::usi, "The start and the moves, as arguments of USI's `position` command.")
-        .def("start_sfen", [](const Position& game) { return game.start().sfen(); },
+        .def("start_sfen", [](const Position& position) { return position.start().sfen(); },
              "The position before the first move as SFEN.")
-        .def("copy", [](const Position& game) { return Position(game); }, "An independent copy, with its past.")
-        .def("__copy__", [](const Position& game) { return Position(game); })
-        .def("__deepcopy__", [](const Position& game, const nb::dict&) { return Position(game); }, "memo"_a)
+        .def("copy", [](const Position& position) { return Position(position); }, "An independent copy, with its past.")
+        .def("__copy__", [](const Position& position) { return Position(position); })
+        .def("__deepcopy__", [](const Position& position, const nb::dict&) { return Position(position); }, "memo"_a)
         .def("__eq__", [](const Position& a, const Position& b) { return same_position(a.board(), b.board()); },
              "other"_a, nb::is_operator())
-        .def("__str__", [](const Position& game) { return board_text(game.board()); })
-        .def("__repr__", [](const Position& game) { return "Position.from_sfen('" + game.board().sfen() + "')"; })
+        .def("__str__", [](const Position& position) { return board_text(position.board()); })
+        .def("__repr__", [](const Position& position) { return "Position.from_sfen('" + position.board().sfen() + "')"; })
         .def("__getstate__", &state_of)
-        .def("__setstate__", [](Position& game, const GameState& state) { new (&game) Position(game_from_state(state)); });
-    position.attr("__hash__") = nb::none();
-    bind_position_moves(position);
-    bind_position_questions(position);
-    bind_position_board(position);
-    bind_position_views(position);
+        .def("__setstate__", [](Position& position, const GameState& state) { new (&position) Position(position_from_state(state)); });
+    cls.attr("__hash__") = nb::none();
+    bind_position_moves(cls);
+    bind_position_questions(cls);
+    bind_position_board(cls);
+    bind_position_views(cls);
 }
 
 }  // namespace

@@ -59,44 +59,44 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     leaf.verdict = {};
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
-        if (params.mate_in_one) leaf.mate = find_mate_in_one(position_);
+        if (params.mate_in_one) leaf.mate = find_mate_in_one(board_);
         leaf.edges = root.moves;
         leaf.is_complete = true;
         return;
     }
     leaf.verdict = verdict(params);
     if (!leaf.is_open()) return;
-    leaf.is_complete = generate_edges(position_, leaf.edges);
+    leaf.is_complete = generate_edges(board_, leaf.edges);
     if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
 }
 
 void LeafReader::encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const {
-    encode_packed(position_, std::span<std::uint8_t, PACKED1_BYTES>(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES),
+    encode_packed(board_, std::span<std::uint8_t, PACKED1_BYTES>(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES),
                   std::span<std::uint8_t, PACKED2_BYTES>(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES));
     std::uint16_t* labels = slot.labels + row * MAX_MOVES;
-    for (std::size_t i = 0; i < leaf.edges.size(); ++i) labels[i] = policy_label(position_.turn(), leaf.edges[i]);
+    for (std::size_t i = 0; i < leaf.edges.size(); ++i) labels[i] = policy_label(board_.turn(), leaf.edges[i]);
     slot.counts[row] = static_cast<std::uint16_t>(leaf.edges.size());
 }
 
 void LeafReader::replay(const Root& root, std::span<const Move> moves) {
-    position_ = root.position;
+    board_ = root.board;
     history_.truncate(root.history.size());
     for (const Move m : moves) {
-        position_.do_move(m);
-        history_.push(position_);
+        board_.do_move(m);
+        history_.push(board_);
     }
 }
 
 Verdict LeafReader::verdict(const SearchParams& params) const {
     if (const Verdict v = verdict_of(history_.first_recurrence(REPETITION_WINDOW)); v.proof != Proof::NONE) return v;
-    if (params.draw_ply > 0 && position_.ply() > params.draw_ply) {
+    if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
-        if (position_.is_check() && !has_legal_move(position_)) return {Proof::LOSS, 0};
+        if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};
         return {Proof::DRAW, 0};
     }
-    if (params.declaration_rule != DeclarationRule::NONE && position_.can_declare_win(params.declaration_rule))
+    if (params.declaration_rule != DeclarationRule::NONE && board_.can_declare_win(params.declaration_rule))
         return {Proof::WIN, 1};
-    if (params.mate_in_one && find_mate_in_one(position_)) return {Proof::WIN, 1};
+    if (params.mate_in_one && find_mate_in_one(board_)) return {Proof::WIN, 1};
     return {};
 }
 

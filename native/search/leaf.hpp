@@ -19,7 +19,7 @@ namespace fukayomi {
 
 // Where a search starts. It does not change while a batch refers to it.
 struct Root {
-    Board position;
+    Board board;
     History history;
     MoveList moves;  // all legal moves, or the search moves
 };
@@ -49,7 +49,7 @@ private:
     void replay(const Root& root, std::span<const Move> moves);
     Verdict verdict(const SearchParams& params) const;
 
-    Board position_;
+    Board board_;
     History history_;
 };
 

@@ -116,7 +116,7 @@ SearchLine Search::tried_line(std::size_t slot) const {
 
 // Adds the mate in one at which the tree ends.
 void Search::complete_pv(SearchLine& line) const {
-    Board pos = root_->position;
+    Board pos = root_->board;
     for (const Move m : line.pv) pos.do_move(m);
     if (pos.can_declare_win(params_.declaration_rule)) return;
     if (const Move mate = find_mate_in_one(pos); mate) line.pv.push_back(mate);

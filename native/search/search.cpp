@@ -79,24 +79,24 @@ Search::Search(const SearchParams& params, std::size_t memory_mb)
     start_anew(Position(), {});
 }
 
-bool Search::set_position(const Position& game, std::span<const Move> search_moves) {
+bool Search::set_position(const Position& position, std::span<const Move> search_moves) {
     for (const Move m : search_moves)
-        if (!game.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
+        if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = 0;
     deepest_ = 0;
     is_full_ = false;
-    const bool kept = search_moves.empty() && !is_restricted_ && try_advance(game);
-    if (!kept) start_anew(game, search_moves);
+    const bool kept = search_moves.empty() && !is_restricted_ && try_advance(position);
+    if (!kept) start_anew(position, search_moves);
     return kept;
 }
 
 // The moves of the game after the root, if the root is a position of it. The game before the root must be the same, not only
 // the position: repetitions were judged by it (see Tree::prove).
-std::optional<std::vector<Move>> Search::moves_from_root(const Position& game) const {
-    const std::vector<Undo>& undos = game.moves();
-    if (undos.size() < game_moves_.size() || game.start().sfen() != start_.sfen()) return std::nullopt;
+std::optional<std::vector<Move>> Search::moves_from_root(const Position& position) const {
+    const std::vector<Undo>& undos = position.moves();
+    if (undos.size() < game_moves_.size() || position.start().sfen() != start_.sfen()) return std::nullopt;
     for (std::size_t i = 0; i < game_moves_.size(); ++i)
         if (!(undos[i].move == game_moves_[i])) return std::nullopt;
     std::vector<Move> moves;
@@ -105,33 +105,33 @@ std::optional<std::vector<Move>> Search::moves_from_root(const Position& game) c
 }
 
 // Goes on in the tree if the game is the last one, or its continuation.
-bool Search::try_advance(const Position& game) {
-    const auto played = moves_from_root(game);
+bool Search::try_advance(const Position& position) {
+    const auto played = moves_from_root(position);
     if (!played || !tree_.advance(*played)) return false;
-    auto root = std::make_shared<Root>(Root{game.board(), game.history(), {}});
-    generate_legal(root->position, root->moves);
+    auto root = std::make_shared<Root>(Root{position.board(), position.history(), {}});
+    generate_legal(root->board, root->moves);
     if (!tree_.complete_root(root->moves)) return false;
     root_ = std::move(root);
     game_moves_.insert(game_moves_.end(), played->begin(), played->end());
-    tree_.set_draw(draw_values(params_, game.board().turn()));
-    root_policy_->begin(tree_, root_->position.key());
+    tree_.set_draw(draw_values(params_, position.board().turn()));
+    root_policy_->begin(tree_, root_->board.key());
     return true;
 }
 
-void Search::start_anew(const Position& game, std::span<const Move> search_moves) {
-    auto root = std::make_shared<Root>(Root{game.board(), game.history(), {}});
+void Search::start_anew(const Position& position, std::span<const Move> search_moves) {
+    auto root = std::make_shared<Root>(Root{position.board(), position.history(), {}});
     if (search_moves.empty())
-        generate_legal(root->position, root->moves);
+        generate_legal(root->board, root->moves);
     else
         for (const Move m : search_moves)
             if (!root->moves.contains(m)) root->moves.push(m);
     root_ = std::move(root);
-    start_ = game.start();
+    start_ = position.start();
     game_moves_.clear();
-    for (const Undo& undo : game.moves()) game_moves_.push_back(undo.move);
+    for (const Undo& undo : position.moves()) game_moves_.push_back(undo.move);
     is_restricted_ = !search_moves.empty();
     tree_.clear();
-    tree_.set_draw(draw_values(params_, game.board().turn()));
+    tree_.set_draw(draw_values(params_, position.board().turn()));
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
@@ -282,7 +282,7 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     for (std::size_t row = 0; row < count; ++row) {
         const Leaf& leaf = *batch.leaves_[row];
         tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
-        if (leaf.path.size() == 1) root_policy_->begin(tree_, root_->position.key());
+        if (leaf.path.size() == 1) root_policy_->begin(tree_, root_->board.key());
         const bool root_side_to_move = (leaf.path.size() & 1) != 0;
         const double value = values[row];
         tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
@@ -320,10 +320,10 @@ void Search::undo_collisions(Batch& batch) {
     batch.collision_count_ = 0;
 }
 
-bool Search::prove(const Position& game, std::optional<Color> winner, std::optional<int> mate_plies) {
-    const Verdict verdict = proven_verdict(game.board().turn(), winner, mate_plies);
+bool Search::prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies) {
+    const Verdict verdict = proven_verdict(position.board().turn(), winner, mate_plies);
     const std::lock_guard lock(mutex_);
-    const auto moves = moves_from_root(game);
+    const auto moves = moves_from_root(position);
     if (!moves) return false;
     Path path = tree_.find(*moves);
     if (path.size() == moves->size() && !tree_.extend(path, moves->back())) return false;

@@ -52,7 +52,7 @@ public:
 
     // Returns whether the tree was kept: the game is the last one, or goes on from it by moves in the tree. Batches in flight
     // are cancelled. Throws std::invalid_argument if one of the search moves is not legal.
-    bool set_position(const Position& game, std::span<const Move> search_moves = {});
+    bool set_position(const Position& position, std::span<const Move> search_moves = {});
 
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided.
@@ -66,7 +66,7 @@ public:
     // until the mate; none if the game is won in another way. False, and nothing is done, if the tree does not hold the
     // position with its past, or memory is full; a move that has no node yet gets one if its parent was evaluated.
     // Throws std::invalid_argument at a number of plies after which the winner cannot have mated.
-    bool prove(const Position& game, std::optional<Color> winner, std::optional<int> mate_plies = std::nullopt);
+    bool prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies = std::nullopt);
 
     void stop() { is_stopped_.store(true); }
     void resume() { is_stopped_.store(false); }
@@ -90,9 +90,9 @@ private:
     friend class Batch;
     enum class Descent { LEAF, PROVEN, COLLISION, FULL };
 
-    std::optional<std::vector<Move>> moves_from_root(const Position& game) const;
-    bool try_advance(const Position& game);
-    void start_anew(const Position& game, std::span<const Move> search_moves);
+    std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
+    bool try_advance(const Position& position);
+    void start_anew(const Position& position, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
     std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit);
     Descent descend(Leaf& leaf, bool avoid_proven);

@@ -1,6 +1,6 @@
-// A position: the board, the hands, the side to move, and the moves that lead from it to the next one.
+// Board, hands and side to move, and the moves that lead from one to the next.
 //
-// It is trivially copyable and knows nothing of the past: repetition lives in history.hpp.
+// Trivially copyable and without a past: a Position (position.hpp) adds the moves that led here, history.hpp repetition.
 #pragma once
 
 #include <array>

@@ -43,9 +43,9 @@ Board start_of(std::string_view start) {
 }  // namespace
 
 Position Position::from_usi(std::string_view text) {
-    Position game(start_of(before_moves(text)));
-    for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) game.push(move_from_usi(word));
-    return game;
+    Position position(start_of(before_moves(text)));
+    for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) position.push(move_from_usi(word));
+    return position;
 }
 
 std::string Position::usi() const {
@@ -64,20 +64,20 @@ std::string Position::usi() const {
 }
 
 void Position::push(Move m) {
-    require_legal(position_, m);
+    require_legal(board_, m);
     push_legal(m);
 }
 
 void Position::push_legal(Move m) {
     Undo& undo = undos_.emplace_back();
-    position_.do_move(m, undo);
-    history_.push(position_);
+    board_.do_move(m, undo);
+    history_.push(board_);
 }
 
 Move Position::pop() {
     if (undos_.empty()) throw std::out_of_range("no move to take back");
     const Move m = undos_.back().move;
-    position_.undo_move(undos_.back());
+    board_.undo_move(undos_.back());
     undos_.pop_back();
     history_.pop();
     return m;

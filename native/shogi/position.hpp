@@ -1,5 +1,4 @@
-// A position with its past, which repetition needs. The bindings show it to Python as Position; what is Position here, without
-// a past, has no counterpart in Python.
+// A position with the moves that led to it, which repetition needs: Python's Position. The board alone is a Board.
 #pragma once
 
 #include <string>
@@ -14,12 +13,12 @@ namespace fukayomi {
 class Position {
 public:
     Position() : Position(Board()) {}
-    explicit Position(const Board& start) : position_(start), start_(start) { history_.push(start); }
+    explicit Position(const Board& start) : board_(start), start_(start) { history_.push(start); }
     // What follows `position` in USI: "startpos moves 7g7f 3c3d" or "sfen SFEN moves ...". Throws ParseError.
     static Position from_usi(std::string_view text);
     std::string usi() const;
 
-    const Board& board() const { return position_; }
+    const Board& board() const { return board_; }
     const Board& start() const { return start_; }
     const History& history() const { return history_; }
     const std::vector<Undo>& moves() const { return undos_; }  // undos_[i].move is the i-th move
@@ -29,7 +28,7 @@ public:
     Move pop();         // throws std::out_of_range at the start
 
 private:
-    Board position_;
+    Board board_;
     Board start_;
     History history_;
     std::vector<Undo> undos_;

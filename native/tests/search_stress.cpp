@@ -40,16 +40,16 @@ class CurrentGame {
 public:
     Position get() const {
         const std::lock_guard lock(mutex_);
-        return game_;
+        return position_;
     }
-    void set(const Position& game) {
+    void set(const Position& position) {
         const std::lock_guard lock(mutex_);
-        game_ = game;
+        position_ = position;
     }
 
 private:
     mutable std::mutex mutex_;
-    Position game_;
+    Position position_;
 };
 
 void gather_until(Search& search, const std::atomic<bool>& is_over, unsigned seed) {
@@ -92,24 +92,24 @@ void read_until(const Search& search, const std::atomic<bool>& is_over) {
 void prove_until(Search& search, const CurrentGame& current, const std::atomic<bool>& is_over) {
     std::mt19937 random(99);
     while (!is_over.load()) {
-        Position game = current.get();  // the search may have gone on to another
+        Position position = current.get();  // the search may have gone on to another
         const auto lines = search.lines(1 + random() % 8);
         if (lines.empty()) continue;
         const std::vector<Move>& pv = lines.back().pv;
         const std::size_t length = 1 + random() % pv.size();
         try {
-            for (std::size_t i = 0; i < length; ++i) game.push(pv[i]);
+            for (std::size_t i = 0; i < length; ++i) position.push(pv[i]);
             if (random() % 4 == 0) {
                 MoveList moves;
-                generate_legal(game.board(), moves);
-                if (!moves.empty()) game.push_legal(moves[random() % moves.size()]);
+                generate_legal(position.board(), moves);
+                if (!moves.empty()) position.push_legal(moves[random() % moves.size()]);
             }
-            const Color turn = game.board().turn();
+            const Color turn = position.board().turn();
             switch (random() % 4) {
-                case 0: search.prove(game, turn, 1 + 2 * (random() % 8)); break;
-                case 1: search.prove(game, ~turn, 2 * (random() % 8)); break;
-                case 2: search.prove(game, turn); break;
-                default: search.prove(game, std::nullopt);
+                case 0: search.prove(position, turn, 1 + 2 * (random() % 8)); break;
+                case 1: search.prove(position, ~turn, 2 * (random() % 8)); break;
+                case 2: search.prove(position, turn); break;
+                default: search.prove(position, std::nullopt);
             }
         } catch (const ParseError&) {  // a line of another position
         }
@@ -123,11 +123,11 @@ void wait_for(const Search& search, std::uint64_t nodes) {
         std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-int play(Search& search, Position game, CurrentGame& current, std::mt19937& random) {
+int play(Search& search, Position position, CurrentGame& current, std::mt19937& random) {
     int kept = 0;
     for (int i = 0; i < MOVES_A_GAME; ++i) {
-        current.set(game);
-        kept += search.set_position(game) ? 1 : 0;
+        current.set(position);
+        kept += search.set_position(position) ? 1 : 0;
         wait_for(search, 200 + random() % 3000);
         if (random() % 4 == 0) {
             search.stop();
@@ -136,8 +136,8 @@ int play(Search& search, Position game, CurrentGame& current, std::mt19937& rand
         }
         const auto lines = search.lines(1);
         if (lines.empty()) return kept;
-        game.push(lines[0].move());
-        if (random() % 8 == 0) game.pop();
+        position.push(lines[0].move());
+        if (random() % 8 == 0) position.pop();
     }
     return kept;
 }
