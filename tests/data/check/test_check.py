@@ -223,7 +223,7 @@ def test_endings_are_judged() -> None:
     assert (second.occurrences, second.black_to_move) == (4, True)
     with pytest.raises(ValueError, match="plies must lead"):
         _native.judge_endings(columns.starts, columns.plies[:-1], columns.moves)
-    with pytest.raises(ValueError, match="no move"):
+    with pytest.raises(ValueError, match="not a move"):
         _native.judge_endings(columns.starts, columns.plies, np.zeros_like(columns.moves))
 
 

@@ -61,7 +61,7 @@ def test_damage_is_named_by_game_move_and_line(tmp_path: Path) -> None:
     assert [(number, ply, line) for _, number, ply, line, _ in told(report)] == [
         (1, 1, 13), (2, 1, 21), (3, None, 25), (4, 1, None),
     ]  # fmt: skip
-    assert [reason.partition(" ")[0] for *_, reason in told(report)] == ["illegal", "it", "no", "visits"]
+    assert [reason.partition(" ")[0] for *_, reason in told(report)] == ["illegal", "not", "no", "visits"]
     assert (report.records, report.good, report.errors) == (6, 2, 4)
     assert str(report.findings[0]).startswith(f"{tmp_path}/a.csa, record 1, move 1, line 13: illegal move '-3335FU'")
 
@@ -203,7 +203,7 @@ def test_real_records(tmp_path: Path, shared_data: Path) -> None:
         (tmp_path / f"{number:02}.csa").write_bytes(text[:cut] + text[cut + 3 :] if number % 3 == 0 else text)
     report = check_data([tmp_path])
     assert [name for name, *_ in told(report)] == [f"{number:02}.csa" for number in range(0, 60, 3)]
-    assert all(found.line and "no move" in found.reason for found in report.findings)
+    assert all(found.line and "not a move" in found.reason for found in report.findings)
     assert (report.records, report.good, report.errors, report.remarks) == (60, 40, 20, 0)
 
 
