@@ -32,7 +32,7 @@ def test_programs_of_the_repository_exist(page: Path) -> None:
 
 
 def test_commands_of_fukayomi_exist() -> None:
-    from fukayomi.cli.main import app
+    from command_app import app
 
     group = typer.main.get_command(app)
     for page in PAGES:

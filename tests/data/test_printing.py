@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from format_files import write_all_formats
 from typer.testing import CliRunner
 
 from fukayomi import _native
-from fukayomi.cli.main import app
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
 from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache

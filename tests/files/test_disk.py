@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from listeners import Calling
 from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs, run
 
-from fukayomi.cli.main import app
 from fukayomi.data.dedup import uniq
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import run_dedup

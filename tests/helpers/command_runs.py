@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from command_app import app
 from typer.testing import CliRunner, Result
-
-from fukayomi.cli.main import app
 
 
 def invoke(*arguments: object, **environment: str) -> Result:

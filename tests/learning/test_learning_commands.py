@@ -9,9 +9,9 @@ import numpy as np
 import onnxruntime
 import pytest
 from click.testing import Result
+from command_app import app
 from typer.testing import CliRunner
 
-from fukayomi.cli.main import app
 from fukayomi.data.formats.hcpe import HCPE
 
 TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from command_app import app
 from places import SAMPLES
 from typer.testing import CliRunner
 
-from fukayomi.cli.main import app
 from fukayomi.shogi import Position
 
 CASES = json.loads((SAMPLES / "perft" / "perft.json").read_text())

@@ -1,48 +1,95 @@
-"""``fukayomi``: all commands, each of them a function in another file."""
+"""``fukayomi``: the table of commands. Each is a function in a module of its own, imported when it is needed."""
 
+import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from fukayomi import __version__
-from fukayomi.cli.arena.calibrate import calibrate
-from fukayomi.cli.arena.first_move import first_move
-from fukayomi.cli.arena.match import match
-from fukayomi.cli.arena.positions import balanced, compare
-from fukayomi.cli.arena.rate import rate
-from fukayomi.cli.arena.sprt import sprt
-from fukayomi.cli.arena.strategy import strategy
 from fukayomi.cli.common.commands import add_command, flowing
 from fukayomi.cli.common.options import spread_options
-from fukayomi.cli.data.csa_to_hcpe import csa_to_hcpe
-from fukayomi.cli.data.filter import filter_files, fix_eval
-from fukayomi.cli.data.formats import check, convert
-from fukayomi.cli.data.print import print_file
-from fukayomi.cli.data.stats import stats
-from fukayomi.cli.data.uniq import average, uniq
-from fukayomi.cli.data.verbs import merge, sample, shuffle, split
-from fukayomi.cli.engine.analyse import analyse
-from fukayomi.cli.engine.bench import bench
-from fukayomi.cli.engine.perft import perft
-from fukayomi.cli.engine.usi import main as usi
-from fukayomi.cli.learning.eval_model import eval_model
-from fukayomi.cli.learning.export import export
-from fukayomi.cli.learning.train import train
 
-app = typer.Typer(
-    name="fukayomi",
-    help="fukayomi (深読み): a deep-learning shogi engine and the workshop that makes it stronger.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_show_locals=False,
-)
-_match = typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]")
-_data = typer.Typer(
-    name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
-)
-_positions = typer.Typer(
-    name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True
-)
+# Words of the command, in the order of the help, and where its function is.
+_COMMANDS = {
+    "analyse": "engine.analyse:analyse",
+    "match": "arena.match:match",
+    "match calibrate": "arena.calibrate:calibrate",
+    "perft": "engine.perft:perft",
+    "bench": "engine.bench:bench",
+    "usi": "engine.usi:main",
+    "data convert": "data.formats:convert",
+    "data check": "data.formats:check",
+    "data stats": "data.stats:stats",
+    "data print": "data.print:print_file",
+    "data split": "data.verbs:split",
+    "data sample": "data.verbs:sample",
+    "data shuffle": "data.verbs:shuffle",
+    "data merge": "data.verbs:merge",
+    "data filter": "data.filter:filter_files",
+    "data fix-eval": "data.filter:fix_eval",
+    "data uniq": "data.uniq:uniq",
+    "data average": "data.uniq:average",
+    "data csa-to-hcpe": "data.csa_to_hcpe:csa_to_hcpe",
+    "positions balanced": "arena.positions:balanced",
+    "positions compare": "arena.positions:compare",
+    "train": "learning.train:train",
+    "eval-model": "learning.eval_model:eval_model",
+    "export": "learning.export:export",
+    "rate": "arena.rate:rate",
+    "sprt": "arena.sprt:sprt",
+    "first-move": "arena.first_move:first_move",
+    "strategy": "arena.strategy:strategy",
+}
+
+
+def make_app(words: Sequence[str] = ()) -> typer.Typer:
+    """Make the program: with all commands, or with the one that the words name, which starts sooner.
+
+    Args:
+        words: Words of the command line, after the name of the program.
+    """
+    app = typer.Typer(
+        name="fukayomi",
+        help="fukayomi (深読み): a deep-learning shogi engine and the tools that make it stronger.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_show_locals=False,
+    )
+    groups = {
+        "match": typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]"),
+        "data": typer.Typer(
+            name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
+        ),
+        "positions": typer.Typer(
+            name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True
+        ),
+    }
+    app.callback()(fukayomi)
+    added: set[str] = set()
+    for command, place in _named(words).items():
+        module, _, function = place.partition(":")
+        run = getattr(import_module(f"fukayomi.cli.{module}"), function)
+        group, _, name = command.rpartition(" ")
+        if (top := group or name) in groups and top not in added:
+            app.add_typer(groups[top])
+            added.add(top)
+        if command in groups:
+            groups[command].callback(invoke_without_command=True, help=flowing(run))(spread_options(run))
+        else:
+            add_command(groups[group] if group else app, run, name)
+    return app
+
+
+def _named(words: Sequence[str]) -> dict[str, str]:
+    """The commands that may be meant; all of them where no command is named in full."""
+    if list(words[:1]) == ["match"]:
+        return {command: _COMMANDS[command] for command in ("match", "match calibrate")}
+    for command in (" ".join(words[:2]), " ".join(words[:1])):
+        if command in _COMMANDS:
+            return {command: _COMMANDS[command]}
+    return _COMMANDS
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,7 +98,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def fukayomi(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
@@ -60,44 +106,6 @@ def fukayomi(
     """Play, analyse, learn, measure."""
 
 
-add_command(app, analyse)
-
-app.add_typer(_match)
-_match.callback(invoke_without_command=True, help=flowing(match))(spread_options(match))
-add_command(_match, calibrate)
-
-add_command(app, perft)
-add_command(app, bench)
-add_command(app, usi, "usi")
-
-app.add_typer(_data)
-add_command(_data, convert)
-add_command(_data, check)
-add_command(_data, stats)
-add_command(_data, print_file, "print")
-add_command(_data, split)
-add_command(_data, sample)
-add_command(_data, shuffle)
-add_command(_data, merge)
-add_command(_data, filter_files, "filter")
-add_command(_data, fix_eval)
-add_command(_data, uniq)
-add_command(_data, average)
-add_command(_data, csa_to_hcpe)
-
-app.add_typer(_positions)
-add_command(_positions, balanced)
-add_command(_positions, compare)
-
-add_command(app, train)
-add_command(app, eval_model)
-add_command(app, export)
-add_command(app, rate)
-add_command(app, sprt)
-add_command(app, first_move)
-add_command(app, strategy)
-
-
 def main() -> None:
     """Entry point of the program."""
-    app()
+    make_app(sys.argv[1:])()

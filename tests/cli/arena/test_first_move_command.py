@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
+from command_app import app
 from typer.testing import CliRunner
-
-from fukayomi.cli.main import app
 
 CSA = "V2.2\nN+{}\nN-{}\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n"  # White's win: Black resigns
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import typer
+from command_app import app
 
 from fukayomi.cli.common.commands import flowing
-from fukayomi.cli.main import app
 
 
 def commands(group: Any, path: str = "fukayomi") -> Iterator[tuple[str, Any]]:

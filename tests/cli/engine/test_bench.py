@@ -4,11 +4,11 @@ import json
 import subprocess
 import sys
 
+from command_app import app
 from places import BENCHMARKS
 from typer.testing import CliRunner
 
 from fukayomi.cli.engine.bench import DROPS_SFEN
-from fukayomi.cli.main import app
 
 BENCHMARK = BENCHMARKS / "search.py"
 

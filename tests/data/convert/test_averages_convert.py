@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from game_samples import random_games
 from typer.testing import CliRunner
 
 from fukayomi._native import EVAL_SCALE, MATE_CP
-from fukayomi.cli.main import app
 from fukayomi.data.check.check import check_data
 from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.convert.writers import DataWriter

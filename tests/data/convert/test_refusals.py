@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from command_app import app
 from format_files import write_all_formats
 from typer.testing import CliRunner
 
-from fukayomi.cli.main import app
 from fukayomi.data.convert.reading import read_checked
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError

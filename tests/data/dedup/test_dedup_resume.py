@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from dedup_rows import random_records, run, write
 from listeners import Calling
 from typer.testing import CliRunner
 
-from fukayomi.cli.main import app
 from fukayomi.data.dedup.modes import Mode
 from fukayomi.data.dedup.run import Stage, run_dedup
 from fukayomi.data.dedup.settings import DedupSettings

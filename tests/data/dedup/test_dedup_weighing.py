@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from dedup_rows import random_records, run, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from test_dedup_games import random_game, write_games
 from typer.testing import CliRunner
 
 from fukayomi import _native
-from fukayomi.cli.main import app
 from fukayomi.data.dedup.inputs import CANDIDATE, SEARCHED
 from fukayomi.data.dedup.modes import Mode, Weighing
 from fukayomi.data.dedup.run import run_dedup

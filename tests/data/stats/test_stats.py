@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_app import app
 from typer.testing import CliRunner
 from verb_runs import make_games, make_inputs
 
-from fukayomi.cli.main import app
 from fukayomi.data.formats.content import as_rows
 from fukayomi.data.formats.evaluations import EvalTally, calibrate, win_probabilities
 from fukayomi.data.formats.hcp import hcps_from_sfens

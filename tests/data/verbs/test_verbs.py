@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_app import app
 from game_samples import random_games
 from typer.testing import CliRunner
 from verb_runs import as_bytes, make_games, make_inputs
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.cli.main import app
 from fukayomi.data.convert.blocks import read_blocks
 from fukayomi.data.convert.keys import game_hashes, seeded_keys
 from fukayomi.data.formats.content import as_rows

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 import verb_runs
+from command_app import app
 from listeners import Calling
 from typer.testing import CliRunner
 from verb_runs import BAD, SUFFIXES, VERBS, make_inputs, run
 
-from fukayomi.cli.main import app
 from fukayomi.data.formats import hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.jobs import job as job_module
