@@ -417,7 +417,7 @@ void bind_position_views(nb::class_<Position>& cls) {
             return nb::module_::import_("fukayomi.shogi.svg").attr("board_svg")(self, **options);
         }, nb::sig("def svg(self, *, last_move: Move | str | None = None, "
                    "arrows: collections.abc.Sequence[Move | str | fukayomi.shogi.svg.Arrow] = (), flip: bool = False, "
-                   "size: int | None = 420, title: str = '') -> str"),
+                   "size: int | None = 420, title: str = '') -> fukayomi.shogi.svg.Svg"),
              "Draw the position as SVG; a notebook does so by itself. See `fukayomi.shogi.svg.board_svg`.\n\n"
              "    >>> Position().svg(arrows=['7g7f'], flip=True)[:4]\n"
              "    '<svg'\n\n"

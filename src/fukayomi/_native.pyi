@@ -459,7 +459,7 @@ class Position:
             ValueError: There is no such square.
         """
 
-    def svg(self, *, last_move: Move | str | None = None, arrows: Sequence[Move | str | fukayomi.shogi.svg.Arrow] = (), flip: bool = False, size: int | None = 420, title: str = '') -> str:
+    def svg(self, *, last_move: Move | str | None = None, arrows: Sequence[Move | str | fukayomi.shogi.svg.Arrow] = (), flip: bool = False, size: int | None = 420, title: str = '') -> fukayomi.shogi.svg.Svg:
         """
         Draw the position as SVG; a notebook does so by itself. See `fukayomi.shogi.svg.board_svg`.
 

@@ -101,3 +101,10 @@ def test_a_page_with_many_boards_has_the_shapes_once() -> None:
 
 def test_notebooks_draw_positions() -> None:
     assert Position()._repr_svg_() == Position().svg()
+
+
+def test_notebooks_draw_pictures() -> None:
+    picture = Position().svg(flip=True)
+    assert isinstance(picture, str)
+    assert picture._repr_svg_() == picture
+    assert picture != Position().svg()

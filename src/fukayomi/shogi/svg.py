@@ -2,7 +2,7 @@
 
     >>> from fukayomi import Position
     >>> position = Position.from_usi("startpos moves 7g7f 3c3d")
-    >>> picture = position.svg(arrows=["8h2b+"])  # a notebook shows `position` itself
+    >>> picture = position.svg(arrows=["8h2b+"])  # a notebook shows the picture, and `position` itself
     >>> picture[:5]
     '<svg '
 
@@ -34,6 +34,15 @@ _COLORS = {
 _SIDE_MARK = "M0,-7.5L4.5,-5L6,6.5H-6L-4.5,-5Z"  # ☗
 
 
+class Svg(str):
+    """An `<svg>` element as a string. A notebook shows the picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Arrow:
     """A move drawn over the board: an arrow, or for a drop the piece in a disc."""
@@ -54,7 +63,7 @@ def board_svg(
     size: int | None = 420,
     title: str = "",
     standalone: bool = True,
-) -> str:
+) -> Svg:
     """Draw a position as an `<svg>` element. `Position.svg` calls this.
 
     Args:
@@ -85,7 +94,7 @@ def board_svg(
     label = html.escape(title or position.sfen())
     namespace = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
     symbols = "".join(_symbols()[face] for face in sorted(board.faces)) if standalone else ""
-    return (
+    return Svg(
         f'<svg{namespace} class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" aria-label="{label}">'
         f"{symbols}{''.join(body)}</svg>"
     )
