@@ -24,6 +24,11 @@ WITH_EXAMPLES = sorted(
     for file in PACKAGE.rglob("*.py")
     if ">>> " in file.read_text(encoding="utf-8")
 )
+WITH_LAZY_NAMES = sorted(
+    ".".join(("fukayomi", *file.relative_to(PACKAGE).parent.parts))
+    for file in PACKAGE.rglob("__init__.py")
+    if "= lazy(" in file.read_text(encoding="utf-8")
+)
 
 
 def test_version_is_the_distribution_s() -> None:
@@ -59,6 +64,39 @@ def test_every_public_name_is_there_and_says_where_it_belongs() -> None:
             assert f"{value.__module__}.{value.__qualname__}" == f"fukayomi.{name}"
     with pytest.raises(AttributeError, match="module 'fukayomi' has no attribute 'Positon'"):
         _ = fukayomi.Positon
+
+
+def imported(body: list[ast.stmt]) -> set[tuple[str, str]]:
+    """The imports of fukayomi's names among these statements, as (module, name)."""
+    found = [node for node in body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fukayomi.")]
+    return {(str(node.module), alias.name) for node in found for alias in node.names}
+
+
+@pytest.mark.parametrize("package", WITH_LAZY_NAMES)
+def test_lazy_names_are_those_that_type_checkers_see_and_all_lists(package: str) -> None:
+    module = importlib.import_module(package)
+    body = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body
+    [for_checkers] = [node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    [call] = [node.value for node in body if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    table = {
+        (package + defining if defining.startswith(".") else defining, name)
+        for defining, names in ast.literal_eval(call.args[1]).items()
+        for name in names
+    }
+    assert table == imported(for_checkers.body)
+    at_once = imported(body) - {("fukayomi._lazy", "lazy")}
+    own = {"__version__"} if package == "fukayomi" else set[str]()
+    assert sorted(module.__all__) == sorted([name for _, name in table | at_once] + [*own])
+    assert set(module.__all__) <= set(dir(module))
+    for defining, name in table:
+        assert getattr(module, name) is getattr(importlib.import_module(defining), name)
+
+
+@pytest.mark.parametrize("package", WITH_LAZY_NAMES)
+def test_a_name_that_is_not_there_is_an_attribute_error(package: str) -> None:
+    module = importlib.import_module(package)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        _ = module.nothing
 
 
 @pytest.mark.parametrize("name", ["Position", "Move", "Color", "PieceType", "IllegalMoveError", "RecordError"])

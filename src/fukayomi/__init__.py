@@ -12,8 +12,9 @@ Everything listed here is imported on first use, so `import fukayomi` is quick. 
 `fukayomi.arena` (matches and ratings), `fukayomi.learning` (training) and `fukayomi.usi` (the USI protocol).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.arena import (
@@ -110,36 +111,23 @@ __all__ = [
     "write_record",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_PACKAGES = {
-    "fukayomi.listener": ("Listener",),
-    "fukayomi.arena": (
-        "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult", "classify_strategies",
-        "play_match", "rate", "sprt",
-    ),
-    "fukayomi.engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
-    "fukayomi.learning": ("Dataset",),
-    "fukayomi.shogi": (
-        "BLACK", "WHITE", "Color", "DeclarationRule", "Move", "Piece", "PieceType", "Position", "Record",
-        "RecordedMove", "Repetition", "Result", "Termination", "read_record", "read_records", "write_record",
-        "IllegalMoveError", "IllegalMoveInRecordError", "InvalidMoveError", "InvalidPackedError", "InvalidSfenError",
-        "RecordError", "ShogiError", "UnknownFormatError",
-    ),
-    "fukayomi.usi": ("UsiEngine", "UsiResult"),
-}  # fmt: skip
-_PACKAGE_OF = {name: package for package, names in _PACKAGES.items() for name in names}
-_SUBPACKAGES = frozenset({"arena", "data", "engine", "learning", "nn", "shogi", "usi"})
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
-        return import_module(f"fukayomi.{name}")
-    if name not in _PACKAGE_OF:
-        raise AttributeError(f"module 'fukayomi' has no attribute {name!r}")
-    value = getattr(import_module(_PACKAGE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_PACKAGE_OF, *_SUBPACKAGES})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".arena": (
+            "Classification", "MatchListener", "MatchResult", "MovePlayer", "Ratings", "SprtResult",
+            "classify_strategies", "play_match", "rate", "sprt",
+        ),
+        ".engine": ("Engine", "Evaluation", "EvaluatorError", "GameAnalysis", "Network", "SearchResult", "analyse"),
+        ".learning": ("Dataset",),
+        ".listener": ("Listener",),
+        ".shogi": (
+            "BLACK", "WHITE", "Color", "DeclarationRule", "IllegalMoveError", "IllegalMoveInRecordError",
+            "InvalidMoveError", "InvalidPackedError", "InvalidSfenError", "Move", "Piece", "PieceType", "Position",
+            "Record", "RecordedMove", "RecordError", "Repetition", "Result", "ShogiError", "Termination",
+            "UnknownFormatError", "read_record", "read_records", "write_record",
+        ),
+        ".usi": ("UsiEngine", "UsiResult"),
+    },
+    subpackages=("arena", "data", "engine", "learning", "nn", "shogi", "usi"),
+)  # fmt: skip

@@ -27,8 +27,9 @@ Games come from paths (match folders, PGN, records), as objects, as (black, whit
 `fukayomi.arena.results.game_input.Games` has the details. Results are tables: print them, or call ``to_pandas()``.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.arena.game.move_player import MovePlayer
@@ -78,35 +79,24 @@ __all__ = [
     "win_rate",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_MODULES = {
-    "game.move_player": ("MovePlayer",),
-    "match.play": ("play_match",),
-    "match.result": ("MatchResult",),
-    "match.state": ("MatchListener", "MatchState"),
-    "positions.balanced_set": ("BalancedSet", "balanced_positions"),
-    "ratings.rating": ("Ratings",),
-    "results.first_move": ("FirstMoveResults", "first_move"),
-    "results.head_to_head": ("PairError", "PlayersError"),
-    "results.player_ratings": ("rate",),
-    "results.sequential_test": ("SprtResult", "sprt"),
-    "statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),
-    "statistics.sprt": ("SprtError",),
-    "strategy.classify": ("classify_strategies", "count_strategies"),
-    "strategy.counts": ("StrategyCounts",),
-    "strategy.matcher": ("Classification",),
-    "strategy.pictures": ("plot_shares", "plot_years"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fukayomi.arena' has no attribute {name!r}")
-    value = getattr(import_module(f"fukayomi.arena.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".game.move_player": ("MovePlayer",),
+        ".match.play": ("play_match",),
+        ".match.result": ("MatchResult",),
+        ".match.state": ("MatchListener", "MatchState"),
+        ".positions.balanced_set": ("BalancedSet", "balanced_positions"),
+        ".ratings.rating": ("Ratings",),
+        ".results.first_move": ("FirstMoveResults", "first_move"),
+        ".results.head_to_head": ("PairError", "PlayersError"),
+        ".results.player_ratings": ("rate",),
+        ".results.sequential_test": ("SprtResult", "sprt"),
+        ".statistics.intervals": ("CountsError", "Strength", "WinRate", "elo", "win_rate"),
+        ".statistics.sprt": ("SprtError",),
+        ".strategy.classify": ("classify_strategies", "count_strategies"),
+        ".strategy.counts": ("StrategyCounts",),
+        ".strategy.matcher": ("Classification",),
+        ".strategy.pictures": ("plot_shares", "plot_years"),
+    },
+)

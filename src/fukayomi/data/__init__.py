@@ -24,8 +24,9 @@
 the format. Everything listed here is imported on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.data.check.check import check_data
@@ -81,37 +82,26 @@ __all__ = [
     "write_data",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_MODULES = {
-    "check.check": ("check_data",),
-    "check.findings": ("Finding", "Report"),
-    "convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
-    "convert.positions": ("Filters", "HoldOut", "convert_records", "positions_of"),
-    "convert.reading": ("load_rows", "read_data", "read_rows"),
-    "convert.writers": ("DataWriter", "write_data"),
-    "formats.averages": ("Averages",),
-    "formats.book": ("BOOK_ENTRY",),
-    "formats.cache": ("CachedPositions",),
-    "formats.games": ("Targets",),
-    "formats.hcp": ("HCP",),
-    "formats.hcpe": ("HCPE", "ResultFlag", "Rows"),
-    "formats.hcpe3": ("Game", "Games"),
-    "formats.kinds": ("DataFormat",),
-    "formats.psv": ("PSV",),
-    "formats.rows": ("DataFileError",),
-    "formats.table": ("FORMATS", "detect_data"),
-    "printing": ("describe",),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fukayomi.data' has no attribute {name!r}")
-    value = getattr(import_module(f"fukayomi.data.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".check.check": ("check_data",),
+        ".check.findings": ("Finding", "Report"),
+        ".convert.convert": ("Conversion", "NothingConvertedError", "convert_data"),
+        ".convert.positions": ("Filters", "HoldOut", "convert_records", "positions_of"),
+        ".convert.reading": ("load_rows", "read_data", "read_rows"),
+        ".convert.writers": ("DataWriter", "write_data"),
+        ".formats.averages": ("Averages",),
+        ".formats.book": ("BOOK_ENTRY",),
+        ".formats.cache": ("CachedPositions",),
+        ".formats.games": ("Targets",),
+        ".formats.hcp": ("HCP",),
+        ".formats.hcpe": ("HCPE", "ResultFlag", "Rows"),
+        ".formats.hcpe3": ("Game", "Games"),
+        ".formats.kinds": ("DataFormat",),
+        ".formats.psv": ("PSV",),
+        ".formats.rows": ("DataFileError",),
+        ".formats.table": ("FORMATS", "detect_data"),
+        ".printing": ("describe",),
+    },
+)

@@ -19,8 +19,9 @@
 No network library is loaded before the first network is.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.engine.analysis import GameAnalysis
@@ -42,20 +43,15 @@ __all__ = [
     "analyse",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_MODULE_OF = {
-    "Engine": "engine", "Evaluation": "evaluation", "EvaluatorError": "evaluators", "GameAnalysis": "analysis",
-    "Network": "network", "SearchResult": "search", "UsiSettings": "settings", "analyse": "engine",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fukayomi.engine' has no attribute {name!r}")
-    value = getattr(import_module(f"fukayomi.engine.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".analysis": ("GameAnalysis",),
+        ".engine": ("Engine", "analyse"),
+        ".evaluation": ("Evaluation",),
+        ".evaluators": ("EvaluatorError",),
+        ".network": ("Network",),
+        ".search": ("SearchResult",),
+        ".settings": ("UsiSettings",),
+    },
+)

@@ -33,8 +33,9 @@
     3
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.learning.batch import Batch
@@ -67,22 +68,19 @@ __all__ = [
     "train",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_MODULE_OF = {
-    "Batch": "batch", "CheckpointError": "checkpoint", "Dataset": "dataset", "DeviceError": "devices",
-    "Metrics": "metrics", "Sample": "dataset", "TensorBoardListener": "tensorboard", "TrainingError": "settings",
-    "TrainingListener": "listener", "TrainingListeners": "listener", "TrainingResult": "training",
-    "TrainingSettings": "settings", "evaluate": "evaluation", "load_model": "models", "train": "training",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fukayomi.learning' has no attribute {name!r}")
-    value = getattr(import_module(f"fukayomi.learning.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".batch": ("Batch",),
+        ".checkpoint": ("CheckpointError",),
+        ".dataset": ("Dataset", "Sample"),
+        ".devices": ("DeviceError",),
+        ".evaluation": ("evaluate",),
+        ".listener": ("TrainingListener", "TrainingListeners"),
+        ".metrics": ("Metrics",),
+        ".models": ("load_model",),
+        ".settings": ("TrainingError", "TrainingSettings"),
+        ".tensorboard": ("TensorBoardListener",),
+        ".training": ("TrainingResult", "train"),
+    },
+)

@@ -17,8 +17,9 @@
 trains networks and reads checkpoints.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.nn.config import NetworkConfig, NetworkConfigError
@@ -37,21 +38,12 @@ __all__ = [
     "save_parameters",
 ]
 
-# Where each public name is defined: imported on first use (PEP 562). Keep it in step with the imports above.
-_MODULE_OF = {
-    "ExportError": "export", "NetworkConfig": "config", "NetworkConfigError": "config",
-    "ParameterFileError": "parameters", "PolicyValueNetwork": "network", "export_onnx": "export",
-    "load_parameters": "parameters", "save_parameters": "parameters",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fukayomi.nn' has no attribute {name!r}")
-    value = getattr(import_module(f"fukayomi.nn.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF})
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".config": ("NetworkConfig", "NetworkConfigError"),
+        ".export": ("ExportError", "export_onnx"),
+        ".network": ("PolicyValueNetwork",),
+        ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),
+    },
+)

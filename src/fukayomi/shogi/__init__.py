@@ -18,9 +18,9 @@ Parsers are named `from_x`, writers `x()`, questions `is_`, `has_` and `can_`. A
 (file - 1) * 9 + (rank - 1): 1a is 0, 9i is 80.
 """  # noqa: E501
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fukayomi._lazy import lazy
 from fukayomi.shogi.position import (
     BLACK,
     START_SFEN,
@@ -85,16 +85,10 @@ __all__ = [
     "write_record",
 ]
 
-_IN_FORMATS = ("read_record", "read_records", "write_record")  # imported on first use: they need rsshogi
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _IN_FORMATS:
-        raise AttributeError(f"module 'fukayomi.shogi' has no attribute {name!r}")
-    value = getattr(import_module("fukayomi.shogi.formats"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_IN_FORMATS})
+# Reading and writing records needs rsshogi.
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".formats": ("read_record", "read_records", "write_record"),
+    },
+)

@@ -20,8 +20,9 @@ bytes.
     10
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fukayomi._lazy import lazy
 from fukayomi.data.dedup.modes import Mode, Weighing
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Mode", "Summary", "Weighing", "average", "uniq"]
 
-
-def __getattr__(name: str) -> Any:  # imported on first use (PEP 562)
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from fukayomi.data.dedup import run
-
-    return getattr(run, name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".run": ("average", "uniq"),
+        "fukayomi.data.jobs.summary": ("Summary",),
+    },
+)

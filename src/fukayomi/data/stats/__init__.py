@@ -12,7 +12,9 @@
 (1000, 1)
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.data.stats.pictures import write_pictures
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Statistics", "measure", "write_pictures"]
 
-
-def __getattr__(name: str) -> Any:  # imported on first use (PEP 562)
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from fukayomi.data.stats import pictures, statistics
-
-    return getattr(pictures if name == "write_pictures" else statistics, name)
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".pictures": ("write_pictures",),
+        ".statistics": ("Statistics", "measure"),
+    },
+)

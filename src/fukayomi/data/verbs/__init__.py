@@ -18,8 +18,9 @@ kill the same call resumes the work and writes the same bytes.
     [900, 100]
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.data.convert.blocks import Inputs, VerbError, open_inputs
@@ -49,27 +50,18 @@ __all__ = [
     "split",
 ]
 
-# Where each name is defined: imported on first use (PEP 562).
-_MODULE_OF = {
-    "DataFormat": "fukayomi.data.formats.table",
-    "FilterConditions": "fukayomi.data.verbs.filtering",
-    "Inputs": "fukayomi.data.convert.blocks",
-    "Summary": "fukayomi.data.jobs.summary",
-    "Unit": "fukayomi.data.defaults",
-    "VerbError": "fukayomi.data.convert.blocks",
-    "filter": "fukayomi.data.verbs.filtering",
-    "fix_eval": "fukayomi.data.verbs.rescaling",
-    "merge": "fukayomi.data.verbs.merging",
-    "open_inputs": "fukayomi.data.convert.blocks",
-    "sample": "fukayomi.data.verbs.sampling",
-    "shuffle": "fukayomi.data.verbs.shuffling",
-    "split": "fukayomi.data.verbs.splitting",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "fukayomi.data.convert.blocks": ("Inputs", "VerbError", "open_inputs"),
+        "fukayomi.data.defaults": ("Unit",),
+        "fukayomi.data.formats.kinds": ("DataFormat",),
+        "fukayomi.data.jobs.summary": ("Summary",),
+        ".filtering": ("FilterConditions", "filter"),
+        ".merging": ("merge",),
+        ".rescaling": ("fix_eval",),
+        ".sampling": ("sample",),
+        ".shuffling": ("shuffle",),
+        ".splitting": ("split",),
+    },
+)
