@@ -64,8 +64,9 @@ def calibrate(
     """Find the nodes or the time at which an engine scores 50 %, for matches at odds.
 
     \b
-      fukayomi match calibrate --engine new=fukayomi-usi --engine baseline=/usr/games/gpsusi \\
-        --clock movetime=1s --vary baseline --from nodes=1000 --to nodes=1000000 \\
+      fukayomi match calibrate --engine new=fukayomi-usi \\
+        --engine baseline=/usr/games/gpsusi --clock movetime=1s \\
+        --vary baseline --from nodes=1000 --to nodes=1000000 \\
         --games 400 --openings balanced.sfen --out odds
 
     Games are played in batches (DIR/001, DIR/002, ...), each an ordinary match at a clock chosen from the results so

@@ -82,7 +82,8 @@ def strategy(
     """Classify games by opening, attack and castle, and count how often each was played and won.
 
     \b
-    fukayomi strategy games/ --min-rating 3800 --by year --csv years.csv --picture years.svg
+    fukayomi strategy games/ --min-rating 3800 --by year \\
+      --csv years.csv --picture years.svg
     fukayomi strategy my.kif --game
     fukayomi strategy --list
 
