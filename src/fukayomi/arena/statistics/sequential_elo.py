@@ -116,9 +116,9 @@ def outcome_cdf(time: float, value: float, lower: float, upper: float, drift: fl
         variance: Variance per unit of time.
     """
     if variance * time / (upper - lower) ** 2 < FEW_IMAGES:
-        found = _by_images(time, value, lower, upper, drift, variance)
+        found = _cdf_by_reflections(time, value, lower, upper, drift, variance)
     else:
-        found = _by_waves(time, value, lower, upper, drift, variance)
+        found = _cdf_by_fourier_series(time, value, lower, upper, drift, variance)
     return min(max(found, 0.0), 1.0)
 
 
@@ -127,7 +127,7 @@ def _log_cdf(x: Floats) -> Floats:
     return special.log_ndtr(x)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
-def _by_images(time: float, value: float, lower: float, upper: float, drift: float, variance: float) -> float:
+def _cdf_by_reflections(time: float, value: float, lower: float, upper: float, drift: float, variance: float) -> float:
     """Sum over images: reflections at the bounds. For short times."""
     tilt, sigma, n = drift / variance, sqrt(variance * time), np.arange(-TERMS, TERMS + 1)
     period = 2 * (upper - lower)
@@ -146,7 +146,9 @@ def _by_images(time: float, value: float, lower: float, upper: float, drift: flo
     return absorbed + present
 
 
-def _by_waves(time: float, value: float, lower: float, upper: float, drift: float, variance: float) -> float:
+def _cdf_by_fourier_series(
+    time: float, value: float, lower: float, upper: float, drift: float, variance: float
+) -> float:
     """Fourier series of the motion between the bounds, whose terms decay with time. For long times."""
     tilt, width, n = drift / variance, upper - lower, np.arange(1, TERMS + 1)
     wave = n * pi / width

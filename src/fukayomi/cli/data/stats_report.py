@@ -6,7 +6,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from fukayomi._native import EVAL_SCALE
+from fukayomi._native import EVAL_SCALE, MATE_CP
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.tables import number_table
 from fukayomi.data.formats.evaluations import Calibration, win_probabilities
@@ -87,7 +87,7 @@ def _evaluations(statistics: Statistics, calibration: Calibration) -> Table:
     table = number_table("evaluation", "positions", "share", "win rate", f"a = {EVAL_SCALE:.1f}", fitted)
     total = max(1, statistics.positions)
     bins = np.searchsorted(_EDGES, calibration.centers, side="right")
-    bounds = [-30000, *_EDGES, 30000]
+    bounds = [-MATE_CP, *_EDGES, MATE_CP]
     table.add_row("mated", f"{statistics.mated:,}", f"{statistics.mated / total:.2%}", "", "", "")
     for number in np.unique(bins).tolist():
         chosen = bins == number

@@ -7,6 +7,7 @@ from Black's side.
 
 import re
 
+from fukayomi._native import MATE_CP
 from fukayomi.shogi.record import RecordedMove
 
 _SCORES = (
@@ -17,8 +18,6 @@ _SCORES = (
 )
 _MATE = re.compile(r"^\*?#?詰み=(先手|後手)勝ち(?::(\d{1,4})手)?", re.MULTILINE)
 _PV = re.compile(r"^\*?(?:#?読み筋=|(?:対局|解析) .*?読み筋 )(.+)$", re.MULTILINE)
-MATE_CP = 30_000
-"""Score of a mate, as in CSA records."""
 
 
 def read_remarks(comment: str, played: RecordedMove) -> None:
