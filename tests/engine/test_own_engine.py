@@ -66,6 +66,16 @@ def test_only_the_given_moves_are_searched() -> None:
         assert {line.move for line in result.lines} == set(moves)
         with pytest.raises(ValueError, match="9g9e"):
             engine.search(Position(), nodes=50, moves=[Move.from_usi("9g9e")])
+        with pytest.raises(ValueError, match="moves is empty"):
+            engine.search(Position(), nodes=50, moves=[])
+
+
+def test_moves_from_a_generator_restrict_a_search_without_time() -> None:
+    """No evaluation comes in time, so the engine searches once more: the restriction still holds."""
+    with Engine(Slow(0.1)) as engine:
+        for move in Position().legal_moves[:3]:
+            result = engine.search(Position(), time_ms=1, moves=(each for each in [move]))
+            assert [line.move for line in result.lines] == [move]
 
 
 def test_a_forced_move_is_searched_as_deeply_as_others() -> None:
@@ -206,7 +216,7 @@ def test_a_file_becomes_an_analysis() -> None:
     analysis = analyse(EXAMPLE, nodes=5, first=3, last=6, network="<hash>", listener=heard)
     assert [move.ply for move in analysis.moves] == [3, 4, 5, 6]
     assert analysis.engine == "hash (hash-0)"
-    assert analysis.limits == "5 nodes a position"
+    assert analysis.limits == "5 nodes per position"
     assert heard.calls == [("positions", done, 5) for done in range(1, 6)]
 
 
@@ -223,7 +233,7 @@ def test_a_record_and_a_position_are_games() -> None:
 
 def test_both_limits_hold_by_default() -> None:
     analysis = analyse(Position(), network="<hash>")
-    assert analysis.limits == "800 nodes or 350 ms a position"
+    assert analysis.limits == "800 nodes or 350 ms per position, whichever comes first"
     assert 0 < analysis.positions[0].nodes <= 800
 
 
@@ -243,7 +253,7 @@ def test_an_analysis_is_a_table_a_figure_and_files(tmp_path: Path) -> None:
     assert analysis.to_polars()["cp"].to_list() == [move.after.score.cp for move in analysis.moves]
     text = str(analysis)
     assert "☗７六歩" in text
-    assert "3 nodes a position" in text
+    assert "3 nodes per position" in text
     assert repr(analysis) == "<GameAnalysis: 8 of 118 moves>"
 
     analysis.plot().savefig(tmp_path / "evaluation.png")

@@ -49,11 +49,11 @@ def start(common_engine: UsiClient) -> Generator[Start]:
             client.set_option(name, value)
         if ready:
             client.new_game()
-            client.is_ready()
+            client.wait_ready()
             client.position()
         return client
 
     yield start_engine
-    common_engine.is_ready()
+    common_engine.wait_ready()
     for client in own:
         client.close()

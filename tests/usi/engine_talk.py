@@ -23,7 +23,7 @@ def moves_of(sfen: str | None = None) -> set[str]:
 
 def strings(client: UsiClient) -> list[str]:
     """The info strings up to the next readyok."""
-    return [line for line in client.is_ready() if line.startswith("info string")]
+    return [line for line in client.wait_ready() if line.startswith("info string")]
 
 
 def never_answers(client: UsiClient, seconds: float) -> None:

@@ -47,6 +47,41 @@ def test_several_lines_of_a_real_engine(fairy_stockfish: str) -> None:
         assert mate.lines[0].cp is None
 
 
+LINES = """
+import sys
+count = 1
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "usi":
+        print("option name MultiPV type spin default 2 min 1 max 9\\nusiok", flush=True)
+    elif words[0] == "isready":
+        print("readyok", flush=True)
+    elif words[0] == "setoption":
+        count = int(words[-1])
+    elif words[0] == "go":
+        for number, move in enumerate(["7g7f", "2g2f", "5g5f", "1g1f"][:count], 1):
+            print(f"info multipv {number} score cp 0 pv {move}")
+        print("bestmove 7g7f", flush=True)
+    elif words[0] == "quit":
+        break
+"""
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_number_of_lines_is_that_of_the_search(count: int) -> None:
+    with UsiEngine([sys.executable, "-S", "-E", "-c", LINES], options={"MultiPV": 4}) as engine:
+        for multipv in (count, 3, count):
+            assert len(engine.search(Position(), nodes=1, multipv=multipv).lines) == multipv
+    with UsiEngine([sys.executable, "-S", "-E", "-c", LINES.replace("count = 1", "count = 2")]) as engine:
+        assert len(engine.search(Position(), nodes=1).lines) == 1, "whatever the engine's default"
+
+
+@pytest.mark.parametrize("wrong", [{"nodes": 0}, {"time_ms": -5}, {"depth": 0}, {"nodes": 1, "multipv": 0}])
+def test_limits_below_1_are_refused_before_the_engine_starts(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=f"{[*wrong][-1]} must be at least 1, not {[*wrong.values()][-1]}"):
+        UsiEngine("/nowhere/engine").search(Position(), **wrong)
+
+
 @pytest.mark.parametrize(("answer", "word"), [("resign", "resign"), ("win", "win")])
 def test_no_move_is_no_error(answer: str, word: str) -> None:
     with UsiEngine([*HOSTILE, "ok", answer]) as engine:

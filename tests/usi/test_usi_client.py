@@ -14,10 +14,11 @@ from fukayomi.usi.client import (
     EngineInterruptedError,
     EngineStateError,
     EngineTimeoutError,
+    SearchAnswer,
     State,
     UsiClient,
 )
-from fukayomi.usi.text import Go
+from fukayomi.usi.text import Go, Info, parse_answer
 
 PRELUDE = """
 import sys, time
@@ -45,7 +46,7 @@ if line.startswith('go'): say('info depth 1 score cp 5 pv 7g7f', 'info string x'
         client.handshake()
         assert (client.name, client.author) == ("Mock 1", "nobody")
         assert client.options["Depth"].maximum == 9
-        assert client.is_ready() == ["info string loading"]
+        assert client.wait_ready() == ["info string loading"]
         client.new_game()
         client.position(None, ("7g7f",))
         answer = client.go(Go(nodes=1), 3)
@@ -78,13 +79,13 @@ def test_a_death_is_noticed_with_its_last_words() -> None:
             with pytest.raises(EngineDiedError, match="exit code 1\nout of memory"):
                 client.wait_answer(3) if client.state is State.THINKING else client.go(Go(), 3)
         with pytest.raises(EngineDiedError):
-            client.is_ready()
+            client.wait_ready()
 
 
 def test_chatter_on_stderr_does_not_block() -> None:
     with mock("if line == 'isready': sys.stderr.write('noise\\n' * 100_000); say('readyok')") as client:
         client.handshake()
-        client.is_ready(5)
+        client.wait_ready(5)
 
 
 def test_a_bestmove_that_is_none_is_an_error() -> None:
@@ -124,7 +125,7 @@ if line.startswith('go'): say('bestmove 7g7f')
 """
     with mock(body) as client:
         client.handshake()
-        client.is_ready(10)
+        client.wait_ready(10)
         client.send("again")
         client.read_until(lambda line: line == "done", 10)
         client.send("again")
@@ -132,7 +133,7 @@ if line.startswith('go'): say('bestmove 7g7f')
         answer = client.go(Go(nodes=1), 10)
         assert answer.bestmove is not None
         assert answer.bestmove.move == "7g7f"
-        assert client.unasked == ["bestmove 1g1f", "bestmove 2g2f", "bestmove 4g4f"]
+        assert client.unexpected_answers == ["bestmove 1g1f", "bestmove 2g2f", "bestmove 4g4f"]
 
 
 def test_an_exact_score_goes_before_a_bound() -> None:
@@ -143,6 +144,22 @@ def test_an_exact_score_goes_before_a_bound() -> None:
         assert best is not None
         assert best.score is not None
         assert best.score.cp == 7
+
+
+def test_the_final_infos_are_the_last_of_each_line() -> None:
+    infos = [
+        "depth 1 multipv 1 score cp 1 lowerbound pv 7g7f",
+        "depth 2 multipv 1 score cp 2 upperbound pv 7g7f",
+        "depth 2 multipv 2 score cp 3 pv 2g2f",
+        "depth 3 multipv 2 score cp 4 lowerbound pv 2g2f",
+        "depth 4 multipv 2 score cp 5",
+    ]
+    answer = SearchAnswer(
+        None, infos=tuple(info for text in infos if isinstance(info := parse_answer(f"info {text}"), Info))
+    )
+    assert answer.best_info is answer.infos[1], "the last of several bounds"
+    assert answer.final_infos() == {1: answer.infos[1], 2: answer.infos[4]}
+    assert answer.final_infos(needs_pv=True) == {1: answer.infos[1], 2: answer.infos[2]}
 
 
 def test_a_flood_is_an_error_and_each_question_counts_anew() -> None:
@@ -187,7 +204,7 @@ if line == 'stop' or line.startswith('go nodes'): say('bestmove 7g7f')
 
 def echoed(client: UsiClient) -> list[str]:
     """What the engine has received of options since the last answer."""
-    return [line.removeprefix("info string setoption name ") for line in client.is_ready()]
+    return [line.removeprefix("info string setoption name ") for line in client.wait_ready()]
 
 
 @pytest.mark.parametrize("ponder", [False, True])
@@ -232,25 +249,25 @@ def test_an_answer_is_not_lost_if_the_engine_dies_before_the_queued_options() ->
             time.sleep(0.01)
         assert client.wait_answer(10).bestmove is not None
         with pytest.raises(EngineDiedError, match="exit code 3"):
-            client.is_ready()
+            client.wait_ready()
 
 
 def test_each_state_allows_what_the_protocol_does() -> None:
     with mock(ECHO) as client:
-        for early in (client.is_ready, client.new_game, client.position, client.stop, lambda: client.go(Go(), 1)):
+        for early in (client.wait_ready, client.new_game, client.position, client.stop, lambda: client.go(Go(), 1)):
             with pytest.raises(EngineStateError, match="before the handshake"):
                 early()
         with pytest.raises(EngineStateError, match="no setoption before the handshake"):
             client.set_option("Depth", "3")
         client.handshake()
-        assert client.state is State.KNOWN
+        assert client.state is State.IDENTIFIED
         for idle in (client.handshake, client.stop, client.ponderhit, lambda: client.wait_answer(1)):
             with pytest.raises(EngineStateError, match="while no search is running"):
                 idle()
-        client.is_ready()
+        client.wait_ready()
         client.start_go(Go(ponder=True))
         assert client.state is State.PONDERING
-        for busy in (client.is_ready, client.new_game, client.position, lambda: client.game_over("win")):
+        for busy in (client.wait_ready, client.new_game, client.position, lambda: client.game_over("win")):
             with pytest.raises(EngineStateError, match="while the engine is pondering"):
                 busy()
         client.ponderhit(Go(byoyomi_ms=100))
@@ -262,7 +279,7 @@ def test_each_state_allows_what_the_protocol_does() -> None:
         assert client.state is State.READY
         client.game_over("win")
     with pytest.raises(EngineStateError, match="no isready after the engine was closed"):
-        client.is_ready()
+        client.wait_ready()
 
 
 def test_an_answer_that_is_read_as_a_line_ends_the_search_as_well() -> None:

@@ -53,7 +53,7 @@ def test_loads_nothing_before_isready(start: Start) -> None:
     client.send("usi")
     client.read_until(lambda line: line == "usiok", 5)
     client.set_option("DNN_Model", "<uniform>")
-    assert client.is_ready() == []
+    assert client.wait_ready() == []
 
 
 def test_a_network_that_is_not_there_ends_the_engine_with_a_reason(start: Start) -> None:
@@ -87,7 +87,7 @@ def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path
     network = write_network(tmp_path / "toy.onnx")
     network.with_name("toy.onnx.ini").write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=1\nNonsense=1\n")
     client = start(ready=False, DNN_Model=str(network), Threads="2")
-    lines = client.is_ready()
+    lines = client.wait_ready()
     assert any("Nonsense" in line for line in lines)
     assert any("2 threads, batch 5" in line for line in lines)
     answer = client.go(Go(nodes=50), 10)

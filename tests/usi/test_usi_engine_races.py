@@ -22,7 +22,7 @@ def test_two_hundred_quick_stops_get_two_hundred_answers(start: Start) -> None:
         client.send(f"{go.text()}\nstop")  # a stop that crosses the end of the search included
         lines = client.read_until(lambda line: line.startswith("bestmove"), 5)
         assert lines[-1].text.split()[1] in legal
-    assert client.is_ready() == []  # not one answer too many
+    assert client.wait_ready() == []  # not one answer too many
 
 
 def test_a_go_without_stop_ends_the_one_before(start: Start) -> None:
@@ -31,7 +31,7 @@ def test_a_go_without_stop_ends_the_one_before(start: Start) -> None:
     client.send("go infinite\ngo ponder\ngo nodes 10")
     for _ in range(3):
         client.read_until(lambda line: line.startswith("bestmove"), 2)
-    assert client.is_ready() == []
+    assert client.wait_ready() == []
 
 
 @pytest.mark.parametrize("last", ["gameover win", "usinewgame", "isready"])
@@ -40,7 +40,7 @@ def test_the_end_of_a_game_while_pondering(start: Start, last: str) -> None:
     client.position()
     client.send(f"go ponder\n{last}")
     client.read_until(lambda line: line.startswith("bestmove"), 2)
-    client.is_ready()
+    client.wait_ready()
     client.new_game()
     client.position()
     assert client.go(Go(nodes=10), 5).bestmove is not None
@@ -96,7 +96,7 @@ def test_no_line_ends_the_engine(common_engine: UsiClient, lines: list[str]) -> 
     client.set_option("DNN_Model", "<hash>")
     for line in lines:
         client.send(line)
-    client.is_ready(10)
+    client.wait_ready(10)
     client.position()
     answer = client.go(Go(nodes=3), 5)
     assert answer.bestmove is not None

@@ -173,7 +173,7 @@ class GameAnalysis(Tabular):
     engine: str
     """Name and identity of the network."""
     limits: str
-    """Limits of the search of one position, in words: `800 nodes or 350 ms a position`."""
+    """Limits of the search of one position, in words: `800 nodes or 350 ms per position, whichever comes first`."""
     positions: tuple[PositionAnalysis, ...]
     moves: tuple[MoveAnalysis, ...]
     """One for each pair of successive positions."""
@@ -260,7 +260,7 @@ class GameAnalysis(Tabular):
 
         Args:
             folder: Made if it does not exist; older reports in it are replaced.
-            png: Write the graph as PNG, too.
+            png: Also write the graph as PNG.
 
         Returns:
             The paths: ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, and ``analysis.png`` if asked for.

@@ -19,6 +19,7 @@ from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.engine import check_limits
 from fukayomi.usi.text import WIN, BestMove, Go, Info
 
 if TYPE_CHECKING:
@@ -77,17 +78,17 @@ class Engine:
         nodes: int | None = None,
         time_ms: int | None = None,
         multipv: int = 1,
-        moves: Iterable[Move] = (),
+        moves: Iterable[Move] | None = None,
         listener: Listener = SILENT,
     ) -> SearchResult:
         """Search a position.
 
         Args:
             position: The position with the moves that led to it, which repetition needs.
-            nodes: Most positions to evaluate.
-            time_ms: Most milliseconds to search. One of the two limits is needed.
+            nodes: Maximum number of positions to evaluate.
+            time_ms: Maximum search time (ms). One of the two limits is needed.
             multipv: Number of lines to report.
-            moves: The only moves to consider; all if there are none.
+            moves: The only moves to consider; None: all legal moves.
             listener: Told of the nodes evaluated so far, twice a second.
 
         Returns:
@@ -95,20 +96,19 @@ class Engine:
 
         Raises:
             EvaluatorError: The network failed.
-            ValueError: No limit is given, a number is below 1, or one of the moves is not legal.
+            ValueError: No limit is given, a number is below 1, `moves` is empty, or one of the moves is not legal.
         """
-        if nodes is None and time_ms is None:
-            raise ValueError("a search needs a limit: nodes=... or time_ms=...")
-        for name, value in (("nodes", nodes), ("time_ms", time_ms), ("multipv", multipv)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+        check_limits(multipv, nodes=nodes, time_ms=time_ms)
+        search_moves = () if moves is None else tuple(moves)
+        if moves is not None and not search_moves:
+            raise ValueError("moves is empty: there is nothing to search")
         control = self._control = Control(Limits(nodes=nodes, time_ms=time_ms))
 
         def search(control: Control) -> SearchResult:
             return self._searcher.search(
                 position,
                 control,
-                search_moves=tuple(moves),
+                search_moves=search_moves,
                 multipv=multipv,
                 report=lambda progress: listener.progress("nodes", progress.nodes, nodes),
             )
@@ -133,8 +133,9 @@ class Engine:
 
         Args:
             game: A record, a file with one, or a position with the moves that led to it.
-            nodes: Most positions to evaluate for each position of the game.
-            time_ms: Most milliseconds for each position. Without any limit, 800 nodes and 350 ms.
+            nodes: Maximum number of positions to evaluate for each position of the game.
+            time_ms: Maximum search time (ms) for each position. Without any limit: 800 nodes or 350 ms per position,
+                whichever comes first.
             multipv: Number of candidates to keep for each position.
             first: First ply to judge, from 1.
             last: Last ply to judge; None: the last of the game.
@@ -234,8 +235,9 @@ def analyse(
 
     Args:
         game: A record, a file with one, or a position with the moves that led to it.
-        nodes: Most positions to evaluate for each position of the game.
-        time_ms: Most milliseconds for each position. Without any limit, 800 nodes and 350 ms.
+        nodes: Maximum number of positions to evaluate for each position of the game.
+        time_ms: Maximum search time (ms) for each position. Without any limit: 800 nodes or 350 ms per position,
+            whichever comes first.
         multipv: Number of candidates to keep for each position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.
@@ -257,9 +259,10 @@ def analyse(
 
 
 def describe_limits(nodes: int | None, time_ms: int | None) -> str:
-    """The limits of each search of an analysis in words: ``800 nodes or 350 ms a position``."""
-    given = (f"{nodes} nodes" if nodes is not None else "", f"{time_ms} ms" if time_ms is not None else "")
-    return f"{' or '.join(filter(None, given))} a position"
+    """Limits of a search in words: ``800 nodes or 350 ms per position, whichever comes first``."""
+    if nodes is not None and time_ms is not None:
+        return f"{nodes} nodes or {time_ms} ms per position, whichever comes first"
+    return f"{time_ms} ms per position" if nodes is None else f"{nodes} nodes per position"
 
 
 def _checked(result: SearchResult) -> SearchResult:

@@ -76,13 +76,13 @@ class EngineStateError(EngineError):
 class State(Enum):
     """The state of the conversation.
 
-    `UsiClient.handshake` leads from STARTED to KNOWN, `is_ready` to READY, `start_go` to THINKING or PONDERING,
+    `UsiClient.handshake` leads from STARTED to IDENTIFIED, `wait_ready` to READY, `start_go` to THINKING or PONDERING,
     `ponderhit` from PONDERING to THINKING, the answer to READY, `close` to CLOSED.
     """
 
     STARTED = auto()
     """Nothing has been sent."""
-    KNOWN = auto()
+    IDENTIFIED = auto()
     """``usiok`` received."""
     READY = auto()
     """``readyok`` or the answer to ``go`` received."""
@@ -94,7 +94,7 @@ class State(Enum):
     """``quit`` sent, or the process killed."""
 
 
-IDLE = (State.KNOWN, State.READY)
+IDLE = (State.IDENTIFIED, State.READY)
 SEARCHING = (State.THINKING, State.PONDERING)
 
 
@@ -113,10 +113,24 @@ class SearchAnswer:
 
     @property
     def best_info(self) -> Info | None:
-        """The last info line with a score of the first choice; an exact score is preferred to a bound."""
-        scored = [info for info in self.infos if info.score is not None and info.multipv in (None, 1)]
-        exact = [info for info in scored if info.score is not None and not info.score.bound]
-        return (exact or scored or [None])[-1]
+        """The final info line of the first choice; None if the engine sent no score."""
+        return self.final_infos().get(1)
+
+    def final_infos(self, *, needs_pv: bool = False) -> dict[int, Info]:
+        """The last info line with a score for each MultiPV number; an exact score is preferred to a bound.
+
+        Args:
+            needs_pv: Leave out info lines without a PV.
+        """
+        final: dict[int, Info] = {}
+        for info in self.infos:
+            if info.score is None or (needs_pv and not info.pv):
+                continue
+            number = info.multipv or 1
+            known = final[number].score if number in final else None
+            if known is None or known.bound or not info.score.bound:
+                final[number] = info
+        return final
 
 
 @dataclass
@@ -126,7 +140,7 @@ class UsiClient:
         with UsiClient(["fukayomi", "usi"]) as engine:
             engine.handshake()
             engine.set_option("USI_Hash", "256")
-            engine.is_ready()
+            engine.wait_ready()
             engine.position(moves=["7g7f"])
             answer = engine.go(Go(nodes=1000), timeout_s=60)
 
@@ -161,7 +175,7 @@ class UsiClient:
     """The state of the conversation."""
     asked_at: float = field(default=0.0, init=False)
     """When the last ``go`` or ``ponderhit`` was sent (`time.monotonic`)."""
-    unasked: list[str] = field(default_factory=list[str], init=False)
+    unexpected_answers: list[str] = field(default_factory=list[str], init=False)
     """Answers to no question: a second ``bestmove``, or a late one. They are never taken for the answer to another."""
 
     def __post_init__(self) -> None:
@@ -186,9 +200,9 @@ class UsiClient:
         """Whether the engine can still answer."""
         return self._process.is_open()
 
-    def death(self) -> EngineError:
+    def exit_error(self) -> EngineError:
         """Why the engine is no longer alive, with its last words."""
-        return self._process.death()
+        return self._process.exit_error()
 
     # ------------------------------------------------------------------------------------------ conversation
 
@@ -208,7 +222,7 @@ class UsiClient:
                 with contextlib.suppress(UsiTextError):  # an unreadable option counts as missing
                     option = Option.from_text(line)
                     self.options[option.name] = option
-        self.state = State.KNOWN
+        self.state = State.IDENTIFIED
 
     def set_option(self, name: str, value: str | None = None) -> None:
         """Send ``setoption``; during a search, after its answer: USI allows no options while the engine thinks.
@@ -224,13 +238,13 @@ class UsiClient:
         else:
             self.send(SetOption(name, value).text())
 
-    def is_ready(self, timeout_s: float = 60.0) -> list[str]:
+    def wait_ready(self, timeout_s: float = 60.0) -> list[str]:
         """Send ``isready`` and wait for ``readyok``; return the lines in between."""
         self._require(IDLE, "isready")
         self._process.allow_more()
         self.send(SimpleCommand("isready").text())
         lines = self.read_until(lambda line: line.rstrip() == "readyok", timeout_s, "readyok")
-        self.unasked += [line.text for line in lines if _is_answer(line.text)]
+        self.unexpected_answers += [line.text for line in lines if _is_answer(line.text)]
         self.state = State.READY
         return [line.text for line in lines[:-1]]
 
@@ -250,9 +264,12 @@ class UsiClient:
         return self.wait_answer(timeout_s)
 
     def start_go(self, go: Go) -> None:
-        """Send ``go`` and return at once; `wait_answer` takes the answer. Answers that came before are `unasked`."""
+        """Send ``go`` and return at once; `wait_answer` takes the answer.
+
+        Answers that came before go to `unexpected_answers`.
+        """
         self._require(IDLE, "go")
-        self.unasked += [line.text for line in self._process.drain() if _is_answer(line.text)]
+        self.unexpected_answers += [line.text for line in self._process.drain() if _is_answer(line.text)]
         self._process.allow_more()
         self._infos.clear()
         self.state = State.PONDERING if go.ponder else State.THINKING
@@ -328,7 +345,7 @@ class UsiClient:
         """
         if self.state not in states:
             if self.state is not State.CLOSED and not self.is_alive:
-                raise self.death()
+                raise self.exit_error()
             raise EngineStateError(f"{self._process.label}: no {what} {_WORDS[self.state]}")
 
     def _end_search(self) -> None:
@@ -396,7 +413,7 @@ class UsiClient:
 
 _WORDS = {
     State.STARTED: "before the handshake",
-    State.KNOWN: "while no search is running",
+    State.IDENTIFIED: "while no search is running",
     State.READY: "while no search is running",
     State.THINKING: "while the engine is thinking",
     State.PONDERING: "while the engine is pondering",

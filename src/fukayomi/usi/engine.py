@@ -96,7 +96,7 @@ class UsiEngine:
         self.directory = None if directory is None else Path(directory)
         self._timeout_s = timeout_s
         self._client: UsiClient | None = None
-        self._multipv = 1
+        self._multipv = ""
 
     @property
     def name(self) -> str:
@@ -132,11 +132,10 @@ class UsiEngine:
             multipv: Number of lines.
 
         Raises:
-            ValueError: No limit is given, or the engine has no MultiPV.
+            ValueError: No limit is given, a number is below 1, or the engine has no MultiPV.
             EngineError: The engine does not start, dies, or does not answer; the next search starts it again.
         """
-        if nodes is None and time_ms is None and depth is None:
-            raise ValueError("a search needs a limit: nodes=..., time_ms=... or depth=...")
+        check_limits(multipv, nodes=nodes, time_ms=time_ms, depth=depth)
         client = self._started()
         self._set_multipv(client, multipv)
         try:
@@ -153,7 +152,7 @@ class UsiEngine:
     def new_game(self) -> None:
         """Tell the engine that the next position belongs to another game."""
         client = self._started()
-        client.is_ready(self._timeout_s)
+        client.wait_ready(self._timeout_s)
         client.new_game()
 
     def close(self) -> None:
@@ -173,13 +172,14 @@ class UsiEngine:
     def _started(self) -> UsiClient:
         if self._client is None:
             client = self._client = UsiClient(self.command, self.directory, timeout_s=self._timeout_s)
-            self._multipv = 1
             try:
                 client.handshake()
                 for name, value in self.options.items():
                     is_button = name in client.options and client.options[name].kind is Kind.BUTTON
                     client.set_option(name, None if is_button else value)
-                client.is_ready(self._timeout_s)
+                declared = client.options.get("MultiPV")
+                self._multipv = self.options.get("MultiPV") or (declared.default if declared else "") or "1"
+                client.wait_ready(self._timeout_s)
                 client.new_game()
             except BaseException:
                 self._end(0)
@@ -187,17 +187,35 @@ class UsiEngine:
         return self._client
 
     def _set_multipv(self, client: UsiClient, multipv: int) -> None:
-        if multipv == self._multipv:
+        if str(multipv) == self._multipv:
             return
         if "MultiPV" not in client.options:
             raise ValueError(f"{client.name or self.command[0]} has no option MultiPV")
-        client.set_option("MultiPV", str(multipv))
-        self._multipv = multipv
+        self._multipv = str(multipv)
+        client.set_option("MultiPV", self._multipv)
 
     def _end(self, timeout_s: float | None) -> None:
         client, self._client = self._client, None
         if client is not None:
             client.close(timeout_s)
+
+
+def check_limits(multipv: int, **limits: int | None) -> None:
+    """Check the arguments of a search.
+
+    Args:
+        multipv: Number of lines.
+        limits: The limits of the search by name; None: not limited.
+
+    Raises:
+        ValueError: There is no limit, or a number is below 1.
+    """
+    if all(value is None for value in limits.values()):
+        *others, last = (f"{name}=..." for name in limits)
+        raise ValueError(f"a search needs a limit: {', '.join(others)} or {last}")
+    for name, value in (*limits.items(), ("multipv", multipv)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
 
 
 def split_words(command: str) -> list[str]:
@@ -217,12 +235,8 @@ def option_text(value: str | int | float | bool) -> str:
 
 
 def _result(answer: SearchAnswer, position: Position) -> UsiResult:
-    best: dict[int, Info] = {}
-    for info in answer.infos:  # the last one for each line; an exact score replaces a bound, not the other way round
-        number = info.multipv or 1
-        if info.score is not None and info.pv and not (info.score.bound and number in best):
-            best[number] = info
-    lines = [_line(best[number], position) for number in sorted(best)]
+    final = answer.final_infos(needs_pv=True)
+    lines = [_line(final[number], position) for number in sorted(final)]
     word = answer.bestmove.move if answer.bestmove is not None else ""
     return UsiResult(word, tuple(line for line in lines if line is not None), answer.seconds)
 

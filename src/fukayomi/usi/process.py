@@ -146,7 +146,7 @@ class EngineProcess:
                 except BlockingIOError:
                     self._wait_until_writable(number, deadline_s)
         except (OSError, ValueError) as error:  # ValueError: the pipe was closed here
-            raise self.death() from error
+            raise self.exit_error() from error
 
     def _wait_until_writable(self, number: int, deadline_s: float) -> None:
         with selectors.DefaultSelector() as selector:
@@ -168,7 +168,7 @@ class EngineProcess:
             if self._fault is not None:
                 raise self._fault
             if self._is_flood:
-                raise self.death()
+                raise self.exit_error()
             if interrupt is not None and interrupt.is_set():
                 raise EngineInterruptedError(f"stopped waiting for {self.label}")
             left_s = max(0.0, deadline_s - time.monotonic())
@@ -180,7 +180,7 @@ class EngineProcess:
                 continue
             if item is None:
                 self._lines.put(None)  # for the next call
-                raise self.death()
+                raise self.exit_error()
             line = item
         if line.time_s > deadline_s:
             self._early = line
@@ -240,7 +240,7 @@ class EngineProcess:
 
     # ------------------------------------------------------------------------------------------ its end
 
-    def death(self) -> EngineError:
+    def exit_error(self) -> EngineError:
         """Why no more lines will come."""
         if self._is_flood:
             lines, size = self._limits

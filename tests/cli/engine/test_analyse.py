@@ -83,7 +83,7 @@ def test_json_is_one_document_and_writes_nothing_unasked(
     assert all(len(position["lines"]) == 3 for position in document["positions"])
     assert all(0 <= move["loss"] <= 1 for move in document["moves"])
     assert all(move["loss"] == 0 for move in document["moves"] if move["move"] == move["best"])
-    assert document["limits"] == "20 nodes a position"
+    assert document["limits"] == "20 nodes per position"
     assert document["files"] == []
     assert [path.name for path in tmp_path.iterdir()] == ["short.csa"]
 

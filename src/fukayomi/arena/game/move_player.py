@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
-from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, word_of
+from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import Move, Position
@@ -121,14 +121,14 @@ class InProcessPlayer(Player):
             raise self._failed(Termination.CRASH, f"choose() returned {kind}, not a Move or a SearchAnswer")
         for info in answer.infos:
             self._write_log(f"< {info.text()}")
-        self._write_log(f"< bestmove {word_of(answer)}")
-        return Answer(word_of(answer), 1000 * call.seconds, answer.best_info)
+        self._write_log(f"< bestmove {answer_text(answer)}")
+        return Answer(answer_text(answer), 1000 * call.seconds, answer.best_info)
 
     def game_over(self, result: str) -> None:
         """Nothing is reported to the player."""
         self._write_log(f"> gameover {result}")
 
-    def failure(self) -> Failure | None:
+    def take_failure(self) -> Failure | None:
         """None: between its moves nothing of the player runs."""
         return None
 

@@ -1,4 +1,4 @@
-"""What the referee knows of an engine: it answers in time, or it fails with a reason.
+"""An engine as the referee sees it: it answers in time, or it fails with a reason.
 
 `UsiPlayer` drives a USI program, `InProcessPlayer` a Python object. Whatever goes wrong is a `PlayerFailedError` that
 names the engine; what is odd but harmless becomes a warning.
@@ -101,11 +101,11 @@ class Player(ABC):
 
     @abstractmethod
     def game_over(self, result: str) -> None:
-        """Report the result: ``win``, ``lose`` or ``draw``. Never fails; `failure` finds a dead engine."""
+        """Report the result: ``win``, ``lose`` or ``draw``. Never fails; `take_failure` finds a dead engine."""
 
     @abstractmethod
-    def failure(self) -> Failure | None:
-        """A failure since the last answer, if any; the engine is ended then."""
+    def take_failure(self) -> Failure | None:
+        """Return a failure since the last answer, if any, and close the engine then."""
 
     @abstractmethod
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Player(ABC):
         return PlayerFailedError(self, Failure(self.name, kind, detail))
 
 
-def word_of(answer: SearchAnswer) -> str:
+def answer_text(answer: SearchAnswer) -> str:
     """The move of an answer, or what was sent in its place."""
     if answer.bestmove is not None:
         return answer.bestmove.move

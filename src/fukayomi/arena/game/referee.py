@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 
+from fukayomi._native import MATE_CP
 from fukayomi.arena.game.adjudication import Adjudicator
 from fukayomi.arena.game.choices import Declaration
 from fukayomi.arena.game.clock import GameClock
@@ -29,8 +30,6 @@ from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, res
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.text import RESIGN, WIN, Info, shorten
 
-MATE_CP = 30_000
-"""What records write for a mate; scores beyond it are clipped."""
 PV_PLIES = 64
 
 _DECLARATIONS = {
@@ -49,7 +48,7 @@ class PlayedGame:
     failure: Failure | None = None
     """The engine that must be restarted, if any: usually, but not always, the one that lost."""
     warnings: tuple[str, ...] = ()
-    """Oddities without consequences, as ``NAME: text``."""
+    """Irregularities that did not affect the result, as ``NAME: text``."""
 
 
 def play_game(
@@ -85,7 +84,7 @@ def play_game(
         game.end(error.failure.kind, winner_is(WHITE if error.player is black else BLACK))
     game.tell_players()
     game.record.end_time = _now()
-    failures += [black.failure(), white.failure()]  # ask both: a dead engine is closed by it
+    failures += [black.take_failure(), white.take_failure()]  # ask both: it closes a dead engine
     failure, *others = [*filter(None, failures), None]
     more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
     return PlayedGame(game.record, failure, (*black.take_warnings(), *white.take_warnings(), *more))

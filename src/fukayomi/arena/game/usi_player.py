@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, word_of
+from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import START_SFEN, Position
@@ -64,7 +64,7 @@ class UsiPlayer(Player):
         try:
             client = self._client or self._start(rules, stop)
             client.interrupt = stop
-            client.is_ready(rules.ready_timeout_ms / 1000)
+            client.wait_ready(rules.ready_timeout_ms / 1000)
             self._note_second_answer(client)
             client.new_game()
             self._is_in_game = True
@@ -130,7 +130,7 @@ class UsiPlayer(Player):
                 found = client.wait_answer(self.stop_grace_s)
         except BadAnswerError as error:
             return Answer(error.answer, 1000 * error.seconds, None)
-        return Answer(word_of(found), 1000 * found.seconds, found.best_info)
+        return Answer(answer_text(found), 1000 * found.seconds, found.best_info)
 
     def _stop_search(self, client: UsiClient) -> None:
         """End a search whose answer is no longer needed; an engine that cannot be stopped is killed."""
@@ -154,11 +154,11 @@ class UsiPlayer(Player):
             except EngineError as error:
                 self._warn(str(error))
 
-    def failure(self) -> Failure | None:
-        """Whether the process ended without being asked anything; it is closed then."""
+    def take_failure(self) -> Failure | None:
+        """See `Player.take_failure`: whether the process has ended by itself."""
         if self._client is None or self._client.is_alive:
             return None
-        return self._fail(self._client.death()).failure
+        return self._fail(self._client.exit_error()).failure
 
     def close(self) -> None:
         """Send ``quit`` and make sure that no process is left. The player can be prepared again."""
@@ -185,7 +185,7 @@ class UsiPlayer(Player):
 
     def _note_second_answer(self, client: UsiClient) -> None:
         """Warn of answers to no question. After ``stop`` one is accepted: it may have crossed the answer."""
-        answers, client.unasked = client.unasked, []
+        answers, client.unexpected_answers = client.unexpected_answers, []
         if answers[1:] if self._was_stopped else answers:
             self._pause_s = PAUSE_AFTER_SECOND_ANSWER_S
             self._warn(f"answered more than once; {answers[0][:80]!r} was ignored")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.engine import Engine
     from fukayomi.shogi.record import Record
 
-BOTH_LIMITS = f"{ANALYSIS_NODES} nodes and {ANALYSIS_TIME_MS} ms"
+BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS} ms per position, whichever comes first"
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,15 @@ class SearchOptions:
         typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
     ] = None
     nodes: Annotated[
-        int | None, typer.Option(min=1, help="Nodes per position.", show_default=f"with no --time, {BOTH_LIMITS}")
+        int | None,
+        typer.Option(
+            min=1, help="Maximum number of positions to evaluate.", show_default=f"without --time, {BOTH_LIMITS}"
+        ),
     ] = None
     time_ms: Annotated[
-        int | None, typer.Option("--time", metavar="MS", min=1, help="Milliseconds per position.", show_default=False)
+        int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum search time (ms).", show_default=False)
     ] = None
-    multipv: Annotated[
-        int, typer.Option(min=1, max=MAX_MOVES, help="Candidates per position, in the document of --json.")
-    ] = 1
+    multipv: Annotated[int, typer.Option(min=1, max=MAX_MOVES, help="Lines per position in the --json output.")] = 1
     evaluator: Annotated[
         str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
     ] = ""
@@ -65,7 +66,7 @@ class ReportOptions:
             show_default="GAME-analysis; with --json, no files",
         ),
     ] = None
-    png: Annotated[bool, typer.Option("--png", help="Write the graph as PNG, too.")] = False
+    png: Annotated[bool, typer.Option("--png", help="Also write the graph as PNG.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False
 
 
