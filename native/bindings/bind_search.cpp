@@ -162,8 +162,8 @@ void bind_search_figures(nb::class_<Search>& type) {
         .def_prop_ro("seldepth", &Search::seldepth, unlocked, "Plies to the deepest leaf since set_position.")
         .def_prop_ro("is_stopped", &Search::is_stopped, "Whether the search is stopped.")
         .def("lines", &Search::lines, "multipv"_a = 1, unlocked,
-             "The best moves, best first: proven wins, the shortest first; then by visits; proven losses last. Moves without\n"
-             "visits follow by prior. Empty only if there is no legal move.")
+             "The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another\n"
+             "order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.")
         .def("check_invariants", &Search::check_invariants, unlocked,
              "Check the whole tree, for tests. No batch may be in flight.\n\nRaises:\n    RuntimeError: An invariant does not hold.");
 }
@@ -181,13 +181,16 @@ void bind_search_class(nb::module_& m) {
     type.def(nb::init<const SearchParams&, std::size_t>(), "params"_a, "memory_mb"_a,
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
              "    memory_mb: Memory limit of the tree in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
-        .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves) {
+        .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves,
+                               std::optional<std::uint64_t> nodes) {
             const Position position = pos;
             const nb::gil_scoped_release release;
-            return search.set_position(position, search_moves);
-        }, "pos"_a, "search_moves"_a = std::vector<Move>(),
+            return search.set_position(position, search_moves, nodes);
+        }, "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(),
              "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
-             "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n\n"
+             "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n"
+             "    nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.\n"
+             "        It does not end the search.\n\n"
              "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
              "Raises:\n    ValueError: A search move is not legal.")
         .def("new_batch", [](Search& search, std::size_t capacity) { return std::make_unique<Batch>(search, capacity); },

@@ -366,7 +366,7 @@ void bind_position_questions(nb::class_<Position>& cls) {
         .def("repetition", [](const Position& position) { return position.history().fourfold(); },
              "The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.")
         .def("first_recurrence", [](const Position& position, int window) { return position.history().first_recurrence(window); },
-             "window"_a = 16,
+             "window"_a = REPETITION_WINDOW,
              "The result that the search assumes if the position, or the same board with other hands, occurred\n"
              "recently.\n\n"
              "Args:\n    window: Plies to look back.")

@@ -12,7 +12,6 @@ namespace fukayomi {
 namespace {
 
 constexpr std::size_t KEYFRAME_MOVES = 16;  // bits of Keyframe::taken
-constexpr int REPETITION_WINDOW = 16;       // plies; dlshogi's
 
 struct Changed {};  // the bytes are not what they were when they were indexed
 
@@ -174,7 +173,7 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
 bool GameIndex::leads_to_repetition(Board& pos, Move move) {
     pos.do_move(move);
     past_.push(pos);
-    switch (past_.first_recurrence(REPETITION_WINDOW)) {
+    switch (past_.first_recurrence()) {
         case Repetition::DRAW:
         case Repetition::SUPERIOR:
         case Repetition::INFERIOR: return true;

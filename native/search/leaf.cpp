@@ -9,9 +9,6 @@ namespace fukayomi {
 
 namespace {
 
-// How many plies back the search looks for a repetition, as dlshogi does.
-constexpr int REPETITION_WINDOW = 16;
-
 Verdict verdict_of(Repetition repetition) {
     switch (repetition) {
         case Repetition::DRAW: return {Proof::DRAW, 0};
@@ -88,7 +85,7 @@ void LeafReader::replay(const Root& root, std::span<const Move> moves) {
 }
 
 Verdict LeafReader::verdict(const SearchParams& params) const {
-    if (const Verdict v = verdict_of(history_.first_recurrence(REPETITION_WINDOW)); v.proof != Proof::NONE) return v;
+    if (const Verdict v = verdict_of(history_.first_recurrence()); v.proof != Proof::NONE) return v;
     if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
         if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};

@@ -1,26 +1,14 @@
 // The results of the search: its counts, and the best lines.
 #include <algorithm>
 #include <functional>
-#include <tuple>
 
 #include "mate/mate_one.hpp"
+#include "search/ranking.hpp"
 #include "search/search.hpp"
 
 namespace fukayomi {
 
 namespace {
-
-// Whether there is anything to rank a move by. (One that was proven from outside may have no visits.)
-bool is_known(const Node& child) { return child.visits > 0 || child.proof != Proof::NONE; }
-
-// Ranks a known move for the side that moves, greater is better. A win is better the shorter it is, a loss the longer;
-// open moves are compared by visits, then by value.
-std::tuple<int, std::int64_t, double> rank_of_child(const Node& child) {
-    const double q = child.visits > 0 ? child.value_sum / child.visits : 0.0;
-    if (child.proof == Proof::LOSS) return {1, -std::int64_t{child.distance}, q};
-    if (child.proof == Proof::WIN) return {-1, child.distance, q};
-    return {0, child.visits, q};
-}
 
 std::optional<int> mate_plies(const Node& child) {
     if (child.distance >= NO_MATE_DISTANCE) return std::nullopt;
@@ -91,7 +79,7 @@ std::size_t Search::best_slot(Index i) const {
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
         const Node& child = tree_[entries[slot].node];
         if (!is_known(child)) continue;
-        if (best == node.child_count || rank_of_child(child) > rank_of_child(tree_[entries[best].node])) best = slot;
+        if (best == node.child_count || ranks_above(child, tree_[entries[best].node])) best = slot;
     }
     return best;
 }
@@ -143,7 +131,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
             untried.push_back(edges[slot]);
     }
     std::stable_sort(tried.begin(), tried.end(), [&](std::size_t a, std::size_t b) {
-        return rank_of_child(tree_[entries[a].node]) > rank_of_child(tree_[entries[b].node]);
+        return root_policy_->is_better(tree_, entries[a], entries[b]);
     });
     for (const std::size_t slot : tried)
         if (result.size() < multipv) result.push_back(tried_line(slot));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 
 #include "search/node.hpp"
 #include "search/params.hpp"
@@ -36,18 +37,23 @@ struct Choice {
     float fpu;         // the value of an edge without a child
 };
 
+// All untried moves have the same value, so only the one with the greatest prior can be the best of them.
+struct Untried {
+    std::size_t edge;
+    float prior;  // -INFINITY if there is none
+};
+
 // `visits`: those that the children have shared so far, including those in flight. `q`: the node's value for the side to
-// move. All untried moves have the same value, so only the one with the greatest prior can be the best of them. Children
-// for which `skips` is true are left out.
-template <class Skips>
-Choice best_edge(const Children& children, std::size_t child_count, bool has_untried, float visits, float q,
-                 const Puct& puct, Skips&& skips) {
+// move. `mass`: see Puct::fpu. `prior(child, slot)`: a child's. Children for which `skips` is true are left out.
+template <class Prior, class Skips>
+Choice best_edge(std::span<const Child> children, Untried untried, float visits, float q, float mass, const Puct& puct,
+                 Prior&& prior, Skips&& skips) {
     const float scale = puct.exploration(visits);
-    Choice choice{child_count, puct.fpu(q, children.visited_mass)};
-    float best = has_untried ? choice.fpu + scale * edge_prior(children.next) : -INFINITY;
-    const Child* child = children.begin();
-    for (std::size_t slot = 0; slot < child_count; ++slot) {
-        const float score = child[slot].q + scale * child[slot].prior / (1.0F + static_cast<float>(child[slot].visits));
+    Choice choice{untried.edge, puct.fpu(q, mass)};
+    float best = choice.fpu + scale * untried.prior;
+    const Child* child = children.data();
+    for (std::size_t slot = 0, count = children.size(); slot < count; ++slot) {
+        const float score = child[slot].q + scale * prior(child[slot], slot) / (1.0F + static_cast<float>(child[slot].visits));
         if (score > best && !skips(child[slot])) {
             best = score;
             choice.edge = slot;
@@ -56,22 +62,31 @@ Choice best_edge(const Children& children, std::size_t child_count, bool has_unt
     return choice;
 }
 
+// With `avoid_proven`, children with a proof are left out: as long as the root is not proven, some move remains at every
+// node on such a path.
+template <class Prior>
+Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untried, float visits, float q, float mass,
+                 const Puct& puct, Prior&& prior, bool avoid_proven) {
+    const auto skips_none = [](const Child&) { return false; };
+    const auto skips_proven = [&tree](const Child& child) { return tree[child.node].proof != Proof::NONE; };
+    return avoid_proven ? best_edge(children, untried, visits, q, mass, puct, prior, skips_proven)
+                        : best_edge(children, untried, visits, q, mass, puct, prior, skips_none);
+}
+
 // All visits of a node went to its children, except the first, which evaluated it, and the one under way.
 inline float child_visits(const Child& entry) { return static_cast<float>(entry.visits - 2); }
 
-// The edge that a visit of an expanded node takes. `entry` is the node's own. With `avoid_proven`, children with a proof are
-// left out: as long as the root is not proven, some move remains at every node on such a path.
+// The edge that a visit of an expanded node takes, by the network's priors. `entry` is the node's own.
 inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, const Puct& puct, bool avoid_proven) {
     const Node& node = tree[i];
     const float q = 1.0F - entry.q;
     if (node.children == NOWHERE) return {0, std::max(0.0F, q)};
     const Children& children = tree.children(i);
     const bool has_untried = node.child_count < node.edge_count;
-    const auto skips_none = [](const Child&) { return false; };
-    const auto skips_proven = [&tree](const Child& child) { return tree[child.node].proof != Proof::NONE; };
-    const float visits = child_visits(entry);
-    return avoid_proven ? best_edge(children, node.child_count, has_untried, visits, q, puct, skips_proven)
-                        : best_edge(children, node.child_count, has_untried, visits, q, puct, skips_none);
+    const Untried untried{node.child_count, has_untried ? edge_prior(children.next) : -INFINITY};
+    const auto prior = [](const Child& child, std::size_t) { return child.prior; };
+    return best_edge(tree, {children.begin(), node.child_count}, untried, child_visits(entry), q, children.visited_mass, puct,
+                     prior, avoid_proven);
 }
 
 }  // namespace fukayomi

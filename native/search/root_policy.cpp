@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "search/ranking.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -49,11 +50,15 @@ private:
 
 }  // namespace
 
+bool RootPolicy::is_better(const Tree& tree, const Child& a, const Child& b) const {
+    return ranks_above(tree[a.node], tree[b.node]);
+}
+
 NoisyPuctPolicy::NoisyPuctPolicy(const SearchParams& params)
     : puct_(Puct::at_root(params)), epsilon_(params.root_noise_epsilon), alpha_(params.root_noise_alpha),
       seed_(params.seed), priors_(EDGE_MOVES) {}
 
-void NoisyPuctPolicy::begin(const Tree& tree, std::uint64_t key) {
+void NoisyPuctPolicy::begin(const Tree& tree, std::uint64_t key, std::optional<std::uint64_t>) {
     const EdgeSpan edges = tree.edges(tree.root());
     std::vector<double> noise(edges.size());
     double sum = 0.0;
@@ -70,26 +75,18 @@ void NoisyPuctPolicy::begin(const Tree& tree, std::uint64_t key) {
 }
 
 Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
-    const Index root = tree.root();
-    const std::size_t tried = tree[root].child_count;
-    const EdgeSpan edges = tree.edges(root);
-    const Child* children = tree[root].children == NOWHERE ? nullptr : tree.children(root).begin();
+    const Node& root = tree[tree.root()];
+    const EdgeSpan edges = tree.edges(tree.root());
+    const auto prior = [&](std::size_t i) { return priors_[edge_move_bits(edges[i])]; };
     float mass = 0.0F;
-    for (std::size_t i = 0; i < tried; ++i) mass += priors_[edge_move_bits(edges[i])];
-    const float scale = puct_.exploration(tried == 0 ? 0.0F : child_visits(entry));
-    Choice choice{tried, puct_.fpu(1.0F - entry.q, mass)};
-    float best = -INFINITY;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (i < tried && avoid_proven && tree[children[i].node].proof != Proof::NONE) continue;
-        const float q = i < tried ? children[i].q : choice.fpu;
-        const float visits = i < tried ? static_cast<float>(children[i].visits) : 0.0F;
-        const float score = q + scale * priors_[edge_move_bits(edges[i])] / (1.0F + visits);
-        if (score > best) {
-            best = score;
-            choice.edge = i;
-        }
-    }
-    return choice;
+    for (std::size_t i = 0; i < root.child_count; ++i) mass += prior(i);
+    Untried untried{root.child_count, -INFINITY};
+    for (std::size_t i = root.child_count; i < edges.size(); ++i)
+        if (prior(i) > untried.prior) untried = {i, prior(i)};
+    const float q = 1.0F - entry.q;
+    if (root.children == NOWHERE) return {untried.edge, puct_.fpu(q, mass)};
+    return best_edge(tree, {tree.children(tree.root()).begin(), root.child_count}, untried, child_visits(entry), q, mass, puct_,
+                     [&](const Child&, std::size_t i) { return prior(i); }, avoid_proven);
 }
 
 std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params) {

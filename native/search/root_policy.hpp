@@ -1,10 +1,12 @@
-// How the visits of the root are shared out among its moves. Below the root the rule is always PUCT.
+// How the visits of the root are shared out among its moves, and which of them is the best in the end. Below the root the rule
+// is always PUCT.
 //
 // To add a rule: derive from RootPolicy, and let make_root_policy return it for the parameters that ask for it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "search/params.hpp"
@@ -17,10 +19,14 @@ namespace fukayomi {
 class RootPolicy {
 public:
     virtual ~RootPolicy() = default;
-    // The root now has edges: it was evaluated, or it is the new root of a tree that was kept. `key` is its position's.
-    virtual void begin(const Tree&, std::uint64_t /*key*/) {}
+    // The root now has edges: it was evaluated, or it is the root of a tree that was kept. `key` is its position's. `nodes`:
+    // leaves that this search may still evaluate, unless it is stopped before; none if that is not known.
+    virtual void begin(const Tree&, std::uint64_t /*key*/, std::optional<std::uint64_t> /*nodes*/) {}
     // The edge that a visit takes. `entry`: the root's own. `avoid_proven`: leave out children with a proof.
     virtual Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const = 0;
+    // Whether `a` is a better move than `b`, both with visits or a proof: a strict weak order. Here by proof, then by visits
+    // (ranking.hpp). A rule with another order for open moves leaves to this one the moves with a proof.
+    virtual bool is_better(const Tree& tree, const Child& a, const Child& b) const;
 };
 
 // PUCT with the root's constants.
@@ -41,7 +47,7 @@ private:
 class NoisyPuctPolicy final : public RootPolicy {
 public:
     explicit NoisyPuctPolicy(const SearchParams& params);
-    void begin(const Tree& tree, std::uint64_t key) override;
+    void begin(const Tree& tree, std::uint64_t key, std::optional<std::uint64_t> nodes) override;
     Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override;
 
 private:

@@ -79,12 +79,14 @@ Search::Search(const SearchParams& params, std::size_t memory_mb)
     start_anew(Position(), {});
 }
 
-bool Search::set_position(const Position& position, std::span<const Move> search_moves) {
+bool Search::set_position(const Position& position, std::span<const Move> search_moves,
+                          std::optional<std::uint64_t> nodes) {
     for (const Move m : search_moves)
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = 0;
+    node_limit_ = nodes;
     deepest_ = 0;
     is_full_ = false;
     const bool kept = search_moves.empty() && !is_restricted_ && try_advance(position);
@@ -114,8 +116,14 @@ bool Search::try_advance(const Position& position) {
     root_ = std::move(root);
     game_moves_.insert(game_moves_.end(), played->begin(), played->end());
     tree_.set_draw(draw_values(params_, position.board().turn()));
-    root_policy_->begin(tree_, root_->board.key());
+    begin_policy();
     return true;
+}
+
+void Search::begin_policy() {
+    std::optional<std::uint64_t> left;
+    if (node_limit_) left = *node_limit_ - std::min(nodes_, *node_limit_);
+    root_policy_->begin(tree_, root_->board.key(), left);
 }
 
 void Search::start_anew(const Position& position, std::span<const Move> search_moves) {
@@ -282,13 +290,13 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     for (std::size_t row = 0; row < count; ++row) {
         const Leaf& leaf = *batch.leaves_[row];
         tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
-        if (leaf.path.size() == 1) root_policy_->begin(tree_, root_->board.key());
+        ++nodes_;
+        if (leaf.path.size() == 1) begin_policy();
         const bool root_side_to_move = (leaf.path.size() & 1) != 0;
         const double value = values[row];
         tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
         deepest_ = std::max(deepest_, leaf.path.size() - 1);
     }
-    nodes_ += count;
     batch.in_flight_ = 0;
     undo(batch);
     batch.count_ = 0;

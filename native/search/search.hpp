@@ -51,8 +51,10 @@ public:
     static constexpr std::size_t MAX_MEMORY_MB = 65536;  // the reach of 32-bit indices
 
     // Returns whether the tree was kept: the game is the last one, or goes on from it by moves in the tree. Batches in flight
-    // are cancelled. Throws std::invalid_argument if one of the search moves is not legal.
-    bool set_position(const Position& position, std::span<const Move> search_moves = {});
+    // are cancelled. `nodes`: leaves that the caller will evaluate at most, if that is known; the root's policy may plan with
+    // it, but it ends nothing. Throws std::invalid_argument if one of the search moves is not legal.
+    bool set_position(const Position& position, std::span<const Move> search_moves = {},
+                      std::optional<std::uint64_t> nodes = {});
 
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided.
@@ -80,7 +82,8 @@ public:
     std::size_t bytes_used() const;
     std::size_t node_count() const;
     int seldepth() const;
-    // The best moves in the order of choice: proven wins, shortest first, then by visits; proven losses last.
+    // The best moves in the order of choice: proven wins, shortest first, then as the root's policy
+    // ranks them, by visits as a rule; proven losses last.
     std::vector<SearchLine> lines(std::size_t multipv) const;
     void check_invariants();  // throws std::logic_error; only while no batch is in flight
 
@@ -92,6 +95,7 @@ private:
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
     bool try_advance(const Position& position);
+    void begin_policy();
     void start_anew(const Position& position, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
     std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit);
@@ -119,6 +123,7 @@ private:
     bool is_restricted_ = false;  // to search moves
     std::vector<Batch*> active_;  // batches with visits in flight
     std::uint64_t nodes_ = 0;
+    std::optional<std::uint64_t> node_limit_;  // planned for nodes_
     std::size_t deepest_ = 0;
     bool is_full_ = false;
 };

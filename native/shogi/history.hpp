@@ -8,6 +8,9 @@
 
 namespace fukayomi {
 
+// How many plies back the search looks for a repetition, as dlshogi does.
+constexpr int REPETITION_WINDOW = 16;
+
 class History {
 public:
     void clear() { entries_.clear(); }
@@ -23,7 +26,7 @@ public:
     // How often the current position has occurred, itself included.
     int occurrences() const;
     // What the search asks: the first recurrence within `window` plies decides, SUPERIOR and INFERIOR included.
-    Repetition first_recurrence(int window = 16) const;
+    Repetition first_recurrence(int window = REPETITION_WINDOW) const;
 
 private:
     struct Entry {

@@ -1369,13 +1369,15 @@ class Search:
             ValueError: memory_mb is out of range.
         """
 
-    def set_position(self, pos: fukayomi.Position, search_moves: Sequence[fukayomi.Move] = []) -> bool:
+    def set_position(self, pos: fukayomi.Position, search_moves: Sequence[fukayomi.Move] = [], *, nodes: int | None = None) -> bool:
         """
         Make a position the root. Batches in flight are cancelled: applying them changes nothing.
 
         Args:
             pos: The position with its past.
             search_moves: The root moves to search; all if empty.
+            nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.
+                It does not end the search.
 
         Returns:
             Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.
@@ -1487,8 +1489,8 @@ class Search:
 
     def lines(self, multipv: int = 1) -> list[SearchLine]:
         """
-        The best moves, best first: proven wins, the shortest first; then by visits; proven losses last. Moves without
-        visits follow by prior. Empty only if there is no legal move.
+        The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another
+        order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.
         """
 
     def check_invariants(self) -> None:

@@ -41,6 +41,14 @@ def test_evaluates_exactly_as_many_nodes_as_asked(searcher: Searcher, nodes: int
     assert result.best in Position().legal_moves
 
 
+def test_any_number_of_nodes_is_a_limit() -> None:
+    searcher = Searcher([uniform_evaluator(4)], memory_mb=64, node_limit=20)
+    assert search(searcher, Limits(nodes=0)).progress.nodes == 0
+    assert search(searcher, Limits(nodes=-1)).progress.nodes == 0
+    assert search(searcher, Limits(nodes=10**30)).progress.nodes == 20
+    searcher.close()
+
+
 def test_exact_with_several_evaluators_too() -> None:
     searcher = Searcher([hash_evaluator(8), hash_evaluator(16), uniform_evaluator(4)], memory_mb=64)
     assert search(searcher, Limits(nodes=1001)).progress.nodes == 1001

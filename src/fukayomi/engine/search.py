@@ -207,7 +207,9 @@ class Searcher:
             self.clear()
         tree = self._tree
         tree.resume()
-        tree.set_position(position, list(search_moves))
+        nodes = control.limits.nodes
+        planned = None if nodes is None else max(0, min(nodes, self._node_limit))
+        tree.set_position(position, list(search_moves), nodes=planned)
         feed = Feed(tree, control, self._node_limit)
         progress = partial(self._progress, feed, multipv)
         self._pool.start(feed)

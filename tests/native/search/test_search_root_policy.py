@@ -102,3 +102,26 @@ def test_search_moves_get_noise_too() -> None:
     runner.run(300)
     found: list[SearchLine] = runner.search.lines(600)
     assert {line.move for line in found} == set(moves)
+
+
+def test_the_number_of_nodes_is_for_planning_only() -> None:
+    # PUCT does not plan, so nothing changes, and the search goes on beyond the number.
+    found: list[list[tuple[str, int]]] = []
+    for nodes in (None, 0, 100, 10**6):
+        runner = Runner(params=noise(0.25))
+        runner.search.set_position(Position.from_sfen(MATSURI), nodes=nodes)
+        runner.run(500)
+        assert runner.search.nodes == 500
+        found.append([(line.move.usi(), line.visits) for line in runner.search.lines(600)])
+    assert all(lines == found[0] for lines in found)
+
+
+def test_moves_are_ranked_by_proof_then_by_visits() -> None:
+    for epsilon in (0.0, 0.5):
+        runner = Runner(Position.from_sfen(MATSURI), params=noise(epsilon))
+        runner.run(3000)
+        found: list[SearchLine] = runner.search.lines(600)
+        open_lines = [line.visits for line in found if line.mate is None and line.winrate > 0]
+        assert open_lines == sorted(open_lines, reverse=True)
+        lost = [line.winrate <= 0 and line.visits > 0 for line in found]
+        assert True not in lost or not any(line.visits for line in found[lost.index(True) :] if line.winrate > 0)
