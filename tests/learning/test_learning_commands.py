@@ -108,7 +108,7 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
     assert "fukayomi export" in first.stdout
     again = fukayomi("train", train_file, "--out", out, *TINY, "--steps", 5)
     assert again.exit_code == 1
-    assert "(--resume)" in again.stderr
+    assert "resume the run" in again.stderr
     resumed = fukayomi_json("train", train_file, "--out", out, *TINY, "--steps", 5, "--resume")
     assert (resumed["step"], resumed["metrics"]) == (5, None)
 

@@ -122,6 +122,21 @@ def test_divergence_is_an_error_and_no_checkpoint(tmp_path: Path, train_file: Pa
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_diverged_run_keeps_the_last_good_checkpoint(
+    tmp_path: Path, train_file: Path, test_file: Path, interrupted: bool
+):
+    out, files = tmp_path / "run", (train_file, test_file)
+    good = run_training(out, files, TrainingSettings(steps=2, batch=8)).checkpoint
+    before = good.read_bytes()
+    diverging = TrainingSettings(steps=60, batch=8, lr=1e30, warmup=0, clip=1e30)
+    options: dict[str, Any] = {"listener": Interrupter(), "eval_interval": 10} if interrupted else {}
+    with pytest.raises(TrainingError, match="after step 10: training diverged"):
+        run_training(out, files, diverging, resume=True, **({"checkpoint_interval": 10} | options))
+    assert good.read_bytes() == before
+    assert load_checkpoint(good).step == 2
+
+
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, train_file: Path, test_file: Path):
     files = (train_file, test_file)
     run_training(tmp_path / "run", files, TrainingSettings(steps=1, batch=8))

@@ -1,5 +1,8 @@
 """Training data: read, write, convert and check hcpe, hcpe3, psv and the other formats, as NumPy arrays.
 
+Functions that turn files into files of any size are here too: `uniq`, `average`, `shuffle`, `split`, `sample`, `merge`,
+`filter` and `fix_eval`; `measure` gives the statistics of files.
+
     >>> import tempfile
     >>> from pathlib import Path
     >>> from fukayomi.data import check_data, convert_data, load_rows, read_data
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from fukayomi.data.convert.positions import Filters, HoldOut, convert_records, positions_of
     from fukayomi.data.convert.reading import load_rows, read_data, read_rows
     from fukayomi.data.convert.writers import DataWriter, write_data
+    from fukayomi.data.dedup.run import average, uniq
     from fukayomi.data.formats.averages import Averages
     from fukayomi.data.formats.book import BOOK_ENTRY
     from fukayomi.data.formats.cache import CachedPositions
@@ -47,6 +51,13 @@ if TYPE_CHECKING:
     from fukayomi.data.formats.rows import DataFileError
     from fukayomi.data.formats.table import FORMATS, detect_data
     from fukayomi.data.printing import describe
+    from fukayomi.data.stats.statistics import measure
+    from fukayomi.data.verbs.filtering import FilterConditions, filter
+    from fukayomi.data.verbs.merging import merge
+    from fukayomi.data.verbs.rescaling import fix_eval
+    from fukayomi.data.verbs.sampling import sample
+    from fukayomi.data.verbs.shuffling import shuffle
+    from fukayomi.data.verbs.splitting import split
 
 __all__ = [
     "BOOK_ENTRY",
@@ -60,6 +71,7 @@ __all__ = [
     "DataFileError",
     "DataFormat",
     "DataWriter",
+    "FilterConditions",
     "Filters",
     "Finding",
     "Game",
@@ -70,15 +82,24 @@ __all__ = [
     "ResultFlag",
     "Rows",
     "Targets",
+    "average",
     "check_data",
     "convert_data",
     "convert_records",
     "describe",
     "detect_data",
+    "filter",
+    "fix_eval",
     "load_rows",
+    "measure",
+    "merge",
     "positions_of",
     "read_data",
     "read_rows",
+    "sample",
+    "shuffle",
+    "split",
+    "uniq",
     "write_data",
 ]
 
@@ -91,6 +112,7 @@ __getattr__, __dir__ = lazy(
         ".convert.positions": ("Filters", "HoldOut", "convert_records", "positions_of"),
         ".convert.reading": ("load_rows", "read_data", "read_rows"),
         ".convert.writers": ("DataWriter", "write_data"),
+        ".dedup.run": ("average", "uniq"),
         ".formats.averages": ("Averages",),
         ".formats.book": ("BOOK_ENTRY",),
         ".formats.cache": ("CachedPositions",),
@@ -103,5 +125,12 @@ __getattr__, __dir__ = lazy(
         ".formats.rows": ("DataFileError",),
         ".formats.table": ("FORMATS", "detect_data"),
         ".printing": ("describe",),
+        ".stats.statistics": ("measure",),
+        ".verbs.filtering": ("FilterConditions", "filter"),
+        ".verbs.merging": ("merge",),
+        ".verbs.rescaling": ("fix_eval",),
+        ".verbs.sampling": ("sample",),
+        ".verbs.shuffling": ("shuffle",),
+        ".verbs.splitting": ("split",),
     },
 )

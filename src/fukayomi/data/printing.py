@@ -77,7 +77,7 @@ def _describe(block: Block, offset: int) -> dict[str, Any]:
     try:
         return _row(content[offset])
     except ShogiError as error:
-        number = block.after.place - len(block) + offset
+        number = block.after.outer - len(block) + offset
         place = f"{block.path}, record {number} (offset {number * content.dtype.itemsize})"
         raise DataFileError(f"{place}: {error}") from error
 

@@ -110,7 +110,8 @@ def train(
         listener: Follows the run.
 
     Raises:
-        TrainingError: The folder is in use, there are fewer positions than a batch, or training diverged.
+        TrainingError: The folder is in use, there are fewer positions than a batch, or training diverged (the last
+            good checkpoint stays).
         CheckpointError: The checkpoint cannot be read or belongs to another run.
         DataFileError: A training or test record is damaged.
         DeviceError: There is no such device.
@@ -141,7 +142,7 @@ def train(
             finished = step == steps
             report = TrainingStep(step, losses, rate, norm)
             if step % LOG_INTERVAL == 0 or finished:
-                require_finite(losses, step)
+                require_finite(step, losses, network)
                 curve.append({"step": step, **report.as_dict()})
             listener.progress("training", step, steps)
             listener.step(report)
@@ -152,6 +153,7 @@ def train(
                 history.append({"step": step, **metrics.as_dict()})
                 listener.evaluated(step, metrics)
             if step % checkpoint_interval == 0 or finished or stop.requested:
+                require_finite(step, losses, network)
                 save_checkpoint(make_checkpoint(step, network, optimizer, used), path)
                 listener.checkpoint(step, path)
                 if stop.requested:
@@ -188,15 +190,18 @@ def require_unused(folder: Path) -> None:
         return
     leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp")
     if not folder.is_dir() or not all(any(path.match(name) for name in leftovers) for path in folder.iterdir()):
-        raise TrainingError(f"{folder} exists and is not empty: resume the run (--resume), or use another folder")
+        raise TrainingError(f"{folder} exists and is not empty: resume the run, or choose another folder")
 
 
-def require_finite(losses: Losses, step: int) -> None:
-    """Raise TrainingError when training has diverged."""
+def require_finite(step: int, losses: Losses, network: PolicyValueNetwork) -> None:
+    """Raise TrainingError when training has diverged: the loss before a step, or a weight after it, is not finite."""
     if not torch.isfinite(losses.total):
-        raise TrainingError(
-            f"the loss is {losses.total.item()} after step {step}: training diverged, try a lower learning rate"
-        )
+        found = f"the loss is {losses.total.item()}"
+    elif not torch.stack([tensor.isfinite().all() for tensor in network.state_dict().values()]).all():
+        found = "a weight is not finite"
+    else:
+        return
+    raise TrainingError(f"{found} after step {step}: training diverged, try a lower learning rate")
 
 
 def make_optimizer(network: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:

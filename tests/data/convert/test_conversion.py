@@ -65,7 +65,7 @@ def test_what_is_no_data_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UnknownDataError, match="it begins"):
             detect_data(tmp_path / "x")
     (tmp_path / "x").write_bytes(b"")
-    with pytest.raises(UnknownDataError, match="--from"):
+    with pytest.raises(UnknownDataError, match="name the format"):
         detect_data(tmp_path / "x")
     assert detect_data(RECORDS) is DataFormat.RECORDS
 
@@ -202,7 +202,7 @@ def test_the_suffix_says_what_to_write() -> None:
     assert [target_of(Path(name)) for name in ("a.psv", "a.BIN", "a.hcpe3", "a.b.csa")] == [
         Target.PSV, Target.PSV, Target.HCPE3, Target.CSA,
     ]  # fmt: skip
-    with pytest.raises(DataFileError, match="choose one with --to"):
+    with pytest.raises(DataFileError, match="name the format to write"):
         target_of(Path("a.txt"))
 
 

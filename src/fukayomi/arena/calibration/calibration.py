@@ -223,7 +223,7 @@ def calibrate(
         OSError: A file cannot be read or written, or another process plays here.
     """
     if (folder / DATABASE).exists():
-        raise CalibrationError(f"{folder} holds a match; a calibration needs a folder of its own (--out)")
+        raise CalibrationError(f"{folder} holds a match; a calibration needs a folder of its own")
     found = Calibration(settings, folder)
     openings_used = settings.match.opening_start
     while not found.is_cut_off:
@@ -254,7 +254,7 @@ def _stored_batch(settings: CalibrationSettings, folder: Path, number: int) -> B
     if clock is None or settings.clocks.amount(clock) is None:
         raise StoreError(
             f"{path} belongs to a calibration in which {settings.vary} has another kind of clock than "
-            f"{settings.clocks.low.text()}: give the settings it began with to resume it, or another folder (--out)"
+            f"{settings.clocks.low.text()}: give the settings it began with to resume it, or choose another folder"
         )
     return Batch(number, clock, stored.games)
 

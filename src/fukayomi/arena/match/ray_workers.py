@@ -57,7 +57,7 @@ def fit(settings: MatchSettings) -> MatchSettings:
     if games == 0:
         raise ClusterError(
             f"no node of the Ray cluster has the {cpus} CPUs that a game needs; "
-            "if the cluster grows on demand, give the number of games to play at once (--concurrency)"
+            "if the cluster grows on demand, give the number of games to play at once"
         )
     return settings.model_copy(update={"concurrency": games})
 

@@ -96,7 +96,7 @@ class MatchStore:
         if differences:
             raise StoreError(
                 f"{self.folder} holds a match with other settings: {'; '.join(differences)}. "
-                "Give the settings it began with to resume it, or another folder (--out) for a new match"
+                "Give the settings it began with to resume it, or choose another folder for a new match"
             )
         self._database.execute("UPDATE match SET settings = ?", (_to_json(settings),))
 

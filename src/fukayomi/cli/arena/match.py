@@ -75,8 +75,8 @@ def match(
     """Play a match between USI engines.
 
     \b
-      fukayomi match --engine new=fukayomi-usi --engine old=/usr/games/gpsusi \\
-        --games 200 --clock byoyomi=1s --openings balanced.sfen --out new-old
+    fukayomi match --engine new=fukayomi-usi --engine old=/usr/games/gpsusi \\
+      --games 200 --clock byoyomi=1s --openings balanced.sfen --out new-old
 
     Every finished game is safe on disk. Ctrl-C, a kill or a power failure costs only the games in progress; run the
     same command again to resume, or with more --games to extend the match. The exit code is 0 when all games have

@@ -55,8 +55,8 @@ def csa_to_hcpe(
     """Turn game records of any format into training positions (hcpe).
 
     \b
-      fukayomi data csa-to-hcpe floodgate.zip -o train.hcpe --min-rating 3500
-      fukayomi data csa-to-hcpe games -o a.hcpe --hold-out 50 --hold-out-to b.hcpe
+    fukayomi data csa-to-hcpe floodgate.zip -o train.hcpe --min-rating 3500
+    fukayomi data csa-to-hcpe games -o a.hcpe --hold-out 50 --hold-out-to b.hcpe
 
     Reads CSA (as floodgate and AobaZero write it), KIF, KI2, JKF and USI lines. It takes the same positions as
     fukayomi data convert: moves with a score or visits, from games with an end that says something about the play

@@ -54,9 +54,9 @@ def filter_files(inputs: InputFiles, out: Out, options: FilterOptions) -> None:
     """Keep the items that meet all conditions.
 
     \b
-      fukayomi data filter rows.hcpe -o calm.hcpe --max-eval 3000 --no-mates
-      fukayomi data filter games.hcpe3 -o middle.hcpe3 --min-ply 25 --min-plies 50
-      fukayomi data filter floodgate.zip -o strong.csa --min-rating 3800
+    fukayomi data filter rows.hcpe -o calm.hcpe --max-eval 3000 --no-mates
+    fukayomi data filter games.hcpe3 -o middle.hcpe3 --min-ply 25 --min-plies 50
+    fukayomi data filter floodgate.zip -o strong.csa --min-rating 3800
 
     Conditions by format:
 
@@ -117,7 +117,7 @@ def fix_eval(inputs: InputFiles, out: Out, options: FixEvalOptions) -> None:
     """Rescale evaluations to dlshogi's scale (hcpe, hcpe3, psv).
 
     \b
-      fukayomi data fix-eval engine.hcpe -o fixed.hcpe
+    fukayomi data fix-eval engine.hcpe -o fixed.hcpe
 
     Finds the a for which 1 / (1 + exp(-eval / a)) is closest to the results, without mates, and multiplies evaluations
     by 756.0865 / a; mates do not change. Prints the mean error of the win rates that the evaluations stand for, before

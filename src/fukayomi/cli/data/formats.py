@@ -71,9 +71,9 @@ def convert(
     """Convert training data and game records from any format to any other.
 
     \b
-      fukayomi data convert games.zip -o games.hcpe3
-      fukayomi data convert games.hcpe3 -o games.psv
-      fukayomi data convert openings.sfen -o openings.hcp
+    fukayomi data convert games.zip -o games.hcpe3
+    fukayomi data convert games.hcpe3 -o games.psv
+    fukayomi data convert openings.sfen -o openings.hcp
 
     \b
     games:      hcpe3; records: CSA (AobaZero's with visits), KIF, KI2, JKF,
@@ -142,15 +142,15 @@ def check(
     source: SourceFormat = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check files of training data and game records, and say where they are wrong.
+    """Check files of training data and game records, and report errors.
 
     \b
-      fukayomi data check train.hcpe3 --good whole.hcpe3
-      fukayomi data check games.zip games/ --good whole.hcpe3
+    fukayomi data check train.hcpe3 --good whole.hcpe3
+    fukayomi data check games.zip games/ --good whole.hcpe3
 
     Every game is replayed and every position decoded. Moves and candidates must be legal, visits must be present, and
-    the result must agree with mate, repetition, declaration and the maximum of plies. Damage is named, and the check
-    continues. The exit code is 1 if there is an error. Remarks are no errors: a move played that is not a candidate, a
+    the result must agree with mate, repetition, declaration and the maximum of plies. Damaged parts are reported and
+    skipped. The exit code is 1 if there is an error. Remarks are not errors: a move played that is not a candidate, a
     duplicate, a game that was broken off.
 
     Records and moves are numbered from 0, lines from 1. Duplicates are found among the first 134 million rows (2 GiB of

@@ -26,8 +26,8 @@ def print_file(
     """Print rows, games, records, averaged positions or a book: a line each, and a line for each move of a game.
 
     \b
-      fukayomi data print rows.hcpe --start 1000 --end 1020
-      fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
+    fukayomi data print rows.hcpe --start 1000 --end 1020
+    fukayomi data print games.hcpe3 --end 1000000000 --json | jq .result
 
     Evaluations are in centipawns from the side to move; candidates are shown with their visits. Averaged positions show
     the mean value and result (0 to 1, for the side to move) and the shares of their moves; a book has keys instead of

@@ -36,8 +36,8 @@ def stats(inputs: InputFiles, options: StatsOptions) -> None:
     """Count what is in files of training data or in records.
 
     \b
-      fukayomi data stats games.hcpe3 --pictures pictures
-      fukayomi data stats floodgate.zip --json
+    fukayomi data stats games.hcpe3 --pictures pictures
+    fukayomi data stats floodgate.zip --json
 
     Prints games, positions, results by colour, lengths and plies, evaluations, ratings (of records), and how well
     evaluations predict results: the win rate by evaluation, the scale that fits best, and the error of the win rates.

@@ -61,7 +61,7 @@ def uniq(
     """Remove duplicate positions, at any size.
 
     \b
-      fukayomi data uniq a.hcpe b.hcpe -o unique.hcpe --mode mean
+    fukayomi data uniq a.hcpe b.hcpe -o unique.hcpe --mode mean
 
     Memory stays small, however large the input. The order of the input matters only in mode first-move. After a kill
     or Ctrl-C, run the same command again to resume; the output is identical.
@@ -101,7 +101,7 @@ def average(
     """Average positions: write each once, with the sums of its values, results, moves and visits.
 
     \b
-      fukayomi data average selfplay-*.hcpe3 floodgate.hcpe -o training.avg
+    fukayomi data average selfplay-*.hcpe3 floodgate.hcpe -o training.avg
 
     All sums are whole numbers: average averages again to merge them; the order of the inputs does not change a byte.
     Averages of different weighings cannot be merged. Moves of hcpe3 without candidates are left out. After a kill or

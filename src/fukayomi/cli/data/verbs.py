@@ -41,8 +41,8 @@ def split(
     """Split files into parts, by game.
 
     \b
-      fukayomi data split games.hcpe3 -o train.hcpe3 -o test.hcpe3 --shares 95,5
-      fukayomi data split rows.psv -o a.psv -o b.psv --by position
+    fukayomi data split games.hcpe3 -o train.hcpe3 -o test.hcpe3 --shares 95,5
+    fukayomi data split rows.psv -o a.psv -o b.psv --by position
 
     Items are assigned at random, so the sizes meet the shares approximately. Games (hcpe3, records) are assigned by
     their moves: equal games go to the same part, whatever else is read. hcpe and psv do not say where a game ends:
@@ -100,8 +100,8 @@ def sample(
     """Draw rows or games at random.
 
     \b
-      fukayomi data sample rows.hcpe -o some.hcpe -n 100000
-      fukayomi data sample games.hcpe3 -o some.hcpe -n 100000 --positions
+    fukayomi data sample rows.hcpe -o some.hcpe -n 100000
+    fukayomi data sample games.hcpe3 -o some.hcpe -n 100000 --positions
 
     Draws exactly this number without replacement, all if there are fewer, and keeps the order of the input. All
     samples are equally likely. Games are counted first, so they are read twice. After a kill or Ctrl-C, run the same
@@ -139,7 +139,7 @@ def shuffle(inputs: InputFiles, out: Out, options: ShuffleOptions) -> None:
     """Put rows or games in random order, at any size.
 
     \b
-      fukayomi data shuffle 2024.hcpe 2025.hcpe -o shuffled.hcpe --memory 4
+    fukayomi data shuffle 2024.hcpe 2025.hcpe -o shuffled.hcpe --memory 4
 
     All orders are equally likely. The output depends only on the seed and the inputs in their order, not on the
     memory. The first pass writes the items to bucket files, the second sorts one bucket after the other. After a kill
@@ -173,7 +173,7 @@ def merge(inputs: InputFiles, out: Out, options: MergeOptions) -> None:
     """Join files of one format, one after the other.
 
     \b
-      fukayomi data merge selfplay-*.hcpe3 -o selfplay.hcpe3 --unique-games
+    fukayomi data merge selfplay-*.hcpe3 -o selfplay.hcpe3 --unique-games
 
     Checks rows for invalid results and moves, and replays games. --unique-games takes about 100 bytes of memory per
     game; use fukayomi data uniq to remove duplicate rows. After a kill or Ctrl-C, run the same command again to

@@ -125,8 +125,8 @@ class Cursor(NamedTuple):
 
     file: int = 0
     """Index of the file."""
-    place: int = 0
-    """`Place.place` in the file."""
+    outer: int = 0
+    """`Place.outer` in the file."""
     inner: int = 0
     """`Place.inner` in the file."""
     items: int = 0
@@ -203,7 +203,7 @@ def read_blocks(
     """
     advance(sum(path.stat().st_size for path in inputs.paths[: begin.file]))
     skipped = skipped or Skipped()
-    place, items = Place(begin.place, begin.inner), begin.items
+    place, items = Place(begin.outer, begin.inner), begin.items
     for file, path in list(enumerate(inputs.paths))[begin.file :]:
         for content, after in inputs.format.read(path, place, advance):
             if inputs.kind is DataFormat.RECORDS:
@@ -226,7 +226,7 @@ def rows_of(block: Block) -> NDArray[np.void]:
     """
     content = block.content
     if isinstance(content, np.ndarray) and content.dtype == psv.PSV:
-        psv.FORMAT.refuse(block.path, block.after.place - len(block), psv.FORMAT.faults(content))
+        psv.FORMAT.raise_first_fault(block.path, block.after.outer - len(block), psv.FORMAT.faults(content))
     try:
         return without_flags(as_rows(content).records)
     except DataFileError as error:

@@ -93,9 +93,9 @@ def convert_data(
 
 def _remedy(found: Conversion) -> str:
     if found.games and found.positions == 0:
-        return ": no move has an evaluation or visits; with --one-hot every move counts"
+        return ": no move has an evaluation or visits; one-hot targets take every move without them"
     if found.dropped[Drop.ENDING]:
-        return ": no game has a useful end; --unfinished-as-draws takes games without an end"
+        return ": no game has a useful end; games without an end can be taken as draws"
     return ""
 
 

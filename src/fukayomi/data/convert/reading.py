@@ -68,7 +68,7 @@ def read_checked(path: Path, kind: DataFormat, advance: Advance = ignore) -> Ite
     description = FORMATS[kind]
     for content, after in description.read(path, advance=advance):
         if isinstance(description, RowFormat):
-            description.refuse(path, after.place - len(content), description.faults(content))
+            description.raise_first_fault(path, after.outer - len(content), description.faults(content))
         yield content
 
 

@@ -34,7 +34,9 @@ def target_of(path: Path) -> Target:
     if suffix == "bin":  # YaneuraOu's other suffix for psv
         return Target.PSV
     if suffix not in list(Target):
-        raise DataFileError(f"{path}: the suffix is not that of a format ({', '.join(Target)}); choose one with --to")
+        raise DataFileError(
+            f"{path}: the suffix is not that of a format ({', '.join(Target)}); name the format to write"
+        )
     return Target(suffix)
 
 
@@ -113,7 +115,7 @@ class DataWriter:
         assert self._file is not None
         if self.count > 1 and self.target.holds_one_game:
             raise DataFileError(
-                f"{self.path}: a {self.target} file holds one game; for more give a folder, and --to {self.target}"
+                f"{self.path}: a {self.target} file holds one game; for more, give a folder and that format"
             )
         separator = "/\n" if self.target is Target.CSA and self.count > 1 else ""
         self._file.write((separator + text).encode())

@@ -2,6 +2,25 @@
 
 All sums are whole numbers, so the bytes do not depend on the order of the inputs, nor on whether they were averaged in
 parts. Positions are sorted by their hash, which scatters those of one game.
+
+A file is a header of 64 bytes, all positions, and all moves:
+
+| part | offset | type | field | meaning |
+|---|---|---|---|---|
+| header | 0 | char[8] | magic | `fukayavg` |
+| | 8 | uint32 | version | 2 |
+| | 12 | uint32 | crc32 | of everything after the header |
+| | 16 | uint64 | positions | number of positions |
+| | 24 | uint64 | moves | number of moves |
+| | 32 | uint32 | weighing | 1 evenly, 0 by visits |
+| position | 0 | uint8[32] | hcp | position |
+| | 32 | uint32[3] | draws, black_wins, white_wins | times seen in such games |
+| | 44 | uint32 | moves | number of its moves |
+| | 48 | uint64 | value | sum of win probabilities by evaluation, from the side to move; 2^32 is 1 |
+| | 56 | uint64 | first_move | index of its first move |
+| move | 0 | uint16 | move | as in hcpe |
+| | 4 | uint32 | played | times played |
+| | 8 | uint64 | visits | sum of its shares, 2^32 for each search; weighed by visits, sum of its visits |
 """
 
 import zlib
@@ -28,9 +47,9 @@ POSITION = np.dtype(
         ("draws", "<u4"),
         ("black_wins", "<u4"),
         ("white_wins", "<u4"),
-        ("moves", "<u4"),  # number of its rows of MOVE
-        ("value", "<u8"),  # sum of win probabilities by evaluation, from the side to move; VALUE_ONE is 1
-        ("first_move", "<u8"),  # index of the first of its rows of MOVE
+        ("moves", "<u4"),
+        ("value", "<u8"),
+        ("first_move", "<u8"),
     ]
 )
 MOVE = np.dtype([("move", "<u2"), ("unused", "<u2"), ("played", "<u4"), ("visits", "<u8")])
@@ -38,10 +57,10 @@ HEADER = np.dtype(
     [
         ("magic", "S8"),
         ("version", "<u4"),
-        ("crc32", "<u4"),  # of everything after the header
+        ("crc32", "<u4"),
         ("positions", "<u8"),
         ("moves", "<u8"),
-        ("weighing", "<u4"),  # Weighing.number
+        ("weighing", "<u4"),
         ("unused", "u1", (28,)),
     ]
 )
@@ -316,7 +335,7 @@ class AveragesFormat(Format):
         """Yield `Averages`, checked, after comparing the checksum; `Place` counts positions."""
         check_averages(path)
         whole = read_averages(path)
-        for first in range(begin.place, len(whole), _READ_AT_ONCE):
+        for first in range(begin.outer, len(whole), _READ_AT_ONCE):
             part = whole.part(first, first + _READ_AT_ONCE)
             check_part(path, first, part)
             yield Part(part, Place(first + len(part)))

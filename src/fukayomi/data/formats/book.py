@@ -1,4 +1,12 @@
-"""book: Apery's opening book (book.bin), which dlshogi plays from: 16 bytes per move, sorted by position key."""
+"""book: Apery's opening book (book.bin), which dlshogi plays from: 16 bytes per move, sorted by position key.
+
+| offset | type | field | meaning |
+|---|---|---|---|
+| 0 | uint64 | key | key of the position |
+| 8 | uint16 | fromToPro | move, coded as in hcpe |
+| 10 | uint16 | count | times played |
+| 12 | int32 | score | centipawns from the side to move |
+"""
 
 from dataclasses import dataclass
 from pathlib import Path

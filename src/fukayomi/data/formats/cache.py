@@ -1,7 +1,16 @@
 """dlshogi's hcpe3 cache: positions with the sums over their duplicates, and an index.
 
-A file is the number of positions, the offset of each, and the positions: hcp, sum of values, sum of results, count,
-and for each move the sum of its probabilities. Divide by the count for averages.
+A file is the number of positions (uint64), the offset of each (uint64), and the positions without gaps:
+
+| offset | type | field | meaning |
+|---|---|---|---|
+| 0 | uint8[32] | hcp | position |
+| 32 | float32 | value | sum of win probabilities by evaluation, from the side to move |
+| 36 | float32 | result | sum of results from the side to move: 1 won, 0.5 drawn, 0 lost |
+| 40 | int32 | count | number of positions added up |
+| 44 | (uint16, 2 bytes, float32) each | move16, padding, prob | a move and the sum of its probabilities |
+
+Divide by the count for averages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -154,7 +163,7 @@ class CacheFormat(Format):
 
     def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
         """Yield `CachedPositions`; `Place` counts positions."""
-        place = begin.place
+        place = begin.outer
         for part in read_cache(path, begin=place):
             place += len(part)
             yield Part(part, Place(place))

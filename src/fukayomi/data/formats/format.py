@@ -34,7 +34,7 @@ def ignore(_: int) -> None:
 class Place(NamedTuple):
     """A point between two items of a file."""
 
-    place: int = 0
+    outer: int = 0
     """Rows or positions before it; bytes for hcpe3 and text; members of an archive for records."""
     inner: int = 0
     """Games before it (hcpe3), lines (text), records of the same member (records)."""
@@ -144,7 +144,7 @@ class RowFormat(Format):
     def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
         """Yield rows [N]; results and moves are checked, positions are not (see `faults`)."""
         for first, rows in self.scan(path, begin, advance):
-            self.refuse(path, first, self.impossible(rows))
+            self.raise_first_fault(path, first, self.first_invalid(rows))
             yield Part(rows, Place(first + len(rows)))
 
     def scan(
@@ -152,14 +152,14 @@ class RowFormat(Format):
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """As `read`, but without checks: the number of the first row, and rows; `cut` as for `map_rows`."""
         rows = map_rows(path, self.dtype, cut=cut)
-        advance(begin.place * self.dtype.itemsize)
-        for first in range(begin.place, len(rows), ROWS_AT_ONCE):
+        advance(begin.outer * self.dtype.itemsize)
+        for first in range(begin.outer, len(rows), ROWS_AT_ONCE):
             part = np.array(rows[first : first + ROWS_AT_ONCE])
             yield first, part
             advance(part.nbytes)
 
-    def impossible(self, rows: NDArray[Any]) -> list[tuple[int, str]]:
-        """The first row whose result or move cannot be, without looking at its position: index and reason."""
+    def first_invalid(self, rows: NDArray[Any]) -> list[tuple[int, str]]:
+        """The first row with an invalid result or move, without checking its position: index and reason."""
         if not self.move:
             return []
         bad_result, bad_move = ~self.is_result(rows[self.result]), rows[self.move] == 0
@@ -180,8 +180,8 @@ class RowFormat(Format):
             found += [(int(at), f"invalid result {results[at]}") for at in np.flatnonzero(~self.is_result(results))]
         return sorted(found, key=lambda fault: fault[0])
 
-    def refuse(self, path: Path, first: int, faults: list[tuple[int, str]]) -> None:
-        """Raise the first fault of rows that begin at row `first` of a file.
+    def raise_first_fault(self, path: Path, first: int, faults: list[tuple[int, str]]) -> None:
+        """Raise the first of the faults found in rows that begin at row `first` of a file.
 
         Raises:
             DataFileError: There is one; the message names the file, the record and its offset.

@@ -380,9 +380,9 @@ class RecordsFormat(Format):
     def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
         """Yield lists of `Record` and `Dropped`; `Place` counts sources (members of an archive) and their records."""
         for number, source in enumerate(iter_sources([path], advance)):
-            if number < begin.place:
+            if number < begin.outer:
                 continue
-            inner = begin.inner if number == begin.place else 0
+            inner = begin.inner if number == begin.outer else 0
             scanned = islice(scan_source(source), inner, None)
             while part := list(islice(scanned, RECORDS_AT_ONCE)):
                 inner += len(part)

@@ -1,4 +1,16 @@
-"""Positions alone: hcp (32 bytes each) and SFEN lines (start positions for self-play, for example)."""
+"""Positions alone: hcp (32 bytes each) and SFEN lines (start positions for self-play, for example).
+
+hcp is dlshogi's Huffman-coded position: 256 bits, the least significant bit of each byte first.
+
+| bits | meaning |
+|---|---|
+| 1 | side to move: 0 Black, 1 White |
+| 7, 7 | squares of Black's and White's king: (file - 1) * 9 + (rank - 1) |
+| 1 to 8 each | the other 79 squares in order, a code for each |
+| the rest | pieces in Black's hand, in White's, and those set aside in a handicap game, a code for each |
+
+docs/formats.md lists the codes.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,14 @@
 """hcpe and hcpe2: 38 bytes a position with its targets, as dlshogi and cshogi write them.
 
-A row is a position (hcp), the evaluation in centipawns from the side to move, the move played, and the result of the
-game: 0 draw, 1 Black won, 2 White won. In hcpe2 the result byte also has flags.
+| offset | type | field | meaning |
+|---|---|---|---|
+| 0 | uint8[32] | hcp | position |
+| 32 | int16 | eval | centipawns from the side to move; 30000 and more is a mate |
+| 34 | uint16 | bestMove16 | move played: target, origin << 7, promotion 0x4000; a drop has the origin 80 + piece type |
+| 36 | uint8 | gameResult | 0 draw, 1 Black won, 2 White won |
+| 37 | uint8 | dummy | 0 |
+
+In hcpe2 `gameResult` also has flags: 4 repetition, 8 win by declaration, 16 stopped at the maximum of plies.
 """
 
 from dataclasses import dataclass

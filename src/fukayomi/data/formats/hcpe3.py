@@ -1,9 +1,20 @@
 """hcpe3: games with the evaluation and the visits of each move, as dlshogi writes them.
 
-A game is a header (hcp of the start, number of moves, result with flags, opponent) and for each move the evaluation
-from the side to move and the candidates with their visits. A move without candidates was played without a search worth
-learning from. The files have no index and no checksum. The reader replays every game and returns only games whose
-moves and candidates are all legal.
+| part | offset | type | meaning |
+|---|---|---|---|
+| game | 0 | uint8[32] | hcp of the first position |
+| | 32 | uint16 | number of moves |
+| | 34 | uint8 | result and flags, as in hcpe2 |
+| | 35 | uint8 | opponent: 0 self-play; 1 Black, 2 White was another program |
+| each move | 0 | uint16 | move played, as in hcpe |
+| | 2 | int16 | evaluation in centipawns from the side to move |
+| | 4 | uint16 | number of candidates |
+| each candidate | 0 | uint16 | move |
+| | 2 | uint16 | visits |
+
+The candidates of a move follow it. A move without candidates was played without a search worth learning from. The files
+have no index and no checksum. The reader replays every game and returns only games whose moves and candidates are all
+legal.
 """
 
 from collections.abc import Iterable, Iterator
@@ -341,7 +352,7 @@ class Hcpe3Format(Format):
 
     def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
         """Yield `Games`, replayed; `Place` counts bytes and games."""
-        advance(begin.place)
+        advance(begin.outer)
         for games in read_hcpe3(path, advance, begin):
             yield Part(games, Place(int(games.offsets[-1]) + int(games.sizes()[-1]), games.first + len(games)))
 

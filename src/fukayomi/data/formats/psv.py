@@ -1,7 +1,15 @@
 """psv (PackedSfenValue): 40 bytes a position, as YaneuraOu and the NNUE engines around it write them.
 
-A row is a position (YaneuraOu's packed sfen), the score in centipawns, the move, the ply and the result; score and
-result are from the side to move. Positions and moves are coded differently from hcpe.
+| offset | type | field | meaning |
+|---|---|---|---|
+| 0 | uint8[32] | sfen | position as packed sfen |
+| 32 | int16 | score | centipawns from the side to move |
+| 34 | uint16 | move | target, origin << 7, promotion 0x8000; a drop has its piece type << 7 and 0x4000 |
+| 36 | uint16 | gamePly | number of the move in its game; 0 if unknown |
+| 38 | int8 | game_result | of the side to move: 1 won, 0 drawn, -1 lost |
+| 39 | uint8 | padding | 0 |
+
+Positions and moves are coded differently from hcpe.
 """
 
 from pathlib import Path

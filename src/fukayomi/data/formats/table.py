@@ -45,7 +45,7 @@ def detect_data(file: Path | FileHead) -> DataFormat:
         file = FileHead.of(file)
     path, head = file.path, file.data
     if not head:
-        raise UnknownDataError(f"{path}: the file is empty, so its format is unknown; give it with --from")
+        raise UnknownDataError(f"{path}: the file is empty, so its format is unknown; name the format")
     if is_archive(head):
         return DataFormat.RECORDS
     if not head.translate(None, _TEXT_BYTES) and (found := _detect_text(head)) is not None:
