@@ -91,7 +91,7 @@ def test_other_settings_are_named(tmp_path: Path, change: dict[str, object], sai
         MatchStore(tmp_path, settings_of("先手君", "b", **{"games": 6, **change}), OPENINGS)
     assert said in str(caught.value)
     assert str(tmp_path) in str(caught.value)
-    assert "--out" in str(caught.value)
+    assert "choose another folder" in str(caught.value)
     assert len(list(read_games(tmp_path))) == 4
 
 
