@@ -136,3 +136,16 @@ def test_examples_in_docstrings_do_what_they_say(module: str) -> None:
     results = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+@pytest.mark.parametrize(
+    "package", ["fukayomi", *(f"fukayomi.{name}" for name in ("arena", "data", "data.verbs", "learning", "nn", "usi"))]
+)
+def test_exported_exceptions_name_a_package_that_exports_them(package: str) -> None:
+    public = importlib.import_module(package)
+    exported = [getattr(public, name) for name in public.__all__]
+    errors = [value for value in exported if isinstance(value, type) and issubclass(value, Exception)]
+    assert errors
+    for error in errors:
+        assert getattr(importlib.import_module(error.__module__), error.__name__) is error
+        assert error.__module__ in ("fukayomi", package)

@@ -32,13 +32,19 @@ _HAS_SESSIONS = hasattr(os, "setsid") and hasattr(os, "killpg")
 class EngineError(RuntimeError):
     """An engine that does not follow the protocol, or cannot be started."""
 
+    __module__ = "fukayomi.usi"
+
 
 class EngineTimeoutError(EngineError):
     """An engine that did not answer in time."""
 
+    __module__ = "fukayomi.usi"
+
 
 class EngineDiedError(EngineError):
     """An engine whose process has ended. The message has its exit code and its last words."""
+
+    __module__ = "fukayomi.usi"
 
 
 class EngineFloodError(EngineError):

@@ -36,6 +36,8 @@ class NothingConvertedError(DataFileError):
         conversion: What was read and left out.
     """
 
+    __module__ = "fukayomi.data"
+
     def __init__(self, message: str, conversion: Conversion) -> None:
         super().__init__(message)
         self.conversion = conversion

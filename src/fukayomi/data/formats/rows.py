@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 class DataFileError(ValueError):
     """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
 
+    __module__ = "fukayomi.data"
+
 
 def map_rows(path: Path | str, dtype: np.dtype[Any], *, cut: bool = False) -> NDArray[Any]:
     """Map the rows of a file into memory, read-only: [N] of `dtype`. Only the size of the file is checked.
