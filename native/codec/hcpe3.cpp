@@ -77,7 +77,7 @@ private:
         Hcp start;
         std::memcpy(start.data(), header, HCP_BYTES);
         const int moves = read_u16(header + 32);
-        if (!is_result(header[34])) return damaged(-1, "result " + std::to_string(header[34]) + " is none");
+        if (!is_result(header[34])) return damaged(-1, "invalid result " + std::to_string(header[34]));
         Board pos = Board::empty();
         try {
             pos = decode_hcp(start);
