@@ -176,6 +176,16 @@ def test_pipes_in_a_folder_are_passed_over(tmp_path: Path) -> None:
     assert list(contents(tmp_path).values()) == [b"x"]
 
 
+def test_a_pipe_that_is_named_is_refused(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("needs named pipes")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match="pipe: this is a named pipe; give a regular file"):
+        find_files([tmp_path / "pipe"])
+    with pytest.raises(SourceError, match="pipe: this is a named pipe"):
+        list(iter_sources([tmp_path / "pipe"]))
+
+
 ARCHIVES: Sequence[bytes] = (tar_bytes(), tar_bytes("w:gz"), tar_bytes("w:xz"), zip_bytes())
 
 

@@ -15,6 +15,7 @@ from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.pgn import looks_like_pgn, scan_pgn
 from fukayomi.data.records.reading import Dropped, scan_source
 from fukayomi.data.records.sources import SourceError, find_files, iter_sources
+from fukayomi.files.inputs import open_input
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi.record import Record, RecordError
 
@@ -72,12 +73,12 @@ def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
     """Games, and messages about what cannot be read."""
     for path in files:
         try:
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 head = file.read(_HEAD)
             if head.startswith(_SQLITE_MAGIC):
                 yield from _scan_match(path)
             elif looks_like_pgn(head):
-                with path.open("rb") as file:  # as a stream: it may be large
+                with open_input(path) as file:  # as a stream: it may be large
                     yield from map(_game_or_message, scan_pgn(file, str(path)))
             else:
                 yield from _scan_records(path)

@@ -20,6 +20,7 @@ from typing import IO
 
 from fukayomi.data.records.text import MEMBER_LIMIT, Source, read_source, too_large
 from fukayomi.data.records.xz import XzStream
+from fukayomi.files.inputs import InputFileError, open_input, require_file
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
@@ -53,9 +54,9 @@ class FileHead:
         Raises:
             OSError: The file cannot be read.
         """
-        with path.open("rb") as file:
+        with open_input(path) as file:
             size = os.fstat(file.fileno()).st_size
-            return cls(path, file.read(min(size, _HEAD) or _HEAD), size)  # a pipe has no size
+            return cls(path, file.read(min(size, _HEAD)), size)
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +68,8 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
     """The files among the inputs, and those inside folders, sorted by name.
 
     Raises:
-        SourceError: An input does not exist, or a folder is empty.
+        SourceError: An input does not exist or is no regular file, or a folder is empty.
+        OSError: An input cannot be reached.
     """
     files: list[Path] = []
     for path in inputs:
@@ -82,10 +84,14 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
             if not inside:
                 raise SourceError(f"{path}: the folder has no files")
             files += inside
-        elif path.exists():
-            files.append(path)
-        else:
-            raise SourceError(f"{path}: no such file or folder")
+            continue
+        try:
+            require_file(path)
+        except FileNotFoundError as error:
+            raise SourceError(f"{path}: no such file or folder") from error
+        except InputFileError as error:
+            raise SourceError(str(error)) from error
+        files.append(path)
     return files
 
 
@@ -106,8 +112,10 @@ def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None
             continue
         path = found.path if isinstance(found, FileHead) else found
         try:
-            with path.open("rb") as file:
+            with open_input(path) as file:
                 yield from _iter_file(path, file, advance)
+        except InputFileError as error:
+            raise SourceError(str(error)) from error
         except _DAMAGES as error:
             raise SourceError(f"{path}: cannot be read: {error}") from error
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fukayomi.shogi.formats import Format, detect_format
+from fukayomi.shogi.formats.limits import LARGEST_RECORD as MEMBER_LIMIT
 from fukayomi.shogi.formats.text import decode_text
 
-MEMBER_LIMIT = 64 << 20  # bytes; nothing larger is read as one game
 PART = 4 << 20  # bytes of a long file to read at a time
 _HEAD = 1 << 16
 _FIRST = 1 << 14  # bytes read first: they hold most games, and asking for a whole part would cost more than reading it

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from fukayomi.files.inputs import read_input
 from fukayomi.shogi.formats.csa import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.library import read_library_record
+from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
@@ -25,7 +27,7 @@ def read_record(source: Path | str | bytes, *, name: str = "") -> Record:
 
     Raises:
         RecordError: The game is damaged or has an illegal move, or the file has no game.
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, is larger than 64 MiB, or is no regular file.
     """
     return next(read_records(source, name=name))
 
@@ -39,7 +41,7 @@ def read_records(source: Path | str | bytes, *, name: str = "") -> Iterator[Reco
 
     Raises:
         RecordError: A game is damaged or has an illegal move, or the file has no game.
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, is larger than 64 MiB, or is no regular file.
     """
     for record in scan_records(source, name=name):
         if isinstance(record, RecordError):
@@ -58,9 +60,9 @@ def scan_records(
         text_format: Format of the text; by default detected.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read, is larger than 64 MiB, or is no regular file.
     """
-    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    data = source if isinstance(source, bytes) else read_input(source, LARGEST_RECORD)
     name = name or ("record" if isinstance(source, bytes) else str(source))
     try:
         text = decode_text(data)

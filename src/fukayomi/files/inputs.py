@@ -1,0 +1,75 @@
+"""Opening files from outside. Only regular files: a named pipe would block for ever, a device fill the memory."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class InputFileError(OSError):
+    """A path is not a regular file, or the file is too large. The message names it and says why."""
+
+    def __init__(self, path: Path | str, reason: str) -> None:
+        super().__init__(errno.EINVAL, reason, str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def open_input(path: Path | str) -> BinaryIO:
+    """Open a regular file for reading; links are followed.
+
+    Raises:
+        InputFileError: The path is a named pipe, a socket or a device.
+        OSError: The file cannot be opened; IsADirectoryError for a folder.
+    """
+    require_file(path)
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _require_regular(path, os.fstat(descriptor).st_mode)  # the path may have changed since
+        return open(descriptor, "rb")  # noqa: PTH123  # a descriptor has no path
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_input(path: Path | str, limit: int) -> bytes:
+    """Read a regular file of at most `limit` bytes.
+
+    Raises:
+        InputFileError: The file is larger, or the path is a named pipe, a socket or a device.
+        OSError: The file cannot be read; IsADirectoryError for a folder.
+    """
+    with open_input(path) as file:
+        is_large = os.fstat(file.fileno()).st_size > limit
+        data = b"" if is_large else file.read(limit + 1)  # the size is 0 in /proc
+    if is_large or len(data) > limit:
+        raise InputFileError(path, f"larger than {limit >> 20} MiB")
+    return data
+
+
+def require_file(path: Path | str) -> None:
+    """Do nothing if the path is a regular file, or a link to one; for what opens files by itself, such as NumPy.
+
+    Raises:
+        InputFileError: The path is a named pipe, a socket or a device.
+        OSError: The file does not exist; IsADirectoryError for a folder.
+    """
+    _require_regular(path, Path(path).stat().st_mode)
+
+
+def _require_regular(path: Path | str, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
+        raise InputFileError(path, f"this is {kind}; give a regular file")

@@ -1,0 +1,54 @@
+"""Files from outside: what is not a regular file is refused at once, and nothing too large is read."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from fukayomi.files.inputs import InputFileError, open_input, read_input, require_file
+
+
+def test_a_file_and_a_link_to_it(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"7g7f")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for name in ("a", "link"):
+        with open_input(tmp_path / name) as file:
+            assert (file.read(2), file.read(), file.tell()) == (b"7g", b"7f", 4)
+        assert read_input(tmp_path / name, 4) == b"7g7f"
+        require_file(tmp_path / name)
+
+
+def test_a_pipe_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for read in (open_input, require_file, lambda path: read_input(path, 4)):
+        with pytest.raises(InputFileError, match=r"pipe: this is a named pipe; give a regular file"):
+            read(tmp_path / "pipe")
+
+
+def test_sockets_and_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket may have about 100 bytes
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        with pytest.raises(InputFileError, match="socket: this is a socket"):
+            open_input(Path("socket"))
+    with pytest.raises(InputFileError, match="/dev/zero: this is a device"):
+        open_input("/dev/zero")
+
+
+def test_folders_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        open_input(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        open_input(tmp_path / "nowhere")
+
+
+def test_a_large_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InputFileError, match="sparse: larger than 64 MiB"):
+        read_input(path, 64 << 20)
+    path.write_bytes(b"12345")
+    with pytest.raises(InputFileError, match="sparse: larger than 0 MiB"):
+        read_input(path, 4)
