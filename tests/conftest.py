@@ -1,4 +1,4 @@
-"""What every test may need: the shared data, the Debian engines, and honest skips where they are missing.
+"""What every test may need: the shared data, the Debian engines and browser, and honest skips where they are missing.
 
 ``FUKAYOMI_REQUIRE_ALL=1``, as CI sets it, turns a skip that names ``../shared`` or a Debian package into a failure.
 ``FUKAYOMI_SOAK_REPORT=FILE``, as ``make soak`` sets it, writes to FILE the outcome of every test and what it
@@ -52,6 +52,14 @@ def fairy_stockfish() -> str:
 @pytest.fixture(scope="session")
 def gpsusi() -> str:
     return find_engine("gpsusi")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("needs the Debian package chromium")
+    return path
 
 
 def forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

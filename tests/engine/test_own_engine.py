@@ -231,6 +231,15 @@ def test_a_record_and_a_position_are_games() -> None:
     assert [len(each.lines) for each in by_record.positions] == [3, 3, 3, 3]
 
 
+def test_an_analysis_keeps_three_candidates_with_their_visits() -> None:
+    analysis = analyse(Position.from_usi("startpos moves 7g7f"), nodes=50, network="<hash>")
+    for position in analysis.positions:
+        visits = [line.visits for line in position.lines]
+        assert len(visits) == 3
+        assert visits == sorted(visits, reverse=True)
+        assert sum(visits) > 0
+
+
 def test_both_limits_hold_by_default() -> None:
     analysis = analyse(Position(), network="<hash>")
     assert analysis.limits == "800 nodes or 350 ms per position, whichever comes first"

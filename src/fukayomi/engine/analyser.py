@@ -135,7 +135,7 @@ def _line(line: "SearchLine", sfen: str, turn: Color, previous: tuple[str, str] 
     """A line of the search from Black's side, with Japanese names; the move before it matters for 同."""
     usi = tuple(move.usi() for move in line.pv)
     names = japanese_moves(previous[0], [previous[1], *usi])[1:] if previous else japanese_moves(sfen, usi)
-    return Candidate(_score(line.winrate, line.mate, turn), usi, tuple(names))
+    return Candidate(_score(line.winrate, line.mate, turn), usi, tuple(names), line.visits)
 
 
 def _score(winrate: float, mate: int | None, turn: Color) -> Score:

@@ -72,6 +72,8 @@ class Candidate:
     """The moves in USI form, the candidate first."""
     japanese: tuple[str, ...]
     """The same moves in Japanese notation."""
+    visits: int = 0
+    """Visits of the candidate in the search; 0 for a declaration, which is not searched."""
 
 
 @dataclass(frozen=True, slots=True)

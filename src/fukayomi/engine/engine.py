@@ -12,7 +12,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import best_move, has_limits, limits_of
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
-from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
+from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
 from fukayomi.engine.usi_output import search_infos
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -124,7 +124,7 @@ class Engine:
         *,
         nodes: int | None = None,
         time_ms: int | None = None,
-        multipv: int = 1,
+        multipv: int = ANALYSIS_CANDIDATES,
         first: int = 1,
         last: int | None = None,
         listener: Listener = SILENT,
@@ -218,7 +218,7 @@ def analyse(
     *,
     nodes: int | None = None,
     time_ms: int | None = None,
-    multipv: int = 1,
+    multipv: int = ANALYSIS_CANDIDATES,
     first: int = 1,
     last: int | None = None,
     network: "Network | str | Path | None" = None,

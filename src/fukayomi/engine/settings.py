@@ -11,6 +11,8 @@ ANALYSIS_NODES = 800
 ANALYSIS_TIME_MS = 350
 """Limits of each search in the analysis of a game. Both hold unless the user sets one: the nodes on a fast computer,
 the time on a slow one, so that a game of 120 plies takes less than a minute."""
+ANALYSIS_CANDIDATES = 3
+"""Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
 
 

@@ -12,7 +12,7 @@ from fukayomi._native import MAX_MOVES
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.progress import progress_bar
 from fukayomi.cli.common.text import json_text
-from fukayomi.engine.settings import ANALYSIS_NODES, ANALYSIS_TIME_MS
+from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
 
 if TYPE_CHECKING:
     from fukayomi.engine.analyser import Search
@@ -42,7 +42,9 @@ class SearchOptions:
     time_ms: Annotated[
         int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum search time (ms).", show_default=False)
     ] = None
-    multipv: Annotated[int, typer.Option(min=1, max=MAX_MOVES, help="Lines per position in the --json output.")] = 1
+    multipv: Annotated[
+        int, typer.Option(min=1, max=MAX_MOVES, help="Candidates per position, in the page and the --json output.")
+    ] = ANALYSIS_CANDIDATES
     evaluator: Annotated[
         str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
     ] = ""
