@@ -1,9 +1,18 @@
 """Japanese names of moves: the Japan Shogi Association's own examples, and the marks that are easily confused."""
 
-import pytest
+import random
+from collections.abc import Iterator
+from itertools import islice
 
-from fukayomi.shogi import START_SFEN, IllegalMoveError, InvalidSfenError, Position
-from fukayomi.shogi.formats.notation import japanese_moves
+import cshogi
+import pytest
+from cshogi import KI2
+from oracles import random_positions
+from rsshogi.core import Board as RsBoard
+from rsshogi.core import Move as RsMove
+
+from fukayomi.shogi import START_SFEN, IllegalMoveError, InvalidMoveError, InvalidSfenError, Position
+from fukayomi.shogi.formats.notation import japanese_move, japanese_moves
 
 
 def sfen_of(pieces: str, hands: str = "-", turn: str = "b") -> str:
@@ -54,7 +63,7 @@ RELATIVE = [  # pieces, move, name: from https://www.shogi.or.jp/faq/kihuhyouki.
 
 @pytest.mark.parametrize(("pieces", "move", "name"), RELATIVE)
 def test_relative_marks_are_those_of_the_association(pieces: str, move: str, name: str) -> None:
-    assert japanese_moves(sfen_of(KINGS + pieces), [move]) == [name]
+    assert japanese_moves(sfen_of("K*1i " + pieces), [move]) == [name]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +98,76 @@ def test_every_legal_move_of_a_rich_position_has_a_name_of_its_own() -> None:
     names = [japanese_moves(sfen, [move.usi()])[0] for move in Position.from_sfen(sfen).legal_moves]
     assert len(names) == 593
     assert len(set(names)) == 593
+
+
+def crowded_positions(count: int) -> Iterator[Position]:
+    """Positions in which many pieces of a kind stand close together."""
+    rng = random.Random(3)
+    files, ranks = range(3, 8), "cdefg"
+    near = [f"{file}{rank}" for file in files for rank in ranks]
+    while count:
+        golds, silvers, pawns, others = rng.randrange(5), rng.randrange(5), rng.randrange(8), rng.randrange(3)
+        kinds = ["G"] * golds + ["S"] * silvers + ["+P"] * pawns + ["+B", "+R"] * others + ["N"] * others
+        pieces = " ".join(f"{kind}*{square}" for kind, square in zip(kinds, rng.sample(near, len(kinds)), strict=True))
+        turn = rng.choice("bw")
+        try:
+            if turn == "w":
+                position = Position.from_sfen(sfen_of(f"K*1i k*9a {pieces.lower()}", "gs", "w"))
+            else:
+                position = Position.from_sfen(sfen_of(f"k*1a K*9i {pieces}", "GS"))
+        except InvalidSfenError:  # the king is in check
+            continue
+        count -= 1
+        yield position
+
+
+def assert_names_are_read_back(position: Position) -> None:
+    names: set[str] = set()
+    for move in position.legal_moves:
+        name = japanese_move(position, move)
+        assert position.push_japanese(name) == move, (position.sfen(), name)
+        position.pop()
+        names.add(name)
+    assert len(names) == position.legal_move_count
+
+
+def test_every_name_is_read_back_as_its_move() -> None:
+    for position in crowded_positions(200):
+        assert_names_are_read_back(position)
+
+
+def test_two_golds_beside_and_one_below() -> None:
+    sfen = sfen_of(KINGS + "G*6e G*4e G*6f")
+    assert japanese_moves(sfen, ["6e5e"]) == ["☗５五金左寄"]
+    assert japanese_moves(sfen, ["4e5e"]) == ["☗５五金右"]
+    assert japanese_moves(sfen, ["6f5e"]) == ["☗５五金上"]
+
+
+def test_a_pinned_piece_counts() -> None:
+    sfen = "4kr3/9/9/9/3G1G3/9/9/9/5K3 b G 1"  # the gold on 4e must stay on its file
+    assert japanese_moves(sfen, ["6e5e"]) == ["☗５五金左"]
+    assert japanese_moves(sfen, ["G*5e"]) == ["☗５五金打"]
+
+
+def test_same_names_as_rsshogi_and_cshogi() -> None:
+    """Where they differ from us, their name fits several moves."""
+    compared = 0
+    for reached in islice(random_positions(5), 0, 12_000, 20):
+        sfen = reached.sfen()
+        position, library, other = Position.from_sfen(sfen), RsBoard(sfen), cshogi.Board(sfen)
+        assert_names_are_read_back(position)
+        for move in position.legal_moves:
+            ours = japanese_move(position, move)[1:]
+            theirs = RsMove.from_usi(move.usi()).to_ki2(library)[1:].replace("\u3000", "")
+            if ours != theirs:
+                with pytest.raises(InvalidMoveError, match="ambiguous"):
+                    position.push_japanese(theirs)
+            theirs = KI2.move_to_ki2(other.move_from_usi(move.usi()), other)[1:].replace("\u3000", "")
+            if ours != theirs:
+                with pytest.raises(InvalidMoveError, match="ambiguous"):
+                    position.push_japanese(theirs)
+            compared += 1
+    assert compared > 10_000
 
 
 @pytest.mark.parametrize("move", ["7g7e", "P*5e", "3c3d", "nonsense", ""])

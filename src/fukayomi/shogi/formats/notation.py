@@ -2,19 +2,30 @@
 
 The notation follows the rules of the Japan Shogi Association (棋譜の表記方法): 右 左 直 上 引 寄 and 打 appear only if
 two pieces of a kind could make the move, 不成 if a promotion was declined, 同 if the previous move went to the same
-square.
+square. Pinned pieces count, as in other programs: with their marks a move is unambiguous whether a reader counts them
+or not.
 """
 
 from collections.abc import Sequence
 
-from rsshogi.core import Board, Move
-
-from fukayomi.shogi.position import IllegalMoveError, InvalidSfenError, Position
-from fukayomi.shogi.position import Move as OurMove
+from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, PieceType, Position
 
 WORDS = {"win": "宣言勝ち", "resign": "投了"}
 """What a USI engine may answer instead of a move."""
-_MARKS = str.maketrans({"▲": "☗", "△": "☖", "　": None})
+
+PIECE_NAMES = {
+    PieceType.PAWN: "歩", PieceType.LANCE: "香", PieceType.KNIGHT: "桂", PieceType.SILVER: "銀",
+    PieceType.BISHOP: "角", PieceType.ROOK: "飛", PieceType.GOLD: "金", PieceType.KING: "玉",
+    PieceType.PRO_PAWN: "と", PieceType.PRO_LANCE: "成香", PieceType.PRO_KNIGHT: "成桂",
+    PieceType.PRO_SILVER: "成銀", PieceType.HORSE: "馬", PieceType.DRAGON: "龍",
+}  # fmt: skip
+"""The name of each piece in a move."""
+
+SQUARE_NAMES = [f"{file}{rank}" for file in "１２３４５６７８９" for rank in "一二三四五六七八九"]
+"""The name of each square: 0 is １一, 80 is ９九."""
+
+_NEVER_PROMOTE = frozenset({PieceType.GOLD, PieceType.KING})
+_LONG_PROMOTED = frozenset({PieceType.HORSE, PieceType.DRAGON})
 
 
 def japanese_moves(sfen: str, moves: Sequence[str]) -> list[str]:
@@ -30,39 +41,99 @@ def japanese_moves(sfen: str, moves: Sequence[str]) -> list[str]:
         InvalidSfenError: The text is not an SFEN.
         IllegalMoveError: A move is not legal.
     """
-    try:
-        board = Board(sfen)
-    except ValueError as error:
-        raise InvalidSfenError(f"not an SFEN: {sfen!r}: {error}") from error
+    position = Position.from_sfen(sfen, allow_missing_king=True)
     names: list[str] = []
+    last: int | None = None
     for usi in moves:
         if usi in WORDS:
-            names.append(("☗" if board.to_sfen().split()[1] == "b" else "☖") + WORDS[usi])
+            names.append(_mark_of(position.turn) + WORDS[usi])
             break
-        names.append(_name(board, usi))
-        board.apply_usi(usi)
+        try:
+            move = Move.from_usi(usi)
+        except InvalidMoveError as error:
+            raise IllegalMoveError(f"illegal move {usi!r} in {position.sfen()!r}") from error
+        name = move_name(position, move, last)
+        names.append(_mark_of(position.turn) + name)
+        position.push(move)
+        last = move.to_square
     return names
 
 
-def japanese_move(position: Position, move: OurMove) -> str:
+def japanese_move(position: Position, move: Move) -> str:
     """Write a legal move of a position in Japanese notation, with 同 after a move to the same square.
 
     Raises:
         IllegalMoveError: The move is not legal.
     """
-    if not position.moves:
-        return japanese_moves(position.sfen(), [move.usi()])[0]
-    before = position.copy()
-    last = before.pop()
-    return japanese_moves(before.sfen(), [last.usi(), move.usi()])[1]
+    if not position.is_legal(move):
+        raise IllegalMoveError(f"illegal move {move.usi()!r} in {position.sfen()!r}")
+    last = position.peek().to_square if position.moves else None
+    return _mark_of(position.turn) + move_name(position, move, last)
 
 
-def _name(board: Board, usi: str) -> str:
-    try:
-        move = Move.from_usi(usi)
-        name = move.to_ki2(board) if board.is_legal_move(move) else None
-    except ValueError:
-        name = None
-    if name is None:
-        raise IllegalMoveError(f"illegal move {usi!r} in {board.to_sfen()!r}")
-    return name.translate(_MARKS)
+def move_name(position: Position, move: Move, last: int | None = None) -> str:
+    """Write a legal move without the mark of the side: ``７六歩``, ``同銀右不成``.
+
+    Args:
+        position: Position before the move.
+        move: A legal move; the name of an illegal one means nothing.
+        last: Target of the move before, for 同.
+    """
+    target = move.to_square
+    square = "同" if target == last else SQUARE_NAMES[target]
+    if move.from_square is None:
+        piece = move.dropped
+        assert piece is not None
+        drop = "打" if _origins(position, target, piece) else ""
+        return f"{square}{PIECE_NAMES[piece]}{drop}"
+    moved = position.piece_on(move.from_square)
+    if moved is None:
+        return square
+    marks = _marks(position, move, moved.type)
+    return f"{square}{PIECE_NAMES[moved.type]}{marks}{_promotion(position.turn, move, moved.type)}"
+
+
+def _mark_of(turn: Color) -> str:
+    return "☗" if turn == BLACK else "☖"
+
+
+def _origins(position: Position, target: int, piece: PieceType) -> list[int]:
+    """Squares of the pieces of this kind that reach the target."""
+    squares = position.attackers(position.turn, target)
+    return [square for square in squares if (found := position.piece_on(square)) is not None and found.type == piece]
+
+
+def _promotion(turn: Color, move: Move, piece: PieceType) -> str:
+    if move.is_promotion:
+        return "成"
+    if piece in _NEVER_PROMOTE or piece >= PieceType.PRO_PAWN or move.from_square is None:
+        return ""
+    zone = (0, 1, 2) if turn == BLACK else (6, 7, 8)
+    return "不成" if move.from_square % 9 in zone or move.to_square % 9 in zone else ""
+
+
+def _marks(position: Position, move: Move, piece: PieceType) -> str:
+    """The marks that tell this piece from others of its kind: the movement first, then the side, then both."""
+    origins = _origins(position, move.to_square, piece)
+    if len(origins) < 2:
+        return ""
+    sign = 1 if position.turn == BLACK else -1
+    # Seen from the target by the player: files to the right and ranks below; files count from Black's right.
+    target_file, target_rank = divmod(move.to_square, 9)
+    views = {origin: (sign * (target_file - origin // 9), sign * (origin % 9 - target_rank)) for origin in origins}
+    assert move.from_square is not None
+    right, below = views.pop(move.from_square)
+    movement = _movement(below)
+    if all(_movement(other) != movement for _, other in views.values()):
+        return movement
+    if piece in _LONG_PROMOTED:
+        return "右" if all(right > other for other, _ in views.values()) else "左"
+    if right == 0:
+        return "直"
+    side = "右" if right > 0 else "左"
+    is_alone = all(other * right <= 0 for other, _ in views.values())
+    return side if is_alone else side + movement
+
+
+def _movement(below: int) -> str:
+    return "上" if below > 0 else "引" if below < 0 else "寄"
