@@ -11,11 +11,12 @@ import pytest
 from analysis_answers import Script, answer, first_move
 
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.analysis import GameAnalysis, Score
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import annotated, write_report
 from fukayomi.engine.report.graph import graph_png, graph_svg, inline_svg
 from fukayomi.engine.report.page import analysis_page
+from fukayomi.engine.report.words import evaluation
 from fukayomi.shogi import START_SFEN, Move
 from fukayomi.shogi.formats import read_records
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
@@ -118,6 +119,20 @@ def test_page_escapes_the_texts_of_the_record() -> None:
     assert "img" not in found.tags
     assert HOSTILE in found.text
     assert "49" not in found.text.split("指し手一覧")[0].split("悪手")[0]
+
+
+@pytest.mark.parametrize(
+    ("score", "japanese", "english"),
+    [
+        (Score(0.6, 307), "+307", "+307"),
+        (Score(0.4, -307), "−307", "−307"),
+        (Score(0.5, 0), "0", "0"),
+        (Score(0.0, -30000, -6), "☖6手詰", "☖ mate in 6"),
+        (Score(1.0, 30000, 0), "☗勝ち", "☗ wins"),
+    ],
+)
+def test_evaluations_in_words(score: Score, japanese: str, english: str) -> None:
+    assert (evaluation(score, "ja"), evaluation(score, "en")) == (japanese, english)
 
 
 @pytest.mark.parametrize("moves", [0, 1])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fukayomi._native import MATE_CP, centipawns
 from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score
+from fukayomi.engine.report.words import ending, printable
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves
@@ -85,11 +86,11 @@ def assemble(
     moves = [judge(before, after, record.moves[before.ply], names[before.ply]) for before, after in pairwise(positions)]
     return GameAnalysis(
         record=record,
-        black=_printable(record.black_name),
-        white=_printable(record.white_name),
-        event=_printable(record.event),
-        date=_printable(record.start_time),
-        result=_ending(record),
+        black=printable(record.black_name),
+        white=printable(record.white_name),
+        event=printable(record.event),
+        date=printable(record.start_time),
+        result=" ".join(filter(None, ending(record))),
         engine=engine,
         limits=limits,
         positions=positions,
@@ -179,40 +180,3 @@ def _recorded_cp(played: RecordedMove) -> int | None:
     if played.score_cp is None and played.mate is not None:
         return MATE_CP if played.mate > 0 else -MATE_CP
     return played.score_cp
-
-
-_ENDINGS = {
-    Termination.RESIGN: ("投了", "resignation"),
-    Termination.DECLARATION: ("入玉宣言", "declaration"),
-    Termination.REPETITION: ("千日手", "repetition"),
-    Termination.PERPETUAL_CHECK: ("連続王手の千日手", "perpetual check"),
-    Termination.IMPASSE: ("持将棋", "impasse"),
-    Termination.MAX_PLIES: ("最大手数", "move limit"),
-    Termination.MATE: ("詰み", "mate"),
-    Termination.TIME_UP: ("時間切れ", "time forfeit"),
-    Termination.ILLEGAL_MOVE: ("反則", "illegal move"),
-    Termination.CRASH: ("エンジン停止", "crash"),
-    Termination.STALL: ("応答なし", "no response"),
-    Termination.PROTOCOL: ("プロトコル違反", "protocol error"),
-    Termination.ADJUDICATION: ("裁定", "adjudication"),
-    Termination.INTERRUPTED: ("中断", "interrupted"),
-}
-_WINNERS = {
-    Result.BLACK_WIN: ("先手の勝ち", "Black wins"),
-    Result.WHITE_WIN: ("後手の勝ち", "White wins"),
-    Result.DRAW: ("引き分け", "draw"),
-    Result.UNKNOWN: ("", ""),
-}
-
-
-def _ending(record: Record) -> str:
-    how = _ENDINGS.get(record.termination, ("", ""))
-    who = _WINNERS[record.result]
-    foul = f"：{_printable(record.illegal_move)}" if record.illegal_move else ""
-    japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
-    return f"{japanese} {', '.join(filter(None, (who[1], how[1])))}".rstrip()
-
-
-def _printable(text: str) -> str:
-    """A text of a record without characters that control a terminal or reverse the direction of writing."""
-    return "".join(character if character.isprintable() else " " for character in text).strip()

@@ -86,6 +86,7 @@ def board_svg(
     body = [
         *board.marked_squares(None if last_move is None else _move(last_move), drawn),
         *board.grid(),
+        *board.numbers(),
         *board.pieces(position),
         *(part for color in (BLACK, WHITE) for part in board.hand(position, color)),
         *(part for arrow in drawn for part in board.arrow(arrow, position.turn)),
@@ -100,8 +101,32 @@ def board_svg(
     )
 
 
+def board_frame() -> str:
+    """An empty board without hands as an `<svg>` element, for a page whose script places the pieces.
+
+    The script fills the groups `under` (marked squares), `pieces` and `over` (arrows), where the upper left corner of
+    the board is the origin. `data-cell` is the size of a square. One of the two groups `numbers` is for White at the
+    bottom.
+    """
+    board, flipped = _Board(flip=False), _Board(flip=True)
+    layer = f'<g class="{{}}" transform="translate({_LEFT},{_TOP})"></g>'
+    body = [
+        *board.marked_squares(None, ()),
+        layer.format("under"),
+        *board.grid(),
+        f'<g class="numbers">{"".join(board.numbers())}</g>',
+        f'<g class="numbers flipped">{"".join(flipped.numbers())}</g>',
+        layer.format("pieces"),
+        layer.format("over"),
+    ]
+    return (
+        f'<svg class="board" id="board" viewBox="{_LEFT - 2} 0 {9 * CELL_W + 20} {_TOP + 9 * CELL_H + 2}" role="img" '
+        f'data-cell="{CELL_W} {CELL_H}">{"".join(body)}</svg>'
+    )
+
+
 def piece_symbols() -> str:
-    """The shapes of all pieces as an invisible `<svg>` element, for an HTML page with many boards."""
+    """The shapes of all pieces as an invisible `<svg>` element, for an HTML page that draws them with `<use>`."""
     return (
         f'<svg width="0" height="0" style="position:absolute" aria-hidden="true">{"".join(_symbols().values())}</svg>'
     )
@@ -138,13 +163,16 @@ class _Board:
         )
 
     def grid(self) -> Iterator[str]:
-        """The lines, and the numbers of files and ranks."""
+        """The lines and the four dots."""
         lines = "".join(f"M{_LEFT + i * CELL_W},{_TOP}v{9 * CELL_H}" for i in range(10))
         lines += "".join(f"M{_LEFT},{_TOP + i * CELL_H}h{9 * CELL_W}" for i in range(10))
         yield _shape("path", "grid", d=lines, fill="none", stroke=_COLORS["grid"])
         for x in (3, 6):
             for y in (3, 6):
                 yield _shape("circle", "star", cx=_LEFT + x * CELL_W, cy=_TOP + y * CELL_H, r=2.4, fill=_COLORS["grid"])
+
+    def numbers(self) -> Iterator[str]:
+        """The numbers of files and ranks."""
         for number in range(1, 10):
             x, y = self.center((number - 1) * 9 + number - 1)
             yield _glyph(DIGITS[number], x, _TOP - 9, 0.9)

@@ -1,6 +1,36 @@
-"""Numbers as text, for the reports."""
+"""Scores, moves and endings as text, for the reports."""
+
+from typing import Literal
 
 from fukayomi.engine.analysis import Score
+from fukayomi.shogi.record import Record, Result, Termination
+
+Language = Literal["ja", "en"]
+Words = tuple[str, str]
+"""A text in Japanese and in English."""
+
+ENDINGS: dict[Termination, Words] = {
+    Termination.RESIGN: ("投了", "resignation"),
+    Termination.DECLARATION: ("入玉宣言", "declaration"),
+    Termination.REPETITION: ("千日手", "repetition"),
+    Termination.PERPETUAL_CHECK: ("連続王手の千日手", "perpetual check"),
+    Termination.IMPASSE: ("持将棋", "impasse"),
+    Termination.MAX_PLIES: ("最大手数", "move limit"),
+    Termination.MATE: ("詰み", "mate"),
+    Termination.TIME_UP: ("時間切れ", "time forfeit"),
+    Termination.ILLEGAL_MOVE: ("反則", "illegal move"),
+    Termination.CRASH: ("エンジン停止", "crash"),
+    Termination.STALL: ("応答なし", "no response"),
+    Termination.PROTOCOL: ("プロトコル違反", "protocol error"),
+    Termination.ADJUDICATION: ("裁定", "adjudication"),
+    Termination.INTERRUPTED: ("中断", "interrupted"),
+}
+WINNERS: dict[Result, Words] = {
+    Result.BLACK_WIN: ("先手の勝ち", "Black wins"),
+    Result.WHITE_WIN: ("後手の勝ち", "White wins"),
+    Result.DRAW: ("引き分け", "draw"),
+    Result.UNKNOWN: ("", ""),
+}
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -13,9 +43,25 @@ def signed(cp: int) -> str:
     return f"{cp:+d}".replace("-", "−") if cp else "0"
 
 
-def evaluation(score: Score) -> str:
-    """A score as text: centipawns, or a mate with its length in plies (☗7手で詰み)."""
+def evaluation(score: Score, language: Language = "ja") -> str:
+    """A score as text: centipawns, or a mate with its length in plies (☗7手詰, ☗ mate in 7)."""
     if score.mate is None:
         return signed(score.cp)
-    winner = "☗" if score.cp > 0 else "☖"
-    return f"{winner}{abs(score.mate)}手で詰み" if score.mate else f"{winner}勝ち"
+    winner, plies = "☗" if score.cp > 0 else "☖", abs(score.mate)
+    if language == "ja":
+        return f"{winner}{plies}手詰" if plies else f"{winner}勝ち"
+    return f"{winner} mate in {plies}" if plies else f"{winner} wins"
+
+
+def ending(record: Record) -> Words:
+    """How a game ended, in Japanese and in English: 120手で先手の勝ち（投了）, Black wins, resignation."""
+    how = ENDINGS.get(record.termination, ("", ""))
+    who = WINNERS[record.result]
+    foul = f"：{printable(record.illegal_move)}" if record.illegal_move else ""
+    japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
+    return japanese, ", ".join(filter(None, (who[1], how[1])))
+
+
+def printable(text: str) -> str:
+    """A text of a record without characters that control a terminal or reverse the direction of writing."""
+    return "".join(character if character.isprintable() else " " for character in text).strip()
