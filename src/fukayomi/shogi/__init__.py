@@ -49,6 +49,7 @@ from fukayomi.shogi.record import (
     Result,
     Termination,
     UnknownFormatError,
+    Variation,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ __all__ = [
     "ShogiError",
     "Termination",
     "UnknownFormatError",
+    "Variation",
     "read_record",
     "read_records",
     "square_from_usi",

@@ -122,6 +122,17 @@ class RecordedMove:
 
 
 @dataclass(slots=True)
+class Variation:
+    """A line that leaves the game (変化): moves that are played instead of those from a ply on."""
+
+    ply: int
+    """Number of the first move, counted from 1 at the record's first position."""
+    moves: list[RecordedMove] = field(default_factory=list[RecordedMove])
+    comment: str = ""
+    """Comment before the first move."""
+
+
+@dataclass(slots=True)
 class Record(Tabular):
     """A game from its first position to its end; every move is legal.
 
@@ -160,9 +171,12 @@ class Record(Tabular):
     termination: Termination = Termination.NONE
     result: Result = Result.UNKNOWN
     illegal_move: str = ""
-    """An illegal move that ended the game, as the record writes it; `moves` does not have it."""
+    """An illegal move that ended the game, in USI or as the record writes it; `moves` does not have it."""
     summary: str = ""
     """The server's note on the end: ``toryo:alice win:bob lose``."""
+    variations: list[Variation] = field(default_factory=list[Variation])
+    """Lines that leave the game, which KIF reads and writes. All moves are legal; a line that leaves another line is
+    given from where it leaves the game."""
 
     def __len__(self) -> int:
         """Number of moves."""
