@@ -88,6 +88,7 @@ void bind_csa(nb::module_& m) {
              "The hcp before each move and after the last: uint8 [N + 1, 32].\n\n"
              "Raises:\n    InvalidPackedError: A king is missing.");
     m.attr("NO_SCORE") = CsaGame::NO_SCORE;
+    m.attr("MOST_PLIES") = MOST_PLIES;
     nb::class_<CsaReader>(m, "CsaReader", "Iterates over the games of a CSA text.")
         .def(nb::init<std::string>(), "text"_a)
         .def("next", &next_game,

@@ -243,6 +243,8 @@ private:
             }
             return;
         }
+        if (game_.moves.size() >= MOST_PLIES)
+            fail({"a game may have at most " + std::to_string(MOST_PLIES) + " plies"}, text);
         position_->do_move(*move);
         game_.moves.push_back(move->raw());
         game_.scores.push_back(CsaGame::NO_SCORE);

@@ -43,6 +43,9 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 16> C
     {"ERROR", "error"},
 }};
 
+// The most plies of a game in a record, in any format. No real game comes near it.
+inline constexpr std::size_t MOST_PLIES = 10000;
+
 // Why a game cannot be read.
 struct CsaDamage {
     std::size_t line;  // from 1, in the whole text

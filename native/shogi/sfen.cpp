@@ -104,9 +104,9 @@ void parse_hands(Board& pos, std::string_view text) {
 int parse_ply(std::string_view text) {
     int ply = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ply);
-    if (error != std::errc() || end != text.data() + text.size() || ply < 1 || ply > LARGEST_PLY)
+    if (error != std::errc() || end != text.data() + text.size() || ply < 0 || ply > LARGEST_PLY)
         reject("the move number " + quoted(text) + " is not a number from 1 to " + std::to_string(LARGEST_PLY));
-    return ply;
+    return std::max(ply, 1);  // some programs count from 0
 }
 
 Board parse(std::string_view sfen, bool allow_missing_king) {

@@ -834,6 +834,8 @@ class CsaGame:
 
 NO_SCORE: int = -2147483648
 
+MOST_PLIES: int = 10000
+
 class CsaReader:
     """Iterates over the games of a CSA text."""
 

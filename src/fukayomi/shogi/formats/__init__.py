@@ -5,7 +5,7 @@
 ['7g7f', '3c3d']
 """
 
-from fukayomi.shogi.formats.csa_writer import csa_moves, write_csa
+from fukayomi.shogi.formats.csa.writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
 from fukayomi.shogi.formats.reader import read_record, read_records, scan_records

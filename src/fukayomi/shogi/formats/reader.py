@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fukayomi.files.inputs import read_input
-from fukayomi.shogi.formats.csa import read_csa
+from fukayomi.shogi.formats.csa.reader import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.library import read_library_record

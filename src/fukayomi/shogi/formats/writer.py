@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.files.atomic import AtomicFile
-from fukayomi.shogi.formats.csa_writer import write_csa
+from fukayomi.shogi.formats.csa.writer import write_csa
 from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
 from fukayomi.shogi.record import Record

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from places import RECORDS
 
 from fukayomi.shogi.formats import read_records, scan_records, write_csa
+from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -185,6 +186,102 @@ def test_the_summary_tells_what_the_statements_do_not() -> None:
     assert read(moves).termination is Termination.NONE
     again = read(write_csa(perpetual))
     assert (again.termination, again.result) == (Termination.PERPETUAL_CHECK, Result.WHITE_WIN)
+
+
+BLACK, WHITE, DRAW, NOBODY = Result.BLACK_WIN, Result.WHITE_WIN, Result.DRAW, Result.UNKNOWN
+
+
+@pytest.mark.parametrize("plies", [2, 3])
+@pytest.mark.parametrize(
+    ("statement", "word", "termination", "drawn"),
+    [
+        ("%TORYO\n", "toryo", Termination.RESIGN, False),
+        ("%TORYO\n", "abnormal", Termination.INTERRUPTED, False),
+        ("", "time up", Termination.TIME_UP, False),
+        ("%KACHI\nT1\n%KACHI\n", "kachi", Termination.DECLARATION, False),
+        ("%KACHI\nT1\n%KACHI\n", "illegal kachi", Termination.ILLEGAL_MOVE, False),
+        ("'ILLEGAL_MOVE(-9988FU)\n", "illegal move", Termination.ILLEGAL_MOVE, False),
+        ("'ILLEGAL_MOVE(+0055FU)\n", "uchifuzume", Termination.ILLEGAL_MOVE, False),
+        ("'ILLEGAL_MOVE(+7655FU)\n", "oute_kaihimore", Termination.ILLEGAL_MOVE, False),
+        ("", "outori", Termination.ILLEGAL_MOVE, False),
+        ("", "oute_sennichite", Termination.PERPETUAL_CHECK, False),
+        ("", "sennichite", Termination.REPETITION, True),
+        ("", "max_moves", Termination.MAX_PLIES, True),
+    ],
+)
+def test_every_summary_of_shogi_server(
+    statement: str, word: str, termination: Termination, drawn: bool, plies: int
+) -> None:
+    """The server's own notes on the end, whoever is to move and whoever won."""
+    moves = f"{EVEN}+7776FU\nT1\n-3334FU\nT1\n" + "+2726FU\nT1\n" * (plies == 3)
+    for black, white, result in [("draw", "draw", DRAW)] if drawn else [("win", "lose", BLACK), ("lose", "win", WHITE)]:
+        text = f"{moves}{statement}'P1 * \n'summary:{word}:alice {black}:bob {white}\n'$END_TIME:2026/01/03 21:37:56\n"
+        record = read(text)
+        winner = NOBODY if termination is Termination.INTERRUPTED else result
+        assert (len(record), record.termination, record.result) == (plies, termination, winner)
+        again = read(write_csa(record))
+        assert (again.termination, again.result, again.summary) == (termination, winner, record.summary)
+
+
+def test_a_declaration_that_was_wrong_loses() -> None:
+    """White is to move after one ply, and declares; the summary may lack the results."""
+    for summary in ("illegal kachi:a win:b lose", "illegal kachi"):
+        record = read(f"{EVEN}+7776FU\n%KACHI\n'summary:{summary}\n")
+        assert (record.termination, record.result) == (Termination.ILLEGAL_MOVE, Result.BLACK_WIN)
+
+
+def test_a_summary_of_another_kind_changes_nothing() -> None:
+    record = read(f"{EVEN}+7776FU\n%TORYO\n'summary:something new:a lose:b win\n")
+    assert (record.termination, record.result) == (Termination.RESIGN, Result.BLACK_WIN)
+
+
+@pytest.mark.parametrize(
+    ("limit", "version", "line", "read_back"),
+    [
+        ("00:15+60", "V2.2", "$TIME_LIMIT:00:15+60", "00:15+60"),
+        ("900+60+0", "V2.2", "$TIME_LIMIT:00:15+60", "00:15+60"),
+        ("15分+60秒", "V2.2", "$TIME_LIMIT:00:15+60", "00:15+60"),
+        ("900+5+10", "V3.0", "$TIME:900+5+10", "900+5+10"),
+        ("各40分(チェスクロック)", "V2.2", "$持ち時間:各40分(チェスクロック)", "各40分(チェスクロック)"),
+    ],
+)
+def test_the_time_limit_is_written_as_the_version_says(limit: str, version: str, line: str, read_back: str) -> None:
+    record = read(f"{EVEN}+7776FU\n%TORYO\n")
+    record.time_limit = limit
+    lines = write_csa(record).splitlines()
+    assert version in lines[:2]
+    assert line in lines
+    assert ("'CSA encoding=UTF-8" in lines) == (version == "V3.0")
+    assert read(write_csa(record)).time_limit == read_back
+
+
+def test_other_headers_and_blank_lines_of_comments_are_kept() -> None:
+    record = read(f"{EVEN}+7776FU\n%TORYO\n")
+    record.headers = {"備考": "試し", "MAX_MOVES": "256"}
+    record.opening = "矢倉"
+    record.comment = record.moves[0].comment = "\none\n\ntwo\n"
+    assert read(write_csa(record)) == record
+
+
+def test_no_field_adds_a_line() -> None:
+    record = read(f"{EVEN}+7776FU\n%TORYO\n")
+    evil = "x\n-3334FU\r%TORYO"
+    record.black_name = record.event = record.opening = record.time_limit = record.summary = evil
+    record.headers = {evil: evil}
+    record.black_rating = 1.0
+    record.moves[0].score_cp, record.moves[0].pv = 1, evil
+    again = read(write_csa(record))
+    assert (len(again), again.black_name) == (1, "x -3334FU %TORYO")
+
+
+def test_a_game_of_too_many_plies_is_an_error() -> None:
+    cycle = ["+2838HI", "-8272HI", "+3828HI", "-7282HI"]
+    text = EVEN + "".join(f"{cycle[ply % 4]}\n" for ply in range(MOST_PLIES))
+    assert len(read(text)) == MOST_PLIES
+    after = f"{text}+2838HI\n/\n{EVEN}+7776FU\n%TORYO\n"
+    error, following = scan_records(after.encode(), name="long.csa")
+    assert str(error) == "long.csa, line 10006: a game may have at most 10000 plies: '+2838HI'"
+    assert isinstance(following, Record)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """CSA records: versions 1 to 2.2 and 3.0 with floodgate's extensions, several games per file.
 
-The native core reads them. rsshogi drops ratings, ``'summary`` and ``'$END_TIME``, cannot represent a game that ends
-with an illegal move, accepts any text as an empty game, and has no line numbers in its errors.
+The native core reads them. What a server says in ``'summary`` counts more than the statement that ended the game:
+shogi-server writes ``%TORYO`` for a player who lost the connection, and ``%KACHI`` for a declaration that was wrong.
 
 The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them. Other comments are
 ignored, except floodgate's ratings, summary and end time.
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from fukayomi import _native
 from fukayomi.shogi import Color
-from fukayomi.shogi.formats.csa_columns import CsaMoves
+from fukayomi.shogi.formats.csa.columns import CsaMoves
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -31,25 +31,24 @@ SUMMARY_WORDS = {
     Termination.PROTOCOL: "protocol",
     Termination.ADJUDICATION: "adjudication",
 }
-# Ends that floodgate may write only in the summary
+# The first words of shogi-server's summaries, with _ for a space, and what they mean
 _SUMMARY_ENDINGS = {
     "toryo": Termination.RESIGN,
     "kachi": Termination.DECLARATION,
-    "time up": Termination.TIME_UP,
     "time_up": Termination.TIME_UP,
-    "illegal move": Termination.ILLEGAL_MOVE,
     "illegal_move": Termination.ILLEGAL_MOVE,
-    "illegal kachi": Termination.ILLEGAL_MOVE,
+    "illegal_kachi": Termination.ILLEGAL_MOVE,
     "uchifuzume": Termination.ILLEGAL_MOVE,
     "oute_kaihimore": Termination.ILLEGAL_MOVE,
+    "outori": Termination.ILLEGAL_MOVE,
     "sennichite": Termination.REPETITION,
     "jishogi": Termination.IMPASSE,
-    "try": Termination.OTHER,
     "max_moves": Termination.MAX_PLIES,
     "chudan": Termination.INTERRUPTED,
     "abnormal": Termination.INTERRUPTED,
     **{word: termination for termination, word in SUMMARY_WORDS.items()},
 }
+_OUTCOMES = {("win", "lose"): Result.BLACK_WIN, ("lose", "win"): Result.WHITE_WIN, ("draw", "draw"): Result.DRAW}
 _FIELDS = {
     "N+": "black_name",
     "N-": "white_name",
@@ -60,6 +59,7 @@ _FIELDS = {
     "$OPENING": "opening",
     "$TIME_LIMIT": "time_limit",
     "$TIME": "time_limit",
+    "$持ち時間": "time_limit",
     "'summary": "summary",
     "'$END_TIME": "end_time",
 }
@@ -88,10 +88,12 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
             record.white_rating = float(value)
         else:
             record.headers["MAX_MOVES" if key == "'Max_Moves" else key[1:]] = value
+    comments: list[str] = []
     for count, comment in game.comments:
         if count > 0:
             break
-        record.comment = _joined(record.comment, comment)
+        comments.append(comment)
+    record.comment = "\n".join(comments)
     record.illegal_move = game.illegal_move
     if game.ending is not None:
         _read_ending(record, game.ending, game.turn)
@@ -106,10 +108,6 @@ def _error(damage: tuple[int, bool, list[str]], name: str) -> RecordError:
     return (IllegalMoveInRecordError if is_illegal_move else RecordError)(name, line, reason)
 
 
-def _joined(comment: str, more: str) -> str:
-    return f"{comment}\n{more}" if comment else more
-
-
 def _read_ending(record: Record, word: str, turn: Color) -> None:
     record.termination = ENDINGS.get(word, Termination.OTHER)
     if record.illegal_move:
@@ -121,19 +119,16 @@ def _read_ending(record: Record, word: str, turn: Color) -> None:
 
 
 def _apply_summary(record: Record, turn: Color) -> None:
-    """Take the end from floodgate's summary if it is missing or less precise (perpetual check)."""
+    """Take the end from the summary if that names one; without a statement any summary is an end."""
     word, _, rest = record.summary.partition(":")
     results = [part.rpartition(" ")[2] for part in rest.split(":")]
-    termination = _SUMMARY_ENDINGS.get(word, Termination.OTHER)
-    if record.termination is Termination.NONE:
+    termination = _SUMMARY_ENDINGS.get(word.strip().replace(" ", "_"), Termination.OTHER)
+    if termination is Termination.REPETITION and "win" in results:
+        termination = Termination.PERPETUAL_CHECK
+    if termination is Termination.OTHER and record.termination is not Termination.NONE:
+        return
+    if record.termination is not termination:
         record.termination = termination
         record.result = result_of(termination, turn)
-    elif record.termination is Termination.REPETITION and "win" in results:
-        record.termination = Termination.PERPETUAL_CHECK
-    elif termination in SUMMARY_WORDS and termination is not Termination.PERPETUAL_CHECK:
-        record.termination = termination
-    else:
-        return
-    if len(results) == 2 and record.termination is not Termination.INTERRUPTED:
-        outcomes = {("win", "lose"): Result.BLACK_WIN, ("lose", "win"): Result.WHITE_WIN, ("draw", "draw"): Result.DRAW}
-        record.result = outcomes.get((results[0], results[1]), record.result)
+    if len(results) == 2 and termination is not Termination.INTERRUPTED:
+        record.result = _OUTCOMES.get((results[0], results[1]), record.result)

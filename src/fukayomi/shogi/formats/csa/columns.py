@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, MutableSequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, overload
 
 from fukayomi._native import NO_SCORE, CsaGame
@@ -81,8 +83,7 @@ def _recorded_moves(game: CsaGame) -> list[RecordedMove]:
         )
         for raw, score, pv, time in zip(*columns, strict=True)
     ]
-    for count, comment in game.comments:
+    for count, comments in groupby(game.comments, key=itemgetter(0)):
         if count > 0:
-            played = moves[count - 1]
-            played.comment = f"{played.comment}\n{comment}" if played.comment else comment
+            moves[count - 1].comment = "\n".join(comment for _, comment in comments)
     return moves

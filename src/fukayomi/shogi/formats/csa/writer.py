@@ -4,22 +4,18 @@ import re
 from collections.abc import Sequence
 
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, ShogiError
-from fukayomi.shogi.formats.csa import ENDINGS, SUMMARY_WORDS
-from fukayomi.shogi.formats.csa_board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
+from fukayomi.shogi.formats.clock import TimeLimit
+from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
+from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
 
 
 def write_csa(record: Record) -> str:
-    """Write a record as CSA 2.2 with floodgate's extensions: ratings, scores, times and summary."""
-    lines = ["V2.2"]
-    lines += [f"N+{record.black_name}"] if record.black_name else []
-    lines += [f"N-{record.white_name}"] if record.white_name else []
-    information = (
-        ("EVENT", record.event), ("SITE", record.site), ("START_TIME", record.start_time),
-        ("END_TIME", record.end_time), ("TIME_LIMIT", record.time_limit), ("OPENING", record.opening),
-    )  # fmt: skip
-    lines += [f"${key}:{value}" for key, value in information if value]
-    lines += [f"${key}:{value}" for key, value in record.headers.items() if key.isascii()]  # KIF's are Japanese
+    """Write a record as CSA with floodgate's extensions: ratings, scores, times and summary.
+
+    The version is 2.2, or 3.0 if only that can express the time limit.
+    """
+    lines = _header_lines(record)
     board = CsaBoard.from_sfen(record.initial_sfen)
     sign = "+" if record.initial_sfen.split()[1] == "b" else "-"
     lines += ["PI"] if record.initial_sfen == START_SFEN else board.lines()
@@ -27,13 +23,32 @@ def write_csa(record: Record) -> str:
     for color, rating in (("black", record.black_rating), ("white", record.white_rating)):
         if rating is not None:
             name = record.black_name if color == "black" else record.white_name
-            lines.append(f"'{color}_rate:{name}:{rating}")
+            lines.append(f"'{color}_rate:{' '.join(name.splitlines())}:{rating}")
     lines += _comment_lines(record.comment)
     for played in record.moves:
         lines += _move_lines(played, board, sign)
         sign = "-" if sign == "+" else "+"
     lines += _end_lines(record, board, BLACK if sign == "+" else WHITE)
     return "\n".join(lines) + "\n"
+
+
+def _header_lines(record: Record) -> list[str]:
+    limit = TimeLimit.parse(record.time_limit)
+    if limit is None:
+        version, clock = ["V2.2"], ("持ち時間", record.time_limit)
+    elif text := limit.csa_2():
+        version, clock = ["V2.2"], ("TIME_LIMIT", text)
+    else:
+        version, clock = ["'CSA encoding=UTF-8", "V3.0"], ("TIME", limit.csa_3())
+    information = (
+        ("EVENT", record.event), ("SITE", record.site), ("START_TIME", record.start_time),
+        ("END_TIME", record.end_time), clock, ("OPENING", record.opening),
+    )  # fmt: skip
+    lines = [f"N+{record.black_name}"] if record.black_name else []
+    lines += [f"N-{record.white_name}"] if record.white_name else []
+    lines += [f"${key}:{value}" for key, value in information if value]
+    lines += [f"${key.replace(':', '_')}:{value}" for key, value in record.headers.items()]
+    return version + [" ".join(line.splitlines()) for line in lines]
 
 
 def csa_moves(sfen: str, moves: Sequence[str]) -> list[str]:
@@ -59,7 +74,7 @@ def _move_lines(played: RecordedMove, board: CsaBoard, sign: str) -> list[str]:
         seconds, milliseconds = divmod(played.time_ms, 1000)
         lines.append(f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}")
     if played.score_cp is not None:
-        lines.append(f"'** {played.score_cp} {played.pv}".rstrip())
+        lines.append(f"'** {played.score_cp} {' '.join(played.pv.splitlines())}".rstrip())
     return lines + _comment_lines(played.comment)
 
 
@@ -94,7 +109,7 @@ def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
         ends = outcomes.get(record.result, ("", ""))
         sides = (f"{name} {end}".rstrip() for name, end in zip(names, ends, strict=True))
         summary = ":".join((SUMMARY_WORDS[record.termination], *sides))
-    return lines + ([f"'summary:{summary}"] if summary else [])
+    return lines + ([f"'summary:{' '.join(summary.splitlines())}"] if summary else [])
 
 
 def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:

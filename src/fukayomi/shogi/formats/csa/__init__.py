@@ -1,0 +1,1 @@
+"""CSA records: reading through the native core, the moves as columns, writing."""
