@@ -1,4 +1,4 @@
-"""KIF, JKF and USI lines, read and written through rsshogi."""
+"""KIF and JKF, read and written through rsshogi."""
 
 import json
 
@@ -81,26 +81,6 @@ def test_jkf_with_nulls() -> None:
     assert (record.usi_moves(), record.result, record.black_name) == (["7g7f"], Result.BLACK_WIN, "a")
 
 
-def test_usi_lines_are_a_game_each() -> None:
-    text = (
-        "# openings\nstartpos moves 7g7f 3c3d\n\nposition startpos moves 2g2f resign\n"
-        "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b\nposition startpos\n"
-    )
-    records = list(read_records(text.encode(), name="lines.sfen"))
-    assert [record.usi_moves() for record in records] == [["7g7f", "3c3d"], ["2g2f"], ["5a5b"], []]
-    assert [record.name for record in records] == ["lines.sfen", "lines.sfen#2", "lines.sfen#3", "lines.sfen#4"]
-    assert records[1].result is Result.BLACK_WIN
-    assert records[2].usi() == "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b"
-
-
-def test_a_bad_usi_line_does_not_hide_the_others() -> None:
-    first, error, third = scan_records(b"startpos moves 7g7f\nstartpos moves 7g7e\nstartpos\n", name="lines.sfen")
-    assert isinstance(first, Record)
-    assert isinstance(third, Record)
-    assert isinstance(error, RecordError)
-    assert (error.name, error.line) == ("lines.sfen#2", 2)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -111,7 +91,6 @@ def test_a_bad_usi_line_does_not_hide_the_others() -> None:
         ('{"moves": 3}', "JKF"),
         ('{"moves": ', "Expecting value"),
         ('{"moves": ' + "[" * 100_000, "nested too deeply"),
-        ("startpos moves 7g7f 7g7f\n", "line 1: .*illegal move"),
     ],
 )
 def test_errors_name_the_place(text: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""KIF, JKF and USI through rsshogi, and writing KIF, KI2 and JKF.
+"""KIF and JKF through rsshogi, and writing KIF, KI2 and JKF.
 
 Around rsshogi, bookmarks (``&`` lines), the number of moves in a KIF header and nulls in JKF are removed; scores in
 comments are read by `remarks`; an unknown handicap, which rsshogi takes for an even game, is an error; and every move
@@ -56,7 +56,7 @@ _HANDICAPS = {
 
 
 def read_library_record(text: str, text_format: Format, name: str) -> Record:
-    """Read a record in KIF, JKF or USI.
+    """Read a record in KIF or JKF.
 
     Raises:
         IllegalMoveInRecordError: A move is illegal.
@@ -79,8 +79,6 @@ def read_library_record(text: str, text_format: Format, name: str) -> Record:
 def _parse(text: str, text_format: Format) -> LibraryRecord:
     if text_format is Format.JKF:
         return LibraryRecord.from_jkf_str(json.dumps(json.loads(text, object_pairs_hook=_without_nulls)))
-    if text_format is Format.USI:
-        return LibraryRecord.from_usi_position(text.strip(), allow_special_tokens=True)
     _check_handicap(text)
     lines = [line for line in text.split("\n") if not line.startswith(("&", "手数：", "手数:"))]
     # rsshogi would remove such scores from the comments, negate White's and truncate them to 16 bits

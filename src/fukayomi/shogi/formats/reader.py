@@ -10,6 +10,7 @@ from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.library import read_library_record
 from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
+from fukayomi.shogi.formats.usi import read_usi
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
 
@@ -81,21 +82,9 @@ def _scan(text: str, text_format: Format, name: str) -> Iterator[Record | Record
     if text_format is Format.CSA:
         yield from read_csa(text, name)
     elif text_format is Format.USI:
-        yield from _scan_usi_lines(text, name)
+        yield from read_usi(text, name)
     else:
         yield _read_one(text, text_format, name)
-
-
-def _scan_usi_lines(text: str, name: str) -> Iterator[Record | RecordError]:
-    games = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        games += 1
-        record = _read_one(line, Format.USI, name if games == 1 else f"{name}#{games}")
-        if isinstance(record, RecordError):
-            record = type(record)(record.name, number, record.reason)
-        yield record
 
 
 def _read_one(text: str, text_format: Format, name: str) -> Record | RecordError:

@@ -7,13 +7,8 @@ from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.formats.csa.writer import write_csa
 from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
+from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.record import Record
-
-
-def write_usi(record: Record) -> str:
-    """The game as a line of USI: the first position and the moves."""
-    return record.usi() + "\n"
-
 
 TEXT_WRITERS: dict[Format, Callable[[Record], str]] = {
     Format.CSA: write_csa,
