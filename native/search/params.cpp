@@ -23,7 +23,7 @@ void SearchParams::validate() const {
     require_between("c_base_root", c_base_root, 1.0, 1e9);
     require_between("fpu_reduction", fpu_reduction, 0.0, 10.0);
     require_between("fpu_reduction_root", fpu_reduction_root, 0.0, 10.0);
-    require_between("softmax_temperature", softmax_temperature, 0.01, 100.0);
+    require_between("softmax_temperature", softmax_temperature, 0.01F, 100.0);  // 0.01F is a little below 0.01
     require_between("draw_value_black", draw_value_black, 0.0, 1.0);
     require_between("draw_value_white", draw_value_white, 0.0, 1.0);
     require_between("root_noise_epsilon", root_noise_epsilon, 0.0, 1.0);

@@ -29,7 +29,7 @@ public:
     Board();  // the start position
 
     // Throws ParseError (errors.hpp), which quotes the text. Any position that the rules allow, handicaps included; a
-    // missing ply number reads as 1. Kings may be missing only when allow_missing_king (mate problems) is set.
+    // missing ply number, or 0, reads as 1. Kings may be missing only when allow_missing_king (mate problems) is set.
     static Board from_sfen(std::string_view sfen, bool allow_missing_king = false);
     std::string sfen() const;
 

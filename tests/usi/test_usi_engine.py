@@ -1,5 +1,6 @@
 """The answers of the USI engine to a GUI."""
 
+import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
 
 from fukayomi.shogi import Position
@@ -98,9 +99,18 @@ def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
     assert answer.bestmove.move in moves_of(DECLARED)
 
 
-def test_go_mate_is_not_implemented_and_says_so(start: Start) -> None:
+@pytest.mark.parametrize("sfen", [MATE_IN_ONE, MATE_IN_ONE.replace("K8", "9")])  # a problem has one king, mostly
+def test_go_mate_finds_a_mate_in_one(start: Start, sfen: str) -> None:
     client = start()
-    client.position(MATE_IN_ONE)
+    client.position(sfen)
+    answer = client.go(Go(mate=True, mate_ms=1000), 1)
+    assert answer.checkmate is not None
+    assert answer.checkmate.moves == ("G*2b",)
+
+
+def test_longer_mates_are_not_implemented(start: Start) -> None:
+    client = start()
+    client.position()
     answer = client.go(Go(mate=True, mate_ms=1000), 1)
     assert answer.checkmate is not None
     assert answer.checkmate.verdict == "notimplemented"
@@ -114,21 +124,53 @@ def test_depth_ends_a_search(start: Start) -> None:
     assert (answer.best_info.depth or 0) >= 3
 
 
-def test_a_broken_position_keeps_the_one_before(start: Start) -> None:
+BROKEN_POSITIONS = (
+    "position",
+    "position sfen 9/9 b - 1",
+    "position startpos moves 7g7e",
+    "position startpos moves 7g7f 7g7f",
+    "position startpos moves " + "7g7f " * 300_000,
+)
+
+
+@pytest.mark.parametrize("line", BROKEN_POSITIONS, ids=lambda line: line[:40])
+def test_after_a_broken_position_no_move_is_played(start: Start, line: str) -> None:
     client = start()
     client.position(MATE_IN_ONE)
-    for line in (
-        "position",
-        "position sfen 9/9 b - 1",
-        "position startpos moves 7g7e",
-        "position startpos moves 7g7f 7g7f",
-        "position sfen k8/9/9/9/9/9/9/9/9 b - 1",
-    ):
-        client.send(line)
-    assert len(strings(client)) == 5
+    client.send(line)
+    (reason,) = strings(client)
+    assert len(reason) < 400
+    answer = client.go(Go(byoyomi_ms=5000), 2)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "resign"
+    assert [info.string for info in answer.infos] == ["no search: the last position was refused"]
+    assert client.go(Go(mate=True), 2).checkmate is not None
+    client.position(MATE_IN_ONE)
     answer = client.go(Go(nodes=10), 5)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "G*2b"
+
+
+def test_a_position_without_a_king_is_for_go_mate_alone(start: Start) -> None:
+    client = start(Stochastic_Ponder="true")
+    client.send("position sfen k8/9/9/9/9/9/9/9/9 b G2r2b3g4s4n4l18p 1")
+    assert strings(client) == []
+    mate = client.go(Go(mate=True, mate_ms=100), 2).checkmate
+    assert mate is not None
+    assert mate.verdict == "notimplemented"
+    for go in (Go(byoyomi_ms=5000), Go(nodes=10)):
+        answer = client.go(go, 2)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move == "resign"
+        (info,) = answer.infos
+        assert info.string == "no search: Black has no king; only go mate takes such a position"
+    for go in (Go(infinite=True), Go(ponder=True)):
+        client.start_go(go)
+        never_answers(client, 0.2)
+        client.stop()
+        answer = client.wait_answer(2)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move == "resign"
 
 
 def test_go_without_isready_and_position_still_answers(start: Start) -> None:

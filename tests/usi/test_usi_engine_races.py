@@ -106,4 +106,32 @@ def test_no_line_ends_the_engine(common_engine: UsiClient, lines: list[str]) -> 
 def test_bytes_that_are_not_text(start: Start) -> None:
     client = start()
     client.send_bytes(b"\xff\xfe\x80 go\n\x00\n" + b"x" * 100_000 + b"\nposition startpos moves \xe6\x9c\n")
-    assert len(strings(client)) == 4
+    said = strings(client)
+    assert len(said) == 4
+    assert max(map(len, said)) < 400
+
+
+def test_a_byte_order_mark_and_other_line_ends(engine_command: Command) -> None:
+    asked = "\ufeffusi\r\nsetoption name DNN_Model value <hash>\r\nisready\r\ngo nodes 5\r\n\r\n"
+    done = subprocess.run(engine_command, input=asked.encode(), capture_output=True, timeout=20, check=False)
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 0
+    assert {"usiok", "readyok"} <= set(lines)
+    assert not [line for line in lines if "unknown" in line]
+
+
+def test_echoes_are_short_and_without_control_characters(start: Start) -> None:
+    client = start()
+    client.send(f"go nodes 1 {'x' * 900_000} \x00\x1b[2J")
+    lines = [line.text for line in client.read_until(lambda line: line.startswith("bestmove"), 5)]
+    assert lines[0].startswith("info string go: ignored xxxx")
+    assert max(len(line) for line in lines) < 400
+    client.send("go nodes 1 \x00\x1b[2J")
+    assert client.read_line(5).text == "info string go: ignored ??[2J"
+    client.read_until(lambda line: line.startswith("bestmove"), 5)
+    client.send("x" * 5_000_000)
+    client.send(f"setoption name {'é' * 100_000} value 1")
+    client.send(f"setoption name MultiPV value {'9' * 100_000}")
+    said = strings(client)
+    assert len(said) == 3
+    assert max(map(len, said)) < 400

@@ -146,9 +146,15 @@ def find_network(model: str) -> Path:
     """
     if model in ("", INTERNAL_NETWORK):
         return embedded_network()
-    path = Path(model).expanduser()
-    if not path.is_file():
-        raise EvaluatorError(f"no file {path.absolute()}")
+    try:
+        path = Path(model).expanduser()
+        full, is_file = path.absolute(), path.is_file()
+    except OSError as error:  # a folder that cannot be read, a name that is too long
+        raise EvaluatorError(f"cannot read the network {model}: {error.strerror}") from error
+    except RuntimeError as error:  # of expanduser
+        raise EvaluatorError(f"cannot read the network {model}: {error}") from error
+    if not is_file:
+        raise EvaluatorError(f"no file {full}")
     if path.suffix in CHECKPOINT_SUFFIXES:
         exported = path.with_suffix(".onnx")
         raise EvaluatorError(f"{path} is a checkpoint, not an ONNX file; export it: fukayomi export {path} {exported}")
@@ -169,8 +175,11 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
     if options.settings.model not in STUBS:
         network = find_network(options.settings.model)
         path = network.with_name(network.name + ".ini")
-        if path.is_file():
-            pairs, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
+        try:
+            if path.is_file():
+                pairs, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
+        except OSError as error:
+            problems = [f"cannot read {path}: {error.strerror}"]
     return problems + options.suggest(pairs)
 
 

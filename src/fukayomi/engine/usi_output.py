@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi._native import centipawns
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.usi.text import Info, UsiScore
+from fukayomi.tabular import printable
+from fukayomi.usi.text import Info, UsiScore, shorten
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import Progress
+
+LONGEST_TEXT = 1000
+"""Characters of an ``info string``."""
 
 
 @dataclass
@@ -33,13 +37,18 @@ class Output:
 
     def say(self, text: str) -> None:
         """Write an ``info string``."""
-        self.write(Info(string=text).text())
+        self.write(info_string(text))
 
     def report(self, progress: "Progress", settings: UsiSettings) -> None:
         """Write how far a search is."""
         if progress.error is not None:
             self.say(f"Error: {progress.error}")
         self.write(*(info.text() for info in search_infos(progress, settings)))
+
+
+def info_string(text: str) -> str:
+    """An ``info string``. The text may quote what came from outside: it is cut, without control characters."""
+    return Info(string=printable(shorten(" ".join(text.split()), LONGEST_TEXT))).text()
 
 
 def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:

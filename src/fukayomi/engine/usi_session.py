@@ -8,6 +8,9 @@ Every ``go`` gets exactly one ``bestmove`` (``go mate``: ``checkmate notimplemen
 ``stop`` arrives, or when the GUI sends another command without ``stop``, as some do at the end of a game. ``go
 infinite`` and ``go ponder`` get none before that. ``quit`` ends the engine at once; the end of the input ends it after
 the running search has been answered.
+
+After a ``position`` that cannot be played (invalid, or without a king) every ``go`` is answered by ``bestmove resign``:
+a move of an earlier position would be a move in another game.
 """
 
 import contextlib
@@ -27,8 +30,9 @@ from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import best_move, has_limits, limits_of
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.engine.usi_output import Output, search_infos
-from fukayomi.shogi import Move, Position, ShogiError
+from fukayomi.engine.usi_input import Line, read_lines
+from fukayomi.engine.usi_output import Output, info_string, search_infos
+from fukayomi.shogi import BLACK, WHITE, Move, Position, ShogiError
 from fukayomi.usi.options import OptionError, Options
 from fukayomi.usi.text import (
     RESIGN,
@@ -38,13 +42,12 @@ from fukayomi.usi.text import (
     Command,
     GameOver,
     Go,
-    Info,
     PonderHit,
     SetOption,
     SetPosition,
     SimpleCommand,
     UsiTextError,
-    parse_command,
+    shorten,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 LOADING_NOTICE_S = 5.0
 """While the network is loading, the GUI is told so at this interval."""
 UNTIL_STOPPED = Limits(until_stopped=True)
+REFUSED = "the last position was refused"
 LoadEvaluator = Callable[[UsiSettings], "Evaluator"]
 
 
@@ -73,14 +77,6 @@ class State(Enum):
     STOCHASTIC_PONDERING = auto()
     """A search in the opponent's time that the GUI did not ask for and is not told of (Stochastic_Ponder)."""
     ENDED = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line from the GUI, and the time of its arrival."""
-
-    time_s: float
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +101,8 @@ class _Job:
     position: Position
     control: Control
     can_declare: bool
+    refusal: str | None
+    """Why there is nothing to search."""
     result: "SearchResult | None" = None
     error: Exception | None = None
     thread: threading.Thread | None = None
@@ -117,7 +115,7 @@ class _Searched:
     job: _Job
 
 
-_Event = _Line | _EndOfInput | _Loaded | _Searched
+_Event = Line | _EndOfInput | _Loaded | _Searched
 
 
 class UsiSession:
@@ -138,9 +136,11 @@ class UsiSession:
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._deferred: deque[_Event] = deque()  # what arrived while the network was loading
         self._state = State.IDLE
-        self._exit_code = 0
+        self.failure: str | None = None
+        """Why the engine ended with an exit code other than 0."""
         self._options = Options(UsiSettings())
         self._position = Position()
+        self._refusal: str | None = None  # why the position cannot be searched
         self._searcher: Searcher | None = None
         self._searcher_settings: UsiSettings | None = None
         self._job: _Job | None = None
@@ -154,7 +154,7 @@ class UsiSession:
                 event = self._deferred.popleft()
             else:
                 event = self._next_event()
-            if isinstance(event, _Line):
+            if isinstance(event, Line):
                 self._on_line(event)
             elif isinstance(event, _Loaded):
                 self._on_loaded(event)
@@ -162,13 +162,13 @@ class UsiSession:
                 self._on_searched(event.job)
             else:
                 self._on_end_of_input(event)
-        return self._exit_code
+        return 0 if self.failure is None else 1
 
     # ------------------------------------------------------------------------------------------ events
 
     def _read(self) -> None:
-        for raw in self._stdin:
-            self._events.put(_Line(time.monotonic(), raw.decode("utf-8", "replace")))
+        for line in read_lines(self._stdin):
+            self._events.put(line)
         self._events.put(_EndOfInput())
 
     def _next_event(self) -> _Event:
@@ -178,18 +178,19 @@ class UsiSession:
             except queue.Empty:
                 self._output.say("still loading the network")
 
-    def _on_line(self, line: _Line) -> None:
-        try:
-            command = parse_command(line.text)
-        except UsiTextError as error:
-            self._output.say(str(error))
-            return
-        if command is None:
-            return
-        if self._state is State.LOADING and command != SimpleCommand("quit"):
+    def _on_line(self, line: Line) -> None:
+        if self._state is State.LOADING and line.name() != "quit":
             self._deferred.append(line)
             return
-        self._on_command(command, line)
+        try:
+            command = line.command()
+        except UsiTextError as error:
+            self._output.say(str(error))
+            if line.name() == "position":
+                self._refusal = REFUSED
+            return
+        if command is not None:
+            self._on_command(command, line)
 
     def _on_end_of_input(self, event: _EndOfInput) -> None:
         if self._state is State.LOADING:
@@ -198,7 +199,7 @@ class UsiSession:
             self._finish_search()
             self._state = State.ENDED
 
-    def _on_command(self, command: Command, line: _Line) -> None:
+    def _on_command(self, command: Command, line: Line) -> None:
         match command:
             case SimpleCommand("usi"):
                 self._introduce()
@@ -236,15 +237,18 @@ class UsiSession:
             self._output.say(str(error))
 
     def _set_position(self, command: SetPosition) -> None:
-        """Set the position. An invalid one is ignored: the previous one stays."""
         try:
-            position = Position() if command.sfen is None else Position.from_sfen(command.sfen)
+            position = Position()
+            if command.sfen is not None:
+                position = Position.from_sfen(command.sfen, allow_missing_king=True)
             for move in command.moves:
                 position.push_usi(move)
         except ShogiError as error:
-            self._output.say(f"position ignored: {error}")
+            self._output.say(f"position refused: {error}")
+            self._refusal = REFUSED
         else:
             self._position = position
+            self._refusal = _missing_king(position)
 
     def _quit(self) -> None:
         self._state = State.ENDED
@@ -282,8 +286,8 @@ class UsiSession:
         if event.evaluator is None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
-            self._output.say(f"Error: cannot load DNN_Model {event.settings.model}: {event.error}")
-            self._exit_code = 1
+            self.failure = f"cannot load DNN_Model {shorten(event.settings.model)}: {event.error}"
+            self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
         from fukayomi.engine.search import Searcher
@@ -309,12 +313,12 @@ class UsiSession:
 
     # ------------------------------------------------------------------------------------------ searching
 
-    def _go(self, go: Go, line: _Line) -> None:
+    def _go(self, go: Go, line: Line) -> None:
         self._finish_search()
         if go.ignored:
-            self._output.say(f"go: ignored {' '.join(go.ignored)}")
+            self._output.say(f"go: ignored {shorten(' '.join(go.ignored))}")
         if go.mate:
-            self._output.write(Checkmate(verdict="notimplemented").text())
+            self._output.write(self._solve_mate().text())
             return
         if self._searcher is None:  # the GUI has not sent isready
             self._deferred.appendleft(line)
@@ -326,6 +330,14 @@ class UsiSession:
         else:
             ends = has_limits(go, self._options.settings)
             self._start_search(go, State.THINKING if ends else State.WAITING, line.time_s)
+
+    def _solve_mate(self) -> Checkmate:
+        """The answer to `go mate`: a mate in one; longer mates are not searched."""
+        if self._refusal == REFUSED:
+            self._output.say(self._refusal)
+            return Checkmate(verdict="notimplemented")
+        mate = self._position.find_mate_in_one()
+        return Checkmate(verdict="notimplemented") if mate is None else Checkmate((mate.usi(),))
 
     def _configure(self, searcher: "Searcher") -> None:
         """Give the searcher the options set since the last search; the tree is lost only if they concern it."""
@@ -343,10 +355,12 @@ class UsiSession:
         assert self._job is None  # one search at a time
         position = self._position.copy()
         settings = self._options.settings
-        can_declare = not go.searchmoves and position.can_declare_win(settings.declaration_rule())
+        can_declare = (
+            self._refusal is None and not go.searchmoves and position.can_declare_win(settings.declaration_rule())
+        )
         self._state = state
         limits = self._limits(go, position) if state is State.THINKING else UNTIL_STOPPED
-        job = _Job(go, position, Control(limits, started_s), can_declare)
+        job = _Job(go, position, Control(limits, started_s), can_declare, self._refusal)
         if can_declare and state is State.THINKING:
             job.control.stop()
         job.thread = threading.Thread(target=self._search, args=(job, settings), name="fukayomi-search", daemon=True)
@@ -363,6 +377,10 @@ class UsiSession:
     def _search(self, job: _Job, settings: UsiSettings) -> None:
         """Search; runs in a thread of its own."""
         assert self._searcher is not None
+        if job.refusal is not None:
+            job.control.hold()
+            self._events.put(_Searched(job))
+            return
         is_silent = self._state is State.STOCHASTIC_PONDERING
         try:
             job.result = self._searcher.search(
@@ -388,7 +406,7 @@ class UsiSession:
                 self._output.say(f"searchmoves: {text} is not legal in this position")
         return moves
 
-    def _ponderhit(self, command: PonderHit, line: _Line) -> None:
+    def _ponderhit(self, command: PonderHit, line: Line) -> None:
         if self._state is not State.PONDERING or self._job is None:
             self._output.say("ponderhit without go ponder")
             return
@@ -426,18 +444,22 @@ class UsiSession:
 
     def _last_infos(self, job: _Job, settings: UsiSettings) -> list[str]:
         """The info lines before the answer."""
+        if job.refusal is not None:
+            return [info_string(f"no search: {job.refusal}")]
         if job.result is None:
-            return [Info(string=f"Error: {job.error!r}").text()]
+            return [info_string(f"Error: {job.error!r}")]
         lines = [info.text() for info in search_infos(job.result.progress, settings)]
         if job.result.error is not None:
-            lines.append(Info(string=f"Error: {job.result.error}").text())
+            lines.append(info_string(f"Error: {job.result.error}"))
         if settings.debug:
-            lines.append(Info(string=f"search ended: {job.result.reason.value}").text())
+            lines.append(info_string(f"search ended: {job.result.reason.value}"))
         return lines
 
     def _answer(self, job: _Job, settings: UsiSettings, state: State) -> BestMove:
         if job.can_declare:
             return BestMove(WIN)
+        if job.refusal is not None:
+            return BestMove(RESIGN)
         if job.result is None:  # the search itself failed
             moves = job.position.legal_moves
             return BestMove(moves[0].usi() if moves else RESIGN)
@@ -451,6 +473,14 @@ class UsiSession:
         self._position.push_usi(answer.move)
         self._start_search(Go(), State.STOCHASTIC_PONDERING, time.monotonic())
         self._position = position
+
+
+def _missing_king(position: Position) -> str | None:
+    """Why a mate problem (詰将棋) cannot be searched; None if both sides have a king."""
+    for name, color in (("Black", BLACK), ("White", WHITE)):
+        if position.king_square(color) is None:
+            return f"{name} has no king; only go mate takes such a position"
+    return None
 
 
 def _describe_budget(b: Budget) -> str:

@@ -17,10 +17,14 @@ def main() -> None:
     go nodes 800
     quit
     """
+    from fukayomi.cli.common.text import printable
     from fukayomi.engine.usi_session import UsiSession
 
     code = 0
     with contextlib.suppress(KeyboardInterrupt):
-        code = UsiSession(sys.stdin.buffer, sys.stdout.buffer).run()
+        session = UsiSession(sys.stdin.buffer, sys.stdout.buffer)
+        code = session.run()
+        if session.failure is not None:
+            print(f"error: {printable(session.failure)}", file=sys.stderr, flush=True)
     # End at once: other threads may wait for input or for a batch, and hold nothing that must be closed.
     os._exit(code)
