@@ -39,7 +39,8 @@ def expected(path: Path, slot: Slot, i: int) -> tuple[np.ndarray, float]:
     """The toy's answer, computed by numpy."""
     features1, features2 = np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.float32)
     unpack_planes(slot.planes1[i : i + 1], slot.planes2[i : i + 1], features1, features2)
-    weights = onnx.numpy_helper.to_array(onnx.load(path).graph.initializer[0])[:, :, 0, 0]
+    (tensor,) = (each for each in onnx.load(path).graph.initializer if each.name == "weights")
+    weights = onnx.numpy_helper.to_array(tensor)[:, :, 0, 0]
     policy = np.einsum("oc,cxy->oxy", weights, features1[0]).reshape(-1)
     return policy[slot.labels[i, : slot.counts[i]]], float(1 / (1 + np.exp(-features2.mean())))
 
@@ -82,13 +83,19 @@ def test_refuses_what_is_no_network(tmp_path: Path) -> None:
         garbage: "cannot load",
         tmp_path / "missing.onnx": "cannot read",
         write_network(tmp_path / "names.onnx", outputs=("policy", "value")): "outputs output_policy, output_value",
-        write_network(tmp_path / "planes.onnx", channels2=119): "entering kings",
+        write_network(tmp_path / "planes.onnx", planes=((62, 9, 9), (119, 9, 9))): "entering kings",
         write_network(tmp_path / "nan.onnx", scale=float("nan")): "finite",
     }
     for path, reason in cases.items():
         with pytest.raises(EvaluatorError, match=reason) as error:
             OnnxEvaluator(path, provider="cpu", threads=1, batch_size=1)
         assert str(path) in str(error.value)
+
+
+def test_more_threads_than_cpus_are_not_used(network: Path) -> None:
+    evaluator = OnnxEvaluator(network, provider="cpu", threads=512)
+    assert 1 <= evaluator.threads < 512
+    assert "Threads is 512" in evaluator.describe()
 
 
 def test_a_provider_that_is_not_there_is_an_error(network: Path) -> None:
@@ -98,11 +105,3 @@ def test_a_provider_that_is_not_there_is_an_error(network: Path) -> None:
         pytest.skip("this ONNX Runtime has CUDA")
     with pytest.raises(EvaluatorError, match="onnxruntime-gpu"):
         OnnxEvaluator(network, provider="cuda")
-
-
-def test_a_value_that_is_no_probability_is_an_error(tmp_path: Path) -> None:
-    evaluator = OnnxEvaluator(write_network(tmp_path / "logit.onnx", final="Neg"), threads=1, batch_size=2)
-    slot = evaluator.allocate(2)
-    fill(slot, SFENS)
-    with pytest.raises(EvaluatorError, match="sigmoid"):
-        evaluator.run(slot, 2)

@@ -1,12 +1,16 @@
 """The USI engine when a GUI starts it: identification, options, network."""
 
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from engine_talk import Command, Start, strings
+from engine_talk import Command, Start, moves_of, strings
 
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.usi.client import EngineDiedError, UsiClient
+from fukayomi.usi.options import Kind, Option, Options
 from fukayomi.usi.text import Go
 
 
@@ -63,6 +67,89 @@ def test_a_network_that_is_not_there_ends_the_engine_with_a_reason(start: Start)
     with pytest.raises(EngineDiedError, match="exit code 1"):
         client.read_line(10)
     assert lines[0] == "info string Error: cannot load DNN_Model /nowhere/net.onnx: no file /nowhere/net.onnx"
+
+
+@pytest.mark.parametrize("model", ["~nosuchuser/x.onnx", "x" * 300 + ".onnx", "a\x00b.onnx", "/", "y/" * 400_000])
+def test_a_name_of_no_file_ends_the_engine_with_a_reason(engine_command: Command, model: str) -> None:
+    asked = f"usi\nsetoption name DNN_Model value {model}\nisready\ngo nodes 1\n"
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("info string Error: cannot load DNN_Model")
+    assert len(last) <= 1100
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: cannot load DNN_Model")
+
+
+@pytest.mark.parametrize(("change", "reason"), [({"value_columns": 3}, "2187] and [N, 1]"), ({"labels": 1496}, "1496")])
+def test_a_network_that_cannot_play_is_refused(
+    engine_command: Command, tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    pytest.importorskip("onnx")
+    from toy_network import write_network
+
+    network = write_network(tmp_path / "toy.onnx", **change)
+    asked = f"setoption name DNN_Model value {network}\nisready\n"
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1
+    assert "readyok" not in done.stdout
+    assert reason in done.stdout
+    assert reason in done.stderr
+
+
+def test_a_network_in_float16_plays(start: Start, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    from toy_network import write_network
+
+    network = write_network(tmp_path / "half.onnx", types=("FLOAT16", "FLOAT16", "FLOAT16"), batch=3)
+    client = start(ready=False, DNN_Model=str(network))
+    client.wait_ready()
+    answer = client.go(Go(nodes=100), 10)
+    assert [info.string for info in answer.infos if info.string] == []
+    assert answer.best_info is not None
+    assert answer.best_info.nodes == 100
+
+
+OPTIONS = {option.name: option for option in Options(UsiSettings()).declared if option.name != "DNN_Model"}
+
+
+def good_values(option: Option) -> list[str]:
+    """Values at the bounds."""
+    if option.kind is Kind.CHECK:
+        return ["true", "False"]
+    return [str(bound) for bound in (option.minimum, option.maximum) if bound is not None] or list(option.choices)
+
+
+def bad_values(option: Option) -> list[str]:
+    """Values beyond the bounds, and what is no value."""
+    beyond = [] if option.minimum is None or option.maximum is None else [option.minimum - 1, option.maximum + 1]
+    return [*map(str, beyond), "<empty>", "99999999999999999999", "1e3", "1.5", "nan", "棋", "\x00", "x" * 5000]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_takes_its_bounds_and_refuses_the_rest(start: Start, name: str) -> None:
+    client = start(USI_Hash="16", PV_Interval="0")
+    option = OPTIONS[name]
+    for value in good_values(option) + bad_values(option):
+        client.set_option(name, value)
+        said = strings(client)
+        assert len(said) == (value not in good_values(option)), (value, said)
+        assert max(map(len, said), default=0) < 300
+        client.position()
+        answer = client.go(Go(nodes=2), 10)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move in {*moves_of(), "resign"}, value  # it resigns at Resign_Threshold 1000
+        assert not [info.string for info in answer.infos if info.string and "Error" in info.string]
+
+
+@pytest.mark.parametrize("name", ["DNN_Batch_Size", "UCT_Threads", "Threads"])
+def test_the_largest_values_do_not_delay_the_network(start: Start, name: str) -> None:
+    client = start(ready=False, DNN_Model="<internal>", **{name: str(OPTIONS[name].maximum)})
+    begin = time.monotonic()
+    said = client.wait_ready(60)
+    assert time.monotonic() - begin < 30, "64 threads on two CPUs took as long"
+    assert said[-1].startswith("info string fukayomi")
+    assert client.go(Go(nodes=2), 30).bestmove is not None
 
 
 def test_unknown_options_and_values_are_answered_and_harmless(start: Start) -> None:
