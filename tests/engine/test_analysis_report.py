@@ -11,7 +11,7 @@ import pytest
 from analysis_answers import Script, answer, first_move
 
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import GameAnalysis, Score
+from fukayomi.engine.analysis import GameAnalysis, Score, SearchLimits
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import annotated, write_report
 from fukayomi.engine.report.graph import graph_png, graph_svg, inline_svg
@@ -78,7 +78,9 @@ def game(**facts: object) -> tuple[Record, GameAnalysis]:
         initial_sfen=START_SFEN, moves=moves, termination=Termination.RESIGN, result=Result.WHITE_WIN, **names
     )  # type: ignore[arg-type]
     rates = [(0.6, "2g2f 8c8d"), (0.55, "9c9d"), (0.4, "7g7f"), (0.65, "3c3d 2g2f"), (0.9, "2g2f 8d8e")]
-    return record, analyse_record(record, Script(*map(answer, rates)), engine="test network", limits="100 nodes")
+    return record, analyse_record(
+        record, Script(*map(answer, rates)), engine="test network", limits=SearchLimits(nodes=100)
+    )
 
 
 def test_page_is_well_formed_and_complete() -> None:
@@ -112,7 +114,7 @@ def test_page_escapes_the_texts_of_the_record() -> None:
     record, analysis = game(black_name=HOSTILE, white_name=HOSTILE, event=HOSTILE, start_time=HOSTILE)
     record.illegal_move = HOSTILE
     record.termination = Termination.ILLEGAL_MOVE
-    analysis = assemble(record, analysis.positions, engine=HOSTILE, limits=HOSTILE)
+    analysis = assemble(record, analysis.positions, engine=HOSTILE)
     page = analysis_page(analysis)
     found = outline(page)
     assert found.tags.count("script") == 1  # ours
@@ -189,14 +191,15 @@ def test_document_is_plain_and_complete() -> None:
     assert document["sides"]["white"]["mistakes"] == {"inaccuracy": 0, "dubious": 0, "mistake": 0, "blunder": 1}
     last = document["moves"][3]
     assert (last["move"], last["best"], last["mistake"]) == ("8c8d", "3c3d", "blunder")
-    assert (last["loss"], last["win_rate"]) == (0.55, 0.9)
+    assert (last["loss"], last["win_rate"]) == (pytest.approx(0.55), pytest.approx(0.9))
     assert document["positions"][0]["lines"][0]["pv"] == ["2g2f", "8c8d"]
 
 
 def test_files_are_written_whole(tmp_path: Path) -> None:
     _, analysis = game()
     paths = write_report(analysis, tmp_path / "a" / "b", png=True)
-    assert [path.name for path in paths] == ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png", "analysis.json"]
+    assert [path.name for path in paths] == names
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
     assert paths[0].read_text(encoding="utf-8").startswith("<!doctype html>")
     write_report(analysis, tmp_path / "a" / "b")  # and may be written again

@@ -268,6 +268,7 @@ def test_an_analysis_is_a_table_a_figure_and_files(tmp_path: Path) -> None:
     analysis.plot().savefig(tmp_path / "evaluation.png")
     assert (tmp_path / "evaluation.png").read_bytes()[:4] == b"\x89PNG"
     assert analysis._repr_html_().startswith("<img ")
-    assert [path.name for path in analysis.save(tmp_path)] == ["analysis.html", "analysis.svg", "analysis.kifu"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.json"]
+    assert [path.name for path in analysis.save(tmp_path)] == names
     assert analysis.to_html() == (tmp_path / "analysis.html").read_text(encoding="utf-8")
     assert analysis.to_dict()["total_moves"] == 118

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
+    from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.search import SearchResult
     from fukayomi.engine.settings import UsiSettings
 
 __all__ = [
+    "AnalysisFileError",
     "Engine",
     "Evaluation",
     "EvaluatorError",
@@ -51,6 +53,7 @@ __getattr__, __dir__ = lazy(
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
         ".network": ("Network",),
+        ".report.document": ("AnalysisFileError",),
         ".search": ("SearchResult",),
         ".settings": ("UsiSettings",),
     },

@@ -5,8 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MATE_CP, centipawns
-from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score
-from fukayomi.engine.report.words import ending, printable
+from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score, SearchLimits
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves
@@ -19,12 +18,19 @@ if TYPE_CHECKING:
     Search = Callable[[Position], SearchResult]
     """Searches a position that has legal moves; the result has at least one line."""
 
+NO_LIMITS = SearchLimits()
 CP_LOSS_CAP = 3_000
 """Beyond this the game is decided: scores are cut to it before they are compared."""
 
 
 def analyse_positions(
-    record: Record, search: "Search", first: int = 1, last: int | None = None
+    record: Record,
+    search: "Search",
+    first: int = 1,
+    last: int | None = None,
+    *,
+    limits: SearchLimits = NO_LIMITS,
+    known: GameAnalysis | None = None,
 ) -> Iterator[PositionAnalysis]:
     """Search the positions before the plies `first` to `last` and the one after them, each when it is asked for.
 
@@ -35,16 +41,20 @@ def analyse_positions(
         search: Searches one position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.
+        limits: What `search` was asked for.
+        known: An analysis of the same game by the same network. Its positions that were searched with these limits or
+            higher ones are not searched again.
 
     Raises:
         InvalidSfenError: The game begins from a position without both kings, as mate problems do.
     """
+    found = {position.ply: position for position in known.positions if position.satisfies(limits)} if known else {}
     last = len(record) if last is None else min(last, len(record))
     position = Position.from_sfen(record.initial_sfen)
     previous: tuple[str, str] | None = None  # the position before the last move, and the move
     for ply in range(last + 1):
         if ply >= first - 1:
-            yield _analyse(record, position, ply, previous, search)
+            yield found.get(ply) or _analyse(record, position, ply, previous, search, limits)
         if ply < last:
             move = record.moves[ply].move
             previous = (position.sfen(), move.usi())
@@ -58,20 +68,21 @@ def analyse_record(
     last: int | None = None,
     *,
     engine: str = "",
-    limits: str = "",
+    limits: SearchLimits = NO_LIMITS,
+    known: GameAnalysis | None = None,
     listener: Listener = SILENT,
 ) -> GameAnalysis:
     """Search the positions and judge the moves; the arguments are those of `analyse_positions` and `assemble`."""
     total = max(0, min(len(record), last or len(record)) - first + 1) + 1
     positions: list[PositionAnalysis] = []
-    for position in analyse_positions(record, search, first, last):
+    for position in analyse_positions(record, search, first, last, limits=limits, known=known):
         positions.append(position)
         listener.progress("positions", len(positions), total)
-    return assemble(record, positions, engine=engine, limits=limits)
+    return assemble(record, positions, engine=engine, known=known)
 
 
 def assemble(
-    record: Record, positions: Iterable[PositionAnalysis], *, engine: str = "", limits: str = ""
+    record: Record, positions: Iterable[PositionAnalysis], *, engine: str = "", known: GameAnalysis | None = None
 ) -> GameAnalysis:
     """Judge the moves between successive positions of a game.
 
@@ -79,23 +90,17 @@ def assemble(
         record: The game.
         positions: What `analyse_positions` gave, or the beginning of it.
         engine: Name and identity of the network.
-        limits: Limits of the search of one position, in words.
+        known: An analysis of the same game, whose other positions are kept.
     """
-    positions = tuple(positions)
+    by_ply = {position.ply: position for position in (*(known.positions if known else ()), *positions)}
+    ordered = tuple(by_ply[ply] for ply in sorted(by_ply))
     names = japanese_moves(record.initial_sfen, record.usi_moves())
-    moves = [judge(before, after, record.moves[before.ply], names[before.ply]) for before, after in pairwise(positions)]
-    return GameAnalysis(
-        record=record,
-        black=printable(record.black_name),
-        white=printable(record.white_name),
-        event=printable(record.event),
-        date=printable(record.start_time),
-        result=" ".join(filter(None, ending(record))),
-        engine=engine,
-        limits=limits,
-        positions=positions,
-        moves=tuple(moves),
-    )
+    moves = [
+        judge(before, after, record.moves[before.ply], names[before.ply])
+        for before, after in pairwise(ordered)
+        if after.ply == before.ply + 1
+    ]
+    return GameAnalysis(record=record, engine=engine, positions=ordered, moves=tuple(moves))
 
 
 def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMove, japanese: str) -> MoveAnalysis:
@@ -118,25 +123,29 @@ def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMov
 
 
 def _analyse(
-    record: Record, position: Position, ply: int, previous: tuple[str, str] | None, search: "Search"
+    record: Record,
+    position: Position,
+    ply: int,
+    previous: tuple[str, str] | None,
+    search: "Search",
+    limits: SearchLimits,
 ) -> PositionAnalysis:
     sfen, turn = position.sfen(), position.turn
     decided = _final_score(record, position) if ply == len(record) else None
     if decided is not None:
         return PositionAnalysis(ply, sfen, turn, decided, lines=())
     if position.can_declare_win(DeclarationRule.POINTS_27):
-        line = Candidate(_won_by(turn), ("win",), tuple(japanese_moves(sfen, ["win"])))
+        line = Candidate.named(_won_by(turn), ("win",), sfen, None)
         return PositionAnalysis(ply, sfen, turn, line.score, (line,))
     result = search(position)
     lines = tuple(_line(line, sfen, turn, previous) for line in result.lines)
-    return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, result.progress.nodes)
+    return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, result.progress.nodes, limits)
 
 
 def _line(line: "SearchLine", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:
     """A line of the search from Black's side, with Japanese names; the move before it matters for 同."""
-    usi = tuple(move.usi() for move in line.pv)
-    names = japanese_moves(previous[0], [previous[1], *usi])[1:] if previous else japanese_moves(sfen, usi)
-    return Candidate(_score(line.winrate, line.mate, turn), usi, tuple(names), line.visits)
+    score = _score(line.winrate, line.mate, turn)
+    return Candidate.named(score, [move.usi() for move in line.pv], sfen, previous, line.visits)
 
 
 def _score(winrate: float, mate: int | None, turn: Color) -> Score:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.shogi import BLACK, WHITE, Color
+from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record
 from fukayomi.tabular import Tabular
 
@@ -75,6 +76,50 @@ class Candidate:
     visits: int = 0
     """Visits of the candidate in the search; 0 for a declaration, which is not searched."""
 
+    @classmethod
+    def named(
+        cls, score: Score, usi: Sequence[str], sfen: str, previous: tuple[str, str] | None, visits: int = 0
+    ) -> "Candidate":
+        """A candidate with the Japanese names of its moves.
+
+        Args:
+            score: Its score.
+            usi: The moves in USI form.
+            sfen: The position before them.
+            previous: The position before the last move of the game, and that move, which matters for 同; None if the
+                game has no move yet.
+            visits: Visits of the candidate.
+
+        Raises:
+            IllegalMoveError: A move is not legal.
+        """
+        names = japanese_moves(previous[0], [previous[1], *usi])[1:] if previous else japanese_moves(sfen, usi)
+        return cls(score, tuple(usi), tuple(names), visits)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """Limits of the search of one position.
+
+    >>> str(SearchLimits(nodes=800, time_ms=350))
+    '800 nodes or 350 ms per position, whichever comes first'
+    """
+
+    nodes: int | None = None
+    """Maximum number of positions to evaluate."""
+    time_ms: int | None = None
+    """Maximum search time (ms)."""
+    multipv: int = 1
+    """Number of candidates to keep."""
+
+    def __str__(self) -> str:
+        """The limits in words."""
+        if self.nodes is not None and self.time_ms is not None:
+            return f"{self.nodes} nodes or {self.time_ms} ms per position, whichever comes first"
+        if self.nodes is None and self.time_ms is None:
+            return "no limits"
+        return f"{self.time_ms} ms per position" if self.nodes is None else f"{self.nodes} nodes per position"
+
 
 @dataclass(frozen=True, slots=True)
 class PositionAnalysis:
@@ -89,6 +134,22 @@ class PositionAnalysis:
     """The best candidate first; empty where the game is over."""
     nodes: int = 0
     """Positions that the search evaluated."""
+    limits: SearchLimits | None = None
+    """Limits of its search; None where the rules decide and nothing was searched."""
+
+    def satisfies(self, limits: SearchLimits) -> bool:
+        """Whether a search with these limits would find no more: it was searched with as much, or needs no search."""
+        if self.limits is None:
+            return True
+        if self.limits.multipv < limits.multipv:
+            return False
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return True
+        return _reaches(self.limits.nodes, limits.nodes) and _reaches(self.limits.time_ms, limits.time_ms)
+
+
+def _reaches(limit: int | None, wanted: int | None) -> bool:
+    return limit is None or (wanted is not None and limit >= wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,19 +227,55 @@ class GameAnalysis(Tabular):
 
     record: Record
     """The game."""
-    black: str
-    white: str
-    event: str
-    date: str
-    result: str
-    """How the game ended, in words: `120手で先手の勝ち（投了） Black wins, resignation`."""
     engine: str
     """Name and identity of the network."""
-    limits: str
-    """Limits of the search of one position, in words: `800 nodes or 350 ms per position, whichever comes first`."""
     positions: tuple[PositionAnalysis, ...]
+    """By ply. Plies are missing where only ranges of the game were analysed."""
     moves: tuple[MoveAnalysis, ...]
     """One for each pair of successive positions."""
+
+    @property
+    def black(self) -> str:
+        """Name of the player with Black."""
+        return _printable(self.record.black_name)
+
+    @property
+    def white(self) -> str:
+        """Name of the player with White."""
+        return _printable(self.record.white_name)
+
+    @property
+    def event(self) -> str:
+        """Name of the event."""
+        return _printable(self.record.event)
+
+    @property
+    def date(self) -> str:
+        """When the game began, as the record writes it."""
+        return _printable(self.record.start_time)
+
+    @property
+    def result(self) -> str:
+        """How the game ended, in words: `120手で先手の勝ち（投了） Black wins, resignation`."""
+        from fukayomi.engine.report.words import ending
+
+        return " ".join(filter(None, ending(self.record)))
+
+    @property
+    def limits(self) -> str:
+        """Limits of the search of one position, in words; several if parts of the game were searched differently."""
+        counts = Counter(str(position.limits) for position in self.positions if position.limits is not None)
+        return "; ".join(words for words, _ in counts.most_common())
+
+    def is_of(self, record: Record, engine: str) -> bool:
+        """Whether this is an analysis of the same moves by the same network.
+
+        Args:
+            record: A game; names and comments may differ.
+            engine: Name and identity of a network.
+        """
+        same_start = self.record.initial_sfen == record.initial_sfen
+        return self.engine == engine and same_start and self.record.usi_moves() == record.usi_moves()
 
     @property
     def total_moves(self) -> int:
@@ -257,15 +354,46 @@ class GameAnalysis(Tabular):
 
         return analysis_document(self)
 
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> "GameAnalysis":
+        """The analysis that `to_dict` wrote.
+
+        Raises:
+            AnalysisFileError: The document is damaged, or was written by something else; everything in it is checked.
+        """
+        from fukayomi.engine.report.document import analysis_from_document
+
+        return analysis_from_document(document)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "GameAnalysis":
+        """The analysis that `save` wrote to a folder; of an interrupted run, what it finished.
+
+            >>> from tempfile import mkdtemp
+            >>> from fukayomi import analyse, Position
+            >>> analysis, folder = analyse(Position.from_usi("startpos moves 7g7f"), nodes=10), mkdtemp()
+            >>> paths = analysis.save(folder)
+            >>> GameAnalysis.load(folder) == analysis
+            True
+
+        Raises:
+            AnalysisFileError: ``analysis.json`` in the folder is damaged.
+            OSError: It cannot be read.
+        """
+        from fukayomi.engine.report.document import read_analysis
+
+        return read_analysis(Path(folder))
+
     def save(self, folder: str | Path, *, png: bool = False) -> list[Path]:
-        """Write the page, the graph and the record with scores in its comments to a folder.
+        """Write the page, the graph, the record with scores in its comments, and the document to a folder.
 
         Args:
             folder: Made if it does not exist; older reports in it are replaced.
             png: Also write the graph as PNG.
 
         Returns:
-            The paths: ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, and ``analysis.png`` if asked for.
+            The paths: ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, ``analysis.png`` if asked for, and
+            ``analysis.json``, from which `load` restores the analysis.
 
         Raises:
             OSError: The folder or a file cannot be written.
@@ -286,3 +414,9 @@ class GameAnalysis(Tabular):
         from fukayomi.engine.report.graph import graph_image
 
         return graph_image(self) + super()._repr_html_()
+
+
+def _printable(text: str) -> str:
+    from fukayomi.engine.report.words import printable
+
+    return printable(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.analyser import analyse_record
-from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import best_move, has_limits, limits_of
@@ -127,6 +127,7 @@ class Engine:
         multipv: int = ANALYSIS_CANDIDATES,
         first: int = 1,
         last: int | None = None,
+        known: GameAnalysis | None = None,
         listener: Listener = SILENT,
     ) -> GameAnalysis:
         """Analyse a game (棋譜解析): search every position and judge every move.
@@ -139,11 +140,14 @@ class Engine:
             multipv: Number of candidates to keep for each position.
             first: First ply to judge, from 1.
             last: Last ply to judge; None: the last of the game.
+            known: An analysis of the same game by the same network, to go on with: what it has is kept, and positions
+                that were searched with these limits or higher ones are not searched again.
             listener: Told of each position that has been searched.
 
         Raises:
             EvaluatorError: The network failed.
-            ValueError: The file is not a record, or the game begins from a position without both kings.
+            ValueError: The file is not a record, the game begins from a position without both kings, or `known` is of
+                another game or network.
             OSError: The file cannot be read.
         """
         if nodes is None and time_ms is None:
@@ -152,10 +156,11 @@ class Engine:
         def search(position: Position) -> SearchResult:
             return self.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv)
 
-        limits = describe_limits(nodes, time_ms)
-        return analyse_record(
-            _record(game), search, first, last, engine=str(self.network), limits=limits, listener=listener
-        )
+        record, engine = _record(game), str(self.network)
+        if known is not None and not known.is_of(record, engine):
+            raise ValueError("known is the analysis of another game, or by another network")
+        limits = SearchLimits(nodes, time_ms, multipv)
+        return analyse_record(record, search, first, last, engine=engine, limits=limits, known=known, listener=listener)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -221,6 +226,7 @@ def analyse(
     multipv: int = ANALYSIS_CANDIDATES,
     first: int = 1,
     last: int | None = None,
+    known: GameAnalysis | None = None,
     network: "Network | str | Path | None" = None,
     listener: Listener = SILENT,
 ) -> GameAnalysis:
@@ -241,6 +247,8 @@ def analyse(
         multipv: Number of candidates to keep for each position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.
+        known: An analysis of the same game by the same network, to go on with: what it has is kept, and positions that
+            were searched with these limits or higher ones are not searched again.
         network: A `Network`, or an ONNX file. By default the network that comes with the package.
         listener: Told of each position that has been searched.
 
@@ -249,20 +257,14 @@ def analyse(
 
     Raises:
         EvaluatorError: The network cannot be loaded, or failed.
-        ValueError: The file is not a record, or the game begins from a position without both kings.
+        ValueError: The file is not a record, the game begins from a position without both kings, or `known` is of
+            another game or network.
         OSError: The file cannot be read.
     """
     with Engine(network) as engine:
         return engine.analyse(
-            game, nodes=nodes, time_ms=time_ms, multipv=multipv, first=first, last=last, listener=listener
+            game, nodes=nodes, time_ms=time_ms, multipv=multipv, first=first, last=last, known=known, listener=listener
         )
-
-
-def describe_limits(nodes: int | None, time_ms: int | None) -> str:
-    """Limits of a search in words: ``800 nodes or 350 ms per position, whichever comes first``."""
-    if nodes is not None and time_ms is not None:
-        return f"{nodes} nodes or {time_ms} ms per position, whichever comes first"
-    return f"{time_ms} ms per position" if nodes is None else f"{nodes} nodes per position"
 
 
 def _checked(result: SearchResult) -> SearchResult:

@@ -61,7 +61,8 @@ def test_a_game_becomes_tables_and_files(short: Path, tmp_path: Path) -> None:
     rows = re.findall(r"^ +([1-4])  +(\S+)", result.stdout, re.MULTILINE)
     assert rows == [("1", "☗７六歩"), ("2", "☖３四歩"), ("3", "☗２二角成"), ("4", "☖同銀")]
     paths = [Path(line) for line in result.stdout.splitlines() if line.startswith(str(tmp_path))]
-    assert [path.name for path in paths] == ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png", "analysis.json"]
+    assert [path.name for path in paths] == names
     assert all(path.stat().st_size > 500 for path in paths)
 
 

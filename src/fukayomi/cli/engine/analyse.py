@@ -16,7 +16,7 @@ from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYS
 
 if TYPE_CHECKING:
     from fukayomi.engine.analyser import Search
-    from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis
+    from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis, SearchLimits
     from fukayomi.engine.engine import Engine
     from fukayomi.shogi.record import Record
 
@@ -86,7 +86,7 @@ def analyse(
     fukayomi analyse game.csa --time 1000 --range 40:80
     """
     from fukayomi.engine.analyser import assemble
-    from fukayomi.engine.engine import describe_limits
+    from fukayomi.engine.analysis import SearchLimits
 
     record = _read(game, report.number)
     first, last = _parse_range(report.plies, len(record))
@@ -99,8 +99,13 @@ def analyse(
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)  # now, so that an error comes before the search
             think = partial(engine.search, nodes=nodes, time_ms=time_ms, multipv=search.multipv)
-            positions, is_interrupted = _search(record, think, first, last)
-            analysis = assemble(record, positions, engine=str(engine.network), limits=describe_limits(nodes, time_ms))
+            limits = SearchLimits(nodes, time_ms, search.multipv)
+            positions, is_interrupted = _search(record, think, first, last, limits)
+            analysis = assemble(
+                record,
+                positions,
+                engine=str(engine.network),
+            )
         _report(analysis, folder, png=report.png, as_json=report.as_json)
     except OSError as error:
         fail(f"cannot write the report: {error}")
@@ -157,7 +162,9 @@ def _open(options: SearchOptions) -> "Engine":
     return engine
 
 
-def _search(record: "Record", think: "Search", first: int, last: int) -> "tuple[list[PositionAnalysis], bool]":
+def _search(
+    record: "Record", think: "Search", first: int, last: int, limits: "SearchLimits"
+) -> "tuple[list[PositionAnalysis], bool]":
     """The searched positions, and whether Ctrl-C ended the search early."""
     from fukayomi.engine.analyser import analyse_positions
     from fukayomi.engine.evaluators import EvaluatorError
@@ -166,7 +173,7 @@ def _search(record: "Record", think: "Search", first: int, last: int) -> "tuple[
     columns = "{task.completed}/{task.total} positions, {task.fields[rate]}"
     with progress_bar(last - first + 2, columns, rate="") as bar:
         try:
-            for position in analyse_positions(record, think, first, last):
+            for position in analyse_positions(record, think, first, last, limits=limits):
                 positions.append(position)
                 nodes = sum(each.nodes for each in positions)
                 bar.show(rate=f"{len(positions) / bar.seconds:.1f}/s ({nodes / bar.seconds:.0f} nodes/s),")

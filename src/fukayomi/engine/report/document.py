@@ -1,9 +1,47 @@
-"""An analysis as plain data: the document that `fukayomi analyse --json` prints."""
+"""An analysis as plain data: the document that `fukayomi analyse --json` prints, and ``analysis.json`` in its folder.
 
-from typing import Any
+The document has everything, so that an analysis can be restored and continued. Reading takes what cannot be computed,
+the record, the scores, lines and losses, and makes the rest of the document from it again; a document that differs from
+the one made is refused.
+"""
 
-from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score, SideSummary
-from fukayomi.shogi import BLACK, WHITE, Color
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from fukayomi._native import MATE_CP, MAX_MOVES
+from fukayomi.engine.analysis import (
+    Candidate,
+    GameAnalysis,
+    MoveAnalysis,
+    PositionAnalysis,
+    Score,
+    SearchLimits,
+    SideSummary,
+)
+from fukayomi.engine.report.words import printable
+from fukayomi.shogi import BLACK, WHITE, Color, Position
+from fukayomi.shogi.formats.notation import japanese_moves
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, Variation
+
+DOCUMENT = "analysis.json"
+"""Name of the document in the folder of an analysis."""
+LARGEST = 64 << 20
+"""Bytes of the largest document that is read."""
+
+
+class AnalysisFileError(ValueError):
+    """A document is not an analysis, or is damaged."""
+
+    __module__ = "fukayomi.engine"
+
+
+# ------------------------------------------------------------------------------------------ writing
 
 
 def analysis_document(analysis: GameAnalysis) -> dict[str, Any]:
@@ -22,6 +60,7 @@ def analysis_document(analysis: GameAnalysis) -> dict[str, Any]:
         "mistakes": [move.ply for move in analysis.mistakes()],
         "moves": [_move(move) for move in analysis.moves],
         "positions": [_position(position) for position in analysis.positions],
+        "record": _record(analysis.record),
     }
 
 
@@ -48,7 +87,7 @@ def _move(move: MoveAnalysis) -> dict[str, Any]:
         "best": best.usi[0] if best else None,
         "best_japanese": best.japanese[0] if best else None,
         **_score(move.after.score),
-        "loss": round(move.loss, 5),
+        "loss": move.loss,
         "loss_cp": move.loss_cp,
         "mistake": move.mistake.english if move.mistake else None,
         "missed_mate": move.has_missed_mate,
@@ -63,13 +102,256 @@ def _position(position: PositionAnalysis) -> dict[str, Any]:
         "sfen": position.sfen,
         **_score(position.score),
         "nodes": position.nodes,
+        "limits": _fields(position.limits) if position.limits else None,
         "lines": [_line(line) for line in position.lines],
     }
 
 
 def _line(line: Candidate) -> dict[str, Any]:
-    return {**_score(line.score), "pv": list(line.usi), "japanese": list(line.japanese)}
+    return {**_score(line.score), "visits": line.visits, "pv": list(line.usi), "japanese": list(line.japanese)}
 
 
 def _score(score: Score) -> dict[str, Any]:
-    return {"win_rate": round(score.winrate, 5), "cp": score.cp, "mate": score.mate}
+    return {"win_rate": score.winrate, "cp": score.cp, "mate": score.mate}
+
+
+def _record(record: Record) -> dict[str, Any]:
+    """All fields of the record, the moves in USI form."""
+    return _fields(record) | {
+        "termination": record.termination.value,
+        "result": record.result.name.lower(),
+        "moves": [_recorded_move(played) for played in record.moves],
+        "variations": [
+            _fields(variation) | {"moves": [_recorded_move(played) for played in variation.moves]}
+            for variation in record.variations
+        ],
+    }
+
+
+def _recorded_move(played: RecordedMove) -> dict[str, Any]:
+    return _fields(played) | {"move": played.move.usi()}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+Natural = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Centipawns = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+Plies = Annotated[int, Field(gt=-(2**31), lt=2**31)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class _Score(_Model):
+    win_rate: Share
+    cp: int = Field(ge=-MATE_CP, le=MATE_CP)
+    mate: Plies | None
+
+    def score(self) -> Score:
+        return Score(self.win_rate, self.cp, self.mate)
+
+
+class _Line(_Score):
+    visits: Natural
+    pv: list[str] = Field(min_length=1)
+
+
+class _Limits(_Model):
+    nodes: Natural | None
+    time_ms: Natural | None
+    multipv: int = Field(ge=1, le=MAX_MOVES)
+
+
+class _Position(_Score):
+    ply: Natural
+    nodes: Natural
+    limits: _Limits | None
+    lines: list[_Line]
+
+
+class _Judged(_Model):
+    ply: Annotated[int, Field(ge=1)]
+    loss: Share
+    loss_cp: int = Field(ge=0, le=2 * MATE_CP)
+    recorded_cp: Centipawns | None
+
+
+class _RecordedMove(_Model):
+    move: str
+    score_cp: Centipawns | None
+    mate: Plies | None
+    pv: str
+    comment: str
+    time_ms: Natural | None
+
+
+class _Variation(_Model):
+    ply: Annotated[int, Field(ge=1)]
+    moves: list[_RecordedMove]
+    comment: str
+
+
+class _Record(_Model):
+    name: str
+    initial_sfen: str
+    moves: list[_RecordedMove]
+    black_name: str
+    white_name: str
+    black_rating: float | None
+    white_rating: float | None
+    event: str
+    site: str
+    start_time: str
+    end_time: str
+    time_limit: str
+    opening: str
+    headers: dict[str, str]
+    comment: str
+    termination: str
+    result: str
+    illegal_move: str
+    summary: str
+    variations: list[_Variation]
+
+
+class _Document(_Model):
+    engine: str
+    record: _Record
+    positions: list[_Position]
+    moves: list[_Judged]
+
+
+def document_text(analysis: GameAnalysis) -> str:
+    """The document as JSON, for the file."""
+    return json.dumps(analysis_document(analysis), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_analysis(folder: Path) -> GameAnalysis:
+    """The analysis whose document is in a folder.
+
+    Raises:
+        AnalysisFileError: The document is damaged or not of an analysis; the message names the file.
+        OSError: It cannot be read.
+    """
+    path = folder / DOCUMENT
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    try:
+        if len(data) > LARGEST:
+            raise AnalysisFileError(f"larger than {LARGEST >> 20} MiB")
+        return analysis_from_document(from_json(data, allow_inf_nan=False))
+    except ValueError as error:
+        raise AnalysisFileError(f"{path} is not an analysis, or damaged: {error}") from error
+
+
+def analysis_from_document(document: Mapping[str, Any]) -> GameAnalysis:
+    """The analysis of which `analysis_document` made the document; further keys are ignored.
+
+    Raises:
+        AnalysisFileError: It is damaged, or was not made by `analysis_document`.
+    """
+    try:
+        found = _Document.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise AnalysisFileError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    try:
+        analysis = _restore(found)
+    except ValueError as error:  # an illegal move, an impossible position and so on
+        raise AnalysisFileError(str(error)) from error
+    for name, value in analysis_document(analysis).items():
+        if document.get(name) != value:
+            raise AnalysisFileError(f"{name} does not agree with the rest")
+    return analysis
+
+
+def _restore(found: _Document) -> GameAnalysis:
+    if found.engine != printable(found.engine):
+        raise ValueError("engine has characters that cannot be printed")
+    record = _restore_record(found.record)
+    positions = _restore_positions(found.positions, record)
+    if [judged.ply for judged in found.moves] != [ply for ply in positions if ply - 1 in positions]:
+        raise ValueError("moves are not those between the positions")
+    names = japanese_moves(record.initial_sfen, record.usi_moves())
+    moves: list[MoveAnalysis] = []
+    for judged in found.moves:
+        before, after = positions[judged.ply - 1], positions[judged.ply]
+        usi = record.moves[before.ply].move.usi()
+        if not before.lines:
+            raise ValueError(f"the position before ply {judged.ply} has no lines")
+        moves.append(
+            MoveAnalysis(
+                ply=judged.ply,
+                color=before.turn,
+                usi=usi,
+                japanese=names[before.ply],
+                before=before,
+                after=after,
+                loss=judged.loss,
+                loss_cp=judged.loss_cp,
+                recorded_cp=judged.recorded_cp,
+            )
+        )
+    return GameAnalysis(record, found.engine, tuple(positions.values()), tuple(moves))
+
+
+def _restore_record(found: _Record) -> Record:
+    position = Position.from_sfen(found.initial_sfen)
+    results = {result.name.lower(): result for result in Result}
+    if found.result not in results:
+        raise ValueError(f"{found.result!r} is not a result")
+    values: dict[str, Any] = dict(found)
+    values["termination"] = Termination(found.termination)
+    values["result"] = results[found.result]
+    values["moves"] = [_restore_move(played, position) for played in found.moves]
+    values["variations"] = [_restore_variation(variation, position) for variation in found.variations]
+    return Record(**values)
+
+
+def _restore_variation(found: _Variation, end: Position) -> Variation:
+    """The variation of the game that ends in the position."""
+    if found.ply > len(end.moves) + 1:
+        raise ValueError(f"a variation at ply {found.ply}, after the end of the game")
+    position = end.copy()
+    for _ in range(len(end.moves) + 1 - found.ply):
+        position.pop()
+    return Variation(found.ply, [_restore_move(played, position) for played in found.moves], found.comment)
+
+
+def _restore_move(found: _RecordedMove, position: Position) -> RecordedMove:
+    """The move, made in the position."""
+    values: dict[str, Any] = dict(found)
+    values["move"] = position.push_usi(found.move)
+    return RecordedMove(**values)
+
+
+def _restore_positions(found: list[_Position], record: Record) -> dict[int, PositionAnalysis]:
+    """The analysed positions by ply."""
+    wanted = {each.ply: each for each in found}
+    if list(wanted) != sorted(wanted) or len(wanted) != len(found) or max(wanted, default=0) > len(record):
+        raise ValueError("positions are not in order, or not of this game")
+    position = Position.from_sfen(record.initial_sfen)
+    previous: tuple[str, str] | None = None
+    restored: dict[int, PositionAnalysis] = {}
+    for ply in range(len(record) + 1):
+        sfen = position.sfen()
+        if ply in wanted:
+            restored[ply] = _restore_position(wanted[ply], sfen, position.turn, previous)
+        if ply < len(record):
+            move = record.moves[ply].move
+            previous = (sfen, move.usi())
+            position.push(move)
+    return restored
+
+
+def _restore_position(found: _Position, sfen: str, turn: Color, previous: tuple[str, str] | None) -> PositionAnalysis:
+    lines = tuple(Candidate.named(line.score(), line.pv, sfen, previous, line.visits) for line in found.lines)
+    limits = SearchLimits(**dict(found.limits)) if found.limits else None
+    return PositionAnalysis(found.ply, sfen, turn, found.score(), lines, found.nodes, limits)

@@ -1,9 +1,10 @@
-"""Writing an analysis to a folder: the page, the graph, and the record with scores in its comments."""
+"""The folder of an analysis: the page, the graph, the record with scores in its comments, and the document."""
 
 import copy
 from pathlib import Path
 
 from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis
+from fukayomi.engine.report.document import DOCUMENT, document_text
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.engine.report.words import evaluation
@@ -16,7 +17,9 @@ _KIF_MARKS = str.maketrans("☗☖", "▲△")
 
 
 def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> list[Path]:
-    """Write ``analysis.html``, ``analysis.svg``, ``analysis.kifu`` and, if asked for, ``analysis.png``.
+    """Write ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, if asked for ``analysis.png``, and the document.
+
+    The document comes last: where it has the whole analysis, the other files have it too.
 
     Returns:
         The paths, the page first.
@@ -31,6 +34,7 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
     }
     if png:
         contents["analysis.png"] = graph_png(analysis)
+    contents[DOCUMENT] = document_text(analysis).encode()
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for name, content in contents.items():
@@ -46,7 +50,7 @@ def annotated(analysis: GameAnalysis) -> Record:
     for move in analysis.moves:
         played = copied.moves[move.ply - 1]
         played.comment = "\n".join(filter(None, (played.comment, *_notes(move))))
-        played.score_cp = move.after.score.cp
+        played.score_cp, played.mate, played.pv = move.after.score.cp, None, ""
     return copied
 
 
