@@ -95,14 +95,15 @@ def rewrite(path: Path, positions: np.ndarray, moves: np.ndarray) -> Path:
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("moves", 0, "its 0 moves are not there"),
-        ("moves", 4_000_000_000, "its moves are missing"),
-        ("first_move", 1 << 63, "its moves are missing"),
-        ("first_move", 1_000_000, "its moves are missing"),
-        ("value", 1 << 60, "its values are more than it was seen"),
-        ("hcp", 255, ""),
+        ("moves", 0, r"position 7 .*: no moves"),
+        ("moves", 4_000_000_000, r"position 7 .*: no moves, too many"),
+        ("first_move", 1 << 63, r"position 7 .*: no moves, too many, or those of another one"),
+        ("first_move", 1_000_000, r"position 7 .*: no moves, too many, or those of another one"),
+        ("value", 1 << 60, r"position 7 .*: the sum of its values is more than 1"),
+        ("draws", 4_000_000_000, r"position 7 .*: its moves were not played as often"),
+        ("hcp", 255, r"position 8 .*: it is not sorted"),
     ],
-    ids=["no-moves", "many-moves", "first-negative", "first-beyond", "value", "position"],
+    ids=["no-moves", "many-moves", "first-negative", "first-beyond", "value", "draws", "position"],
 )
 def test_damage_behind_a_right_checksum_is_named(
     tmp_path: Path, games: Path, field: str, value: int, reason: str
@@ -110,22 +111,20 @@ def test_damage_behind_a_right_checksum_is_named(
     whole = read_averages(average(tmp_path, games))
     positions, moves = np.array(whole.positions), np.array(whole.moves)
     positions[field][7] = value
-    files = Dataset(rewrite(tmp_path / "bad.avg", positions, moves))
-    with pytest.raises(DataFileError, match=rf"bad\.avg, position 7: .*{reason}"):
-        tensors(files, np.arange(20))
-    assert len(tensors(files, np.arange(8, 20))) == 12
+    with pytest.raises(DataFileError, match=rf"bad\.avg, {reason}"):
+        Dataset(rewrite(tmp_path / "bad.avg", positions, moves))
 
 
-def test_moves_that_are_none_are_named(tmp_path: Path, games: Path) -> None:
+def test_impossible_positions_and_moves_are_named(tmp_path: Path, games: Path) -> None:
     whole = read_averages(average(tmp_path, games))
     positions, moves = np.array(whole.positions), np.array(whole.moves)
     moves["move"][positions["first_move"][3]] = 81  # from a square to itself
     with pytest.raises(DataFileError, match=r"bad\.avg, position 3: the move 81 is no move"):
         tensors(Dataset(rewrite(tmp_path / "bad.avg", positions, moves)), np.arange(5))
-    moves["visits"], moves["played"] = 0, 0
-    moves["move"] = np.array(whole.moves)["move"]
-    with pytest.raises(DataFileError, match="none of its moves was played or visited"):
-        tensors(Dataset(rewrite(tmp_path / "bad.avg", positions, moves)), np.arange(5))
+    one = whole.part(7, 8)
+    one.positions["hcp"] = 255
+    with pytest.raises(DataFileError, match=r"bad\.avg, position 0"):
+        tensors(Dataset(rewrite(tmp_path / "bad.avg", one.positions, np.array(one.moves))), np.arange(1))
 
 
 def test_files_that_are_damaged_or_empty_are_refused(tmp_path: Path, games: Path) -> None:

@@ -191,7 +191,8 @@ class _Check:
                 self.report.good += len(content) - len(faults)
                 self.report.moves += len(content.moves) if kind is DataFormat.AVERAGES else 0
         except (AveragesError, CacheError) as error:
-            self.report.add(Finding(Level.ERROR, path, self.report.records - first, None, 0, str(error)))
+            reason = str(error).removeprefix(str(path)).lstrip(",: ")
+            self.report.add(Finding(Level.ERROR, path, self.report.records - first, None, 0, reason))
 
 
 _NO_OPPOSITE = "evaluation -32768 has no opposite"

@@ -45,7 +45,7 @@ def reduce_bucket(path: Path, bucket: int) -> Reduced:
 
     Raises:
         JobError: The bucket's rows have changed since they were written.
-        AveragesError: An input of averages is not sorted by its hashes.
+        AveragesError: Sums outgrow their fields.
         OSError: A file cannot be read.
     """
     folder = WorkFolder(path)
@@ -55,7 +55,8 @@ def reduce_bucket(path: Path, bucket: int) -> Reduced:
         given = zip(job["inputs"], job["kinds"], strict=True)
         averages = [Path(path) for (path, _, _), kind in given if kind == Kind.AVERAGES]
         evenly = Weighing(job["weighing"]) is Weighing.EVENLY
-        return _average(reader, averages, job["bucket_bits"], _Adder(evenly, job["hash_bits"]))
+        adder = _Adder(evenly, job["hash_bits"], ", ".join(path for path, _, _ in job["inputs"]))
+        return _average(reader, averages, job["bucket_bits"], adder)
     return _deduplicate(reader, mode, job["hash_bits"])
 
 
@@ -159,9 +160,9 @@ _NO_ROWS, _NO_SEARCHED, _NO_CANDIDATES = (np.empty(0, DTYPES[kind]) for kind in 
 class _Adder:
     """Adds up a bucket piece by piece."""
 
-    def __init__(self, evenly: bool, hash_bits: int) -> None:
+    def __init__(self, evenly: bool, hash_bits: int, inputs: str) -> None:
         self.total = Averages(np.empty(0, POSITION), np.empty(0, MOVE))
-        self.evenly, self.hash_bits = evenly, hash_bits
+        self.evenly, self.hash_bits, self.inputs = evenly, hash_bits, inputs
 
     def add(
         self,
@@ -177,7 +178,10 @@ class _Adder:
             added["first_move"] += len(moves)
             positions, moves = np.concatenate([positions, added]), np.concatenate([moves, averages.moves])
         given = [byte_rows(each) for each in (rows, searched, candidates, positions, moves)]
-        out_positions, out_moves = _native.average_rows(*given, evenly=self.evenly, hash_bits=self.hash_bits)
+        try:
+            out_positions, out_moves = _native.average_rows(*given, evenly=self.evenly, hash_bits=self.hash_bits)
+        except ValueError as error:
+            raise AveragesError(f"{self.inputs} cannot be averaged together: {error}") from error
         self.total = Averages(out_positions.view(POSITION).ravel(), out_moves.view(MOVE).ravel())
 
 
@@ -191,8 +195,6 @@ def _bucket_of_averages(path: Path, bucket: int, bucket_bits: int, hash_bits: in
     begin, end = (bisect.bisect_left(range(len(positions)), at, key=bucket_at) for at in (bucket, bucket + 1))
     # Read, not mapped: the pages of a map would count as memory of this process.
     part = np.fromfile(path, POSITION, end - begin, offset=HEADER.itemsize + begin * POSITION.itemsize)
-    if (_buckets(part, bucket_bits, hash_bits) != bucket).any():
-        raise AveragesError(f"{path}: positions {begin} to {end} are not sorted by their hashes")
     if len(part) == 0:
         return Averages(part, np.empty(0, MOVE))
     first = int(part["first_move"][0])

@@ -13,9 +13,10 @@ from fukayomi.data.dedup.output import Output, Reduced
 from fukayomi.data.dedup.reduce import reduce_bucket, remove_bucket
 from fukayomi.data.dedup.settings import REMEDY, DedupSettings
 from fukayomi.data.dedup.spread import Spread
+from fukayomi.data.formats.averages import check_averages
 from fukayomi.data.jobs.job import Job
 from fukayomi.data.jobs.summary import Summary
-from fukayomi.listener import SILENT, Listener
+from fukayomi.listener import SILENT, Listener, counter
 
 _KEPT_BYTES = 31 << 20  # the largest freed block that changes what the allocator keeps
 
@@ -23,6 +24,8 @@ _KEPT_BYTES = 31 << 20  # the largest freed block that changes what the allocato
 class Stage(StrEnum):
     """The stages of a deduplication, as a listener hears of them."""
 
+    CHECK = "checking"
+    """Progress in bytes of the inputs that are averages."""
     READ = "reading"
     """Progress in rows."""
     REDUCE = "reducing"
@@ -149,6 +152,7 @@ def _read(job: Job, settings: DedupSettings, options: dict[str, Any]) -> None:
     if job.is_done(Stage.READ):
         return
     files = list(zip(settings.inputs, map(Kind, options["kinds"]), options["rows"], strict=True))
+    _check_averages(job, [path for path, kind, _ in files if kind is Kind.AVERAGES], settings.hash_bits)
     spread = Spread(
         job,
         [(path, kind) for path, kind, _ in files if kind is not Kind.AVERAGES],
@@ -166,6 +170,15 @@ def _read(job: Job, settings: DedupSettings, options: dict[str, Any]) -> None:
         spread.append(chunk)
         job.read += len(chunk.rows)
         job.listener.progress(Stage.READ, job.read, total)
+
+
+def _check_averages(job: Job, paths: list[Path], hash_bits: int) -> None:
+    """Check the inputs that are averages before anything is made of them."""
+    if not paths:
+        return
+    advance = counter(job.listener, Stage.CHECK, sum(path.stat().st_size for path in paths))
+    for path in paths:
+        check_averages(path, hash_bits=hash_bits, advance=advance)
 
 
 def _reduce(job: Job, output: Output, buckets: int, reduce: Reducer) -> None:

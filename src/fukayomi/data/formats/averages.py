@@ -36,7 +36,7 @@ from fukayomi._native import EVAL_SCALE, MATE_CP, MAX_MOVES
 from fukayomi.data.formats.cache import CANDIDATE, CachedPositions
 from fukayomi.data.formats.cache import POSITION as CACHED
 from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ignore
-from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.data.formats.hcpe import HCPE, LAST_MOVE
 from fukayomi.data.formats.kinds import DataFormat, Weighing
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi.record import Result
@@ -173,7 +173,7 @@ class Averages:
 
 
 def read_averages(path: Path | str) -> Averages:
-    """Map a file into memory, read-only. Only header and size are checked; `check_averages` does more.
+    """Map a file into memory, read-only. Only header and size are checked; `check_averages` checks the rest.
 
     Raises:
         AveragesError: The file does not hold averaged positions.
@@ -214,21 +214,87 @@ def _read_header(path: Path) -> np.void:
     return header
 
 
-def check_averages(path: Path | str) -> None:
-    """Read a whole file and compare its checksum.
+def check_averages(path: Path | str, *, hash_bits: int = 64, advance: Advance = ignore) -> None:
+    """Read a whole file; compare its checksum, and check its order and every field.
+
+    Whether positions are possible and moves legal is not checked; reading the format does that.
+
+    Args:
+        path: The file.
+        hash_bits: Bits of the hash by which it is sorted; less than 64 only in tests.
+        advance: Called with the number of bytes read since the last call.
 
     Raises:
-        AveragesError: The file does not hold averaged positions, or is damaged.
+        AveragesError: The file does not hold averaged positions, or is damaged; the message names it and the position.
         OSError: The file cannot be read.
     """
-    read_averages(path)
+    path = Path(path)
+    whole = read_averages(path)
     crc = 0
-    with Path(path).open("rb") as file:
+    with path.open("rb") as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
         while part := file.read(_CHECKED_AT_ONCE):
             crc = zlib.crc32(part, crc)
+            advance(len(part))
     if crc != header["crc32"]:
         raise AveragesError(f"{path} is damaged: its checksum is {crc:08x} instead of {header['crc32']:08x}")
+    move = 0
+    for first in range(0, len(whole), _READ_AT_ONCE):
+        positions = np.array(whole.positions[max(0, first - 1) : first + _READ_AT_ONCE])
+        _check_order(path, max(0, first - 1), positions, hash_bits)
+        positions = positions[min(1, first) :]
+        move = _check_links(path, first, positions, move, len(whole.moves))
+        _check_sums(path, first, whole.part(first, first + _READ_AT_ONCE))
+        whole = read_averages(path)  # the pages of the old map would count as memory of this process
+    if move != len(whole.moves):
+        raise AveragesError(f"{path}: its positions have {move} moves, and the file has {len(whole.moves)}")
+
+
+def _check_order(path: Path, begin: int, positions: NDArray[np.void], hash_bits: int) -> None:
+    """Check that positions [P], from number `begin` of the file on, are sorted and different."""
+    packed = np.ascontiguousarray(positions["hcp"])
+    keys = _native.hash_keys(packed, hash_bits)
+    is_wrong = keys[1:] < keys[:-1]
+    for at in np.flatnonzero(keys[1:] == keys[:-1]).tolist():
+        is_wrong[at] = packed[at + 1].tobytes() <= packed[at].tobytes()
+    _raise_first(path, begin + 1, is_wrong, "it is not sorted behind the position before it")
+
+
+def _check_links(path: Path, begin: int, positions: NDArray[np.void], move: int, moves: int) -> int:
+    """Check that the moves of positions [P] follow each other from `move` on; returns where the next ones begin."""
+    counts = positions["moves"].astype(np.uint64)
+    ends = move + np.cumsum(counts)
+    is_wrong = (counts == 0) | (counts > MAX_MOVES) | (positions["first_move"] != ends - counts) | (ends > moves)
+    _raise_first(path, begin, is_wrong, "no moves, too many, or those of another one")
+    return int(ends[-1])
+
+
+def _check_sums(path: Path, begin: int, part: Averages) -> None:
+    """Check that the sums of positions with their moves are possible."""
+    counts = part.counts().astype(np.uint64)
+    is_wrong = (counts == 0) | (counts > np.iinfo(np.uint32).max)
+    _raise_first(path, begin, is_wrong, "never seen, or more often than 32 bits can count")
+    is_wrong = part.positions["value"] > counts * VALUE_ONE
+    _raise_first(path, begin, is_wrong, "the sum of its values is more than 1 for each time it was seen")
+    starts = part.positions["first_move"].astype(np.int64)
+    moves = part.moves["move"]
+    bad = (moves == 0) | (moves > LAST_MOVE)
+    bad[1:] |= moves[1:] <= moves[:-1]
+    bad[starts] = (moves[starts] == 0) | (moves[starts] > LAST_MOVE)
+    _raise_first(path, begin, np.logical_or.reduceat(bad, starts), "its moves are impossible or not sorted")
+    played = np.add.reduceat(part.moves["played"].astype(np.uint64), starts)
+    _raise_first(path, begin, played != counts, "its moves were not played as often as it was seen")
+    visits = np.add.reduceat(part.moves["visits"].astype(np.float64), starts)  # whole numbers could overflow
+    is_wrong = visits > counts.astype(np.float64) * VALUE_ONE
+    _raise_first(path, begin, is_wrong, "the visits of its moves are more than 2^32 for each time it was seen")
+
+
+def _raise_first(path: Path, begin: int, is_wrong: NDArray[np.bool_], reason: str) -> None:
+    """Raise the first of the errors ([P]) in positions from number `begin` of the file on."""
+    if is_wrong.any():
+        number = begin + int(np.argmax(is_wrong))
+        offset = HEADER.itemsize + number * POSITION.itemsize
+        raise AveragesError(f"{path}, position {number} (offset {offset}): {reason}")
 
 
 def header_bytes(positions: int, moves: int, crc32: int, weighing: Weighing = Weighing.EVENLY) -> bytes:
@@ -246,24 +312,21 @@ def _mapped(path: Path, dtype: np.dtype[np.void], offset: int, count: int) -> ND
 
 
 def check_part(path: Path, begin: int, part: Averages) -> None:
-    """Check positions and their most visited moves.
+    """Check everything but checksum and order: all sums, that positions are possible, and most visited moves legal.
 
     Args:
         path: The file, for the message.
         begin: Number of the first position in the file.
-        part: One position or more.
+        part: One position or more, with moves that are numbered from 0.
 
     Raises:
-        AveragesError: A position is impossible, its most visited move is illegal, or its moves are missing.
+        AveragesError: A position is impossible, its most visited move is illegal, or its sums or moves are.
     """
-    ends = np.cumsum(part.positions["moves"].astype(np.uint64))
-    bad = (part.positions["moves"] == 0) | (part.counts() == 0)
-    bad |= part.positions["first_move"] != ends - part.positions["moves"]
-    if bad.any() or ends[-1] != len(part.moves):
-        raise AveragesError(f"{path}, position {begin + int(np.argmax(bad))}: no moves, or those of another one")
+    _check_links(path, begin, part.positions, 0, len(part.moves))
+    _check_sums(path, begin, part)
     moves = np.ascontiguousarray(part.moves["move"][_most_visited(part)])
     for index, reason in _native.find_bad_records(np.ascontiguousarray(part.positions["hcp"]), moves)[:1]:
-        offset = 64 + (begin + index) * POSITION.itemsize
+        offset = HEADER.itemsize + (begin + index) * POSITION.itemsize
         raise AveragesError(f"{path}, position {begin + index} (offset {offset}): {reason}")
 
 

@@ -26,7 +26,8 @@ from fukayomi.data.formats.rows import DataFileError, map_rows
 HCPE = np.dtype([("hcp", "u1", (32,)), ("eval", "<i2"), ("bestMove16", "<u2"), ("gameResult", "u1"), ("dummy", "u1")])
 RESULT_BITS = 3
 """The bits of a result byte that say who won; 3 is not a result."""
-_LAST_MOVE = 0x4000 + 80 + 80 * 128  # 9i9i with promotion
+LAST_MOVE = 0x4000 + 80 + 80 * 128
+"""The largest number of a move: 9i9i with promotion."""
 _CHECKED_AT_ONCE = 1 << 20
 
 
@@ -121,13 +122,13 @@ def check_hcpe(records: NDArray[np.void], name: str, first: int = 0) -> None:
     for start in range(0, len(records), _CHECKED_AT_ONCE):
         part = records[start : start + _CHECKED_AT_ONCE]
         moves = part["bestMove16"]
-        bad = (part["gameResult"] >= RESULT_BITS) | (moves == 0) | (moves > _LAST_MOVE)
+        bad = (part["gameResult"] >= RESULT_BITS) | (moves == 0) | (moves > LAST_MOVE)
         if bad.any():
             at = start + int(np.argmax(bad))
             record, index = records[at], first + at
             raise DataFileError(
                 f"{name}, record {index} (offset {index * HCPE.itemsize}): invalid result {record['gameResult']} or "
-                f"move {record['bestMove16']}: a result is 0, 1 or 2, a move 1 to {_LAST_MOVE}; to remove the flags of "
+                f"move {record['bestMove16']}: a result is 0, 1 or 2, a move 1 to {LAST_MOVE}; to remove the flags of "
                 "hcpe2, use fukayomi data convert"
             )
 
