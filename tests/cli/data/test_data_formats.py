@@ -1,6 +1,10 @@
 """``fukayomi data convert`` and ``fukayomi data check`` as commands."""
 
+import bz2
+import gzip
 import json
+import lzma
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -81,3 +85,47 @@ def test_a_file_of_another_kind_is_not_overwritten(games: Path) -> None:
     code, _, error = run("convert", games, "-o", games)
     assert (code, "is also an input" in error) == (2, True)
     assert games.read_bytes() == before
+
+
+DAMAGED = "V2.2\nPI\n+\n+7776FX\n%TORYO\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("stats",), ("stats", "--json"), ("print",), ("print", "--json"), ("check",), ("check", "--json"),
+        ("convert", "-o", "out.hcpe3"), ("csa-to-hcpe", "-o", "out.hcpe"), ("merge", "-o", "out.csa"),
+        ("shuffle", "-o", "out.csa"), ("sample", "-n", "1", "-o", "out.csa"), ("split", "-o", "out.csa", "-o", "b.csa"),
+        ("filter", "--min-plies", "1", "-o", "out.csa"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_nothing_but_damaged_records_is_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "a.csa").write_text(DAMAGED)
+    outs = [str(tmp_path / each) if each.endswith((".csa", ".hcpe", ".hcpe3")) else each for each in arguments[1:]]
+    code, out, error = run(arguments[0], tmp_path / "a.csa", *outs)
+    assert code == 1
+    assert "not a move: '+7776FX'" in (out if arguments == ("check", "--json") else error)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csa"]
+    assert "wrote" not in out
+
+
+def test_some_damaged_records_are_named_and_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text(f"{DAMAGED}/\nV2.2\nPI\n+\n+7776FU\n%TORYO\n")
+    for verb in ("stats", "print"):
+        code, out, error = run(verb, tmp_path / "a.csa")
+        assert (code, "skipped" in error) == (0, True)
+        assert "1" in out
+
+
+@pytest.mark.parametrize(("name", "level"), [("a.csa", "error"), ("a.kif", "error"), ("a.txt", "remark")])
+def test_garbage_is_judged_by_its_name_however_it_is_packed(tmp_path: Path, name: str, level: str) -> None:
+    garbage = bytes(range(256)) * 4
+    (tmp_path / name).write_bytes(garbage)
+    for suffix, compress in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
+        (tmp_path / f"{name}{suffix}").write_bytes(compress(garbage))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr(name, garbage)
+    code, out, _ = run("check", tmp_path, "--json")
+    assert [finding["level"] for finding in json.loads(out)["findings"]] == [level] * 5
+    assert code == (level == "error")

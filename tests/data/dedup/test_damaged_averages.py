@@ -1,4 +1,4 @@
-"""Averages that are damaged: refused with the name of the file before anything is written, by one validation for all."""
+"""Averages that are damaged: refused with the name of the file before anything is written, whatever reads them."""
 
 import zlib
 from collections.abc import Callable

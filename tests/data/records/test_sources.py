@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -200,3 +201,65 @@ def test_any_damage_is_an_error_or_other_content(
     path.write_bytes(archive[:at] + junk + archive[at + data.draw(st.integers(0, 20)) :])
     with contextlib.suppress(SourceError):  # any other exception is a failure
         contents(path)
+
+
+def header(fields: dict[int, bytes], tar_format: int = tarfile.GNU_FORMAT) -> bytes:
+    """The header of a tar member with some bytes replaced, and a right checksum."""
+    member = tarfile.TarInfo("a.csa")
+    member.size = 5
+    data = bytearray(member.tobuf(tar_format))
+    for at, value in fields.items():
+        data[at : at + len(value)] = value
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    return bytes(data)
+
+
+def pax(text: bytes) -> bytes:
+    """A pax header with this content, and the member that it is about."""
+    size = b"%011o\0" % len(text)
+    return header({124: size, 156: b"x"}) + text.ljust(512, b"\0") + header({}) + b"first".ljust(512, b"\0")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        header({124: b"\x80\0\0\0" + b"\xff" * 8}),
+        header({124: b"\x80" + b"\x7f" * 11}),
+        header({124: b"\xff" * 12}),
+        pax(b"16 size=hundred\n"),
+        pax(b"30 size=-99999999999999999999\n"),
+        pax(b"31 size=999999999999999999999\n"),
+        pax(b"14 size=1e400\n"),
+        pax(b"0 size=1\n"),
+    ],
+    ids=["2^64", "2^95", "negative", "word", "pax-negative", "pax-large", "pax-float", "no-length"],
+)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["tar", "gz"])
+def test_tar_headers_with_absurd_numbers_are_refused(tmp_path: Path, data: bytes, compress: object) -> None:
+    path = tmp_path / "games.tar"
+    path.write_bytes(compress(data + bytes(1024)))  # type: ignore[operator]
+    with pytest.raises(SourceError, match=r"games\.tar: cannot be read"):
+        list(iter_sources([path]))
+
+
+def test_a_zip_whose_names_are_not_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "games.zip"
+    path.write_bytes(zip_bytes({"棋譜.csa": b"first"}).replace("棋譜".encode(), b"\xff" * 6))
+    with pytest.raises(SourceError, match=r"games\.zip: cannot be read: a header is damaged"):
+        list(iter_sources([path]))
+
+
+def test_a_small_archive_of_a_large_record_takes_little_memory(tmp_path: Path) -> None:
+    large = bytes(66 << 20)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.csa", large)
+    (tmp_path / "b.tar.gz").write_bytes(tar_bytes("w:gz", {"a.csa": large}))
+    (tmp_path / "c.csa.gz").write_bytes(gzip.compress(large, 1))
+    del large
+    tracemalloc.start()
+    found = list(iter_sources(find_files([tmp_path])))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [(source.data, source.problem) for source in found] == [(b"", "larger than 64 MiB")] * 3
+    assert peak < 150 << 20

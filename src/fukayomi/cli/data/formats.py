@@ -108,12 +108,12 @@ def convert(
             found, failure = error.conversion, str(error)
         except KeyboardInterrupt:
             fail("stopped; nothing was written", INTERRUPTED)
-    _print_conversion(found, out, as_json=as_json)
+    _print_conversion(found, out, as_json=as_json, is_written=not failure)
     if failure:
         fail(failure)
 
 
-def _print_conversion(found: "Conversion", out: Path, *, as_json: bool) -> None:
+def _print_conversion(found: "Conversion", out: Path, *, as_json: bool, is_written: bool) -> None:
     if as_json:
         document = {
             "file": str(out), "written": found.written, "games": found.games, "positions": found.positions,
@@ -125,7 +125,8 @@ def _print_conversion(found: "Conversion", out: Path, *, as_json: bool) -> None:
     for reason, count in found.dropped.most_common():
         typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
     games = f"{found.games:,} games, " if found.games else ""
-    typer.echo(f"read {games}{found.positions:,} positions; wrote {found.written:,} records to {out}")
+    wrote = f"; wrote {found.written:,} records to {out}" if is_written else ""
+    typer.echo(f"read {games}{found.positions:,} positions{wrote}")
 
 
 def check(

@@ -11,7 +11,7 @@ from fukayomi.data.formats.format import Advance
 from fukayomi.data.formats.games import game_from_record
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
-from fukayomi.data.records.sources import SourceError, iter_sources
+from fukayomi.data.records.sources import COMPRESSED_SUFFIXES, SourceError, iter_sources
 from fukayomi.data.records.text import Source
 from fukayomi.shogi.record import Record, Termination
 
@@ -55,8 +55,9 @@ def scan_for_check(path: Path, advance: Advance) -> Iterator[CheckedGames | Find
 
 
 def level_of_unknown(path: Path) -> Level:
-    """The level of a file in no known format."""
-    return Level.ERROR if path.suffix.lower() in games.FORMAT.suffixes else Level.REMARK
+    """The level of a file in no known format: an error if its name says that it is a record, compressed or not."""
+    name = Path(path.stem) if path.suffix.lower() in COMPRESSED_SUFFIXES else path
+    return Level.ERROR if name.suffix.lower() in games.FORMAT.suffixes else Level.REMARK
 
 
 def _scan(source: Source) -> Iterator[CheckedGames | Finding]:

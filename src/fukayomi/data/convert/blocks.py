@@ -199,7 +199,7 @@ def read_blocks(
         advance: Called with the number of bytes read since the last call, those before `begin` included.
 
     Raises:
-        DataFileError: A file is damaged; the message says where.
+        DataFileError: A file is damaged, or no record can be read; the message says where.
         SourceError: An archive is damaged.
         OSError: A file cannot be read.
     """
@@ -218,6 +218,8 @@ def read_blocks(
                 yield Block(content, items, Cursor(file, *after, items + len(content)), path)
             items += len(content)
         place = Place()
+    if items == 0 and skipped.count:
+        raise VerbError(f"no record can be read: {skipped.messages[0]}")
 
 
 def rows_of(block: Block) -> NDArray[np.void]:

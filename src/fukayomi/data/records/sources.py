@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -26,12 +27,17 @@ _ZIP_MAGIC = b"PK\x03\x04"
 _EMPTY_ZIP_MAGIC = b"PK\x05\x06"
 _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd": "zstandard"}
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
+"""Suffixes of compressed files that can be read."""
 _TAR_MAGIC_AT = 257
 # Raised for damaged archives; NotImplementedError for zip files of a newer version.
 _DAMAGES = (
     OSError, EOFError, NotImplementedError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile
 )  # fmt: skip
+# Raised by tarfile and zipfile for headers with impossible numbers or names.
+_BAD_HEADERS = (ValueError, OverflowError, IndexError, KeyError, RecursionError, struct.error)
 _TAR_BLOCK = 512  # bytes; a block of zeros ends an archive
+_LARGEST_OFFSET = (1 << 63) - 1
 _HEAD = 1 << 16  # bytes; most records are smaller
 
 
@@ -116,8 +122,12 @@ def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None
                 yield from _iter_file(path, file, advance)
         except InputFileError as error:
             raise SourceError(str(error)) from error
+        except SourceError:
+            raise
         except _DAMAGES as error:
             raise SourceError(f"{path}: cannot be read: {error}") from error
+        except _BAD_HEADERS as error:
+            raise SourceError(f"{path}: cannot be read: a header is damaged: {error}") from error
 
 
 def _iter_file(path: Path, file: IO[bytes], advance: Callable[[int], None]) -> Iterator[Source]:
@@ -195,6 +205,8 @@ class _LimitedReader(io.RawIOBase):
         return self.last
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if not 0 <= offset <= _LARGEST_OFFSET:
+            raise tarfile.ReadError(f"a header leads to byte {offset}")
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:
@@ -210,9 +222,13 @@ def _iter_stream(path: Path, stream: _LimitedReader, progress: _Progress) -> Ite
             yield source
         progress.report()
         return
+    end = 0
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (member := archive.next()) is not None:
             archive.members = []  # pyright: ignore[reportAttributeAccessIssue]  # tarfile would keep all of them
+            if member.size < 0 or archive.offset <= end:  # tarfile would go on for ever
+                raise tarfile.ReadError(f"the header of {member.name!r} leads back")
+            end = archive.offset
             if member.isfile():
                 yield _read_tar_member(path, archive, member)
             progress.report()
@@ -249,7 +265,7 @@ def _read_zip_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipIn
         with archive.open(member) as content:
             data = content.read(MEMBER_LIMIT + 1)
         return _refuse_nested(Source(name, data)) if len(data) <= MEMBER_LIMIT else Source(name, b"", too_large())
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (*_BAD_HEADERS, zipfile.BadZipFile, RuntimeError, EOFError, zlib.error, lzma.LZMAError) as error:
         # A wrong checksum, a password, an unsupported compression: other members may be readable.
         return Source(name, b"", f"cannot be read: {error}")
 
