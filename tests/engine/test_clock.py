@@ -16,7 +16,7 @@ TIMES = st.integers(-1000, 10**7)
     increment=TIMES,
     movetime=st.none() | TIMES,
     ply=st.integers(1, 600),
-    margins=st.builds(Margins, st.integers(0, 10**5), st.integers(0, 10**5)),
+    margins=st.builds(Margins, st.none() | st.integers(0, 10**5), st.integers(0, 10**5)),
 )
 def test_never_overspends(
     remaining: int | None, byoyomi: int, increment: int, movetime: int | None, ply: int, margins: Margins
@@ -82,6 +82,21 @@ def test_a_small_clock_keeps_half_of_it_as_margin() -> None:
     plan = budget(Clock(remaining_ms=0, byoyomi_ms=50), 1, MARGINS)
     assert plan is not None
     assert plan.hard_s == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize(
+    ("clock", "hard_s"),
+    [
+        (Clock(movetime_ms=100), 0.09),
+        (Clock(remaining_ms=0, byoyomi_ms=50), 0.045),
+        (Clock(remaining_ms=0, byoyomi_ms=2000), 1.9),
+        (Clock(remaining_ms=400, byoyomi_ms=100), 0.45),
+    ],
+)
+def test_the_automatic_margin_is_at_most_a_tenth_of_the_time(clock: Clock, hard_s: float) -> None:
+    plan = budget(clock, 1, Margins())
+    assert plan is not None
+    assert plan.hard_s == pytest.approx(hard_s)
 
 
 def test_increment_counts_even_if_the_gui_adds_it_later() -> None:

@@ -175,11 +175,31 @@ def test_declares_and_resigns(sfen: str, move: str) -> None:
     assert answer.bestmove.move == move
 
 
+BLUNDERS = "startpos moves 7g7f 3c3d 8h2b+ 1c1d 2b3a"  # White has lost a bishop and a silver
+
+
 def test_resigns_below_the_threshold() -> None:
-    with Engine("<uniform>", settings=UsiSettings(model="<uniform>", resign_threshold=900)) as engine:
-        answer = engine.choose(Position(), Go(nodes=10))
+    with Engine(settings=UsiSettings(resign_threshold=300)) as engine:
+        answers = [choice(engine, text) for text in ("startpos moves 7g7f", BLUNDERS)]
+    assert answers[0] in MOVES_OF_WHITE
+    assert answers[1] == "resign"
+
+
+def test_a_game_that_was_lost_when_it_began_is_not_resigned() -> None:
+    with Engine(settings=UsiSettings(resign_threshold=300)) as engine:
+        assert choice(engine, BLUNDERS) != "resign"
+        assert choice(engine, f"{BLUNDERS} 9c9d 9g9f") != "resign"
+        assert choice(engine, "startpos moves 7g7f") in MOVES_OF_WHITE, "another game begins"
+        assert choice(engine, BLUNDERS) == "resign"
+
+
+MOVES_OF_WHITE = {move.usi() for move in Position.from_usi("startpos moves 7g7f").legal_moves}
+
+
+def choice(engine: Engine, text: str) -> str:
+    answer = engine.choose(Position.from_usi(text), Go(nodes=60))
     assert answer.bestmove is not None
-    assert answer.bestmove.move == "resign"
+    return answer.bestmove.move
 
 
 def test_stop_ends_a_search_without_limits() -> None:

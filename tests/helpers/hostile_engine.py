@@ -138,6 +138,12 @@ def main() -> None:
     if MODE == "crash-start":
         sys.stderr.write("no model\n")
         sys.exit(3)
+    if MODE == "crash-remark":
+        say("info string loading", "info string Error: no model")
+        sys.exit(3)
+    if MODE == "crash-shouting":
+        sys.stderr.write("\x1b[31mnoise\x07\n" * 10_000 + "x" * 10_000 + "\n\n  no model\n")
+        sys.exit(3)
     if MODE == "deaf":
         deaf()
     if MODE == "child" and os.fork() == 0:

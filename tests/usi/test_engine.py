@@ -97,6 +97,27 @@ def test_an_engine_that_dies_is_started_again() -> None:
         assert engine.search(Position(), nodes=1).answer == "7g7f"
 
 
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("crash-start", ["no model"]),
+        ("crash-remark", ["loading", "Error: no model"]),
+        ("crash-shouting", [*["?[31mnoise?"] * 18, "x" * 197 + "...", "  no model"]),
+    ],
+)
+def test_the_last_words_of_an_engine_are_quoted(mode: str, words: list[str]) -> None:
+    with pytest.raises(EngineDiedError) as caught:
+        UsiEngine([*HOSTILE, mode]).search(Position(), nodes=1)
+    said = "ended with exit code 3"
+    assert str(caught.value).partition(said)[2].splitlines() == ["", *words]
+
+
+def test_a_network_that_is_missing_is_named(tmp_path: Path) -> None:
+    engine = UsiEngine("fukayomi-usi", options={"DNN_Model": str(tmp_path / "none.onnx")})
+    with pytest.raises(EngineDiedError, match=r"exit code 1\n.*none\.onnx"):
+        engine.search(Position(), nodes=1)
+
+
 def test_an_engine_that_is_late_is_ended() -> None:
     with UsiEngine([*HOSTILE, "mute-go", "7g7f"], timeout_s=1.0) as engine, pytest.raises(EngineTimeoutError):
         engine.search(Position(), time_ms=10)

@@ -72,6 +72,26 @@ def test_mate_is_found_and_said(start: Start) -> None:
     assert answer.seconds < 1.0
 
 
+HANDICAPS = {
+    "8 pieces": "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "10 pieces": "4k4/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+}
+
+
+@pytest.mark.parametrize("sfen", HANDICAPS.values(), ids=HANDICAPS)
+def test_a_handicap_is_not_resigned(start: Start, sfen: str) -> None:
+    client = start(DNN_Model="<internal>")
+    position = Position.from_sfen(sfen)
+    client.new_game()
+    for _ in range(3):
+        client.position(sfen, [move.usi() for move in position.moves])
+        answer = client.go(Go(nodes=100), 60)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move != "resign"
+        position.push_usi(answer.bestmove.move)
+        position.push(position.legal_moves[0])
+
+
 def test_resigns_when_mated(start: Start) -> None:
     client = start()
     client.position(MATED)

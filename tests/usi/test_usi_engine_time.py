@@ -50,11 +50,11 @@ def test_stop_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
 
 
 def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
-    client = start("slow", "1.5")
+    client = start("slow", "2.5")
     for _ in range(3):
         client.position()
-        answer = client.go(Go(byoyomi_ms=400, btime_ms=0, wtime_ms=0), 5)
-        assert answer.seconds < 0.4
+        answer = client.go(Go(byoyomi_ms=1000, btime_ms=0, wtime_ms=0), 5)
+        assert answer.seconds < 1.0
         assert answer.bestmove is not None
         assert answer.bestmove.move in moves_of()
 
@@ -62,14 +62,14 @@ def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
 @pytest.mark.parametrize(
     ("go", "least", "most"),
     [
-        (Go(btime_ms=0, wtime_ms=0, byoyomi_ms=600), 0.45, 0.6),
-        (Go(movetime_ms=600), 0.45, 0.6),
+        (Go(btime_ms=0, wtime_ms=0, byoyomi_ms=1000), 0.85, 1.0),
+        (Go(movetime_ms=1000), 0.85, 1.0),
         (Go(btime_ms=10_000, wtime_ms=0), 0.0, 1.0),
         (Go(btime_ms=2000, wtime_ms=0, binc_ms=100, winc_ms=0), 0.0, 0.5),
         (Go(btime_ms=300, wtime_ms=300, binc_ms=300, winc_ms=300), 0.0, 0.3),
         (Go(wtime_ms=60_000), 0.0, 0.3),  # only the opponent's clock
         (Go(byoyomi_ms=0), 0.0, 0.3),
-        (Go(btime_ms=-50, wtime_ms=0, byoyomi_ms=200), 0.0, 0.2),
+        (Go(btime_ms=-50, wtime_ms=0, byoyomi_ms=1000), 0.0, 1.0),
         (Go(movetime_ms=0), 0.0, 0.2),
     ],
 )
@@ -80,13 +80,20 @@ def test_keeps_time(start: Start, go: Go, least: float, most: float) -> None:
     assert least <= answer.seconds <= most
 
 
+def test_the_margin_is_fitted_to_a_short_time(start: Start) -> None:
+    client = start(DebugMessage="true")
+    client.position()
+    said = [info.string or "" for info in client.go(Go(movetime_ms=100), 10).infos]
+    assert [text[:21] for text in said if "planned" in text] == ["time: 0.090 s planned"]
+
+
 def test_ponderhit_starts_the_clock(start: Start) -> None:
     client = start()
     client.position(None, ("7g7f", "3c3d"))
-    client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=500))
-    never_answers(client, 0.7)
+    client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=1000))
+    never_answers(client, 1.2)
     client.ponderhit()
-    assert 0.3 <= client.wait_answer(5).seconds <= 0.5
+    assert 0.8 <= client.wait_answer(5).seconds <= 1.0
 
 
 def test_ponderhit_with_times(start: Start) -> None:
@@ -94,8 +101,8 @@ def test_ponderhit_with_times(start: Start) -> None:
     client.position(None, ("7g7f", "3c3d"))
     client.start_go(Go(ponder=True))
     never_answers(client, 0.3)
-    client.ponderhit(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=400))
-    assert 0.2 <= client.wait_answer(5).seconds <= 0.4
+    client.ponderhit(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=1000))
+    assert 0.8 <= client.wait_answer(5).seconds <= 1.0
 
 
 def test_ponderhit_without_times_answers_at_once(start: Start) -> None:

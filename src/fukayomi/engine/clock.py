@@ -16,6 +16,9 @@ EXTENSION_FROM_PLY = 20
 """No extension before this ply."""
 EARLIEST_STOP = 0.1
 """Share of the plan before which the search does not stop early: too little is known."""
+AUTOMATIC_MARGIN_MS = 100
+AUTOMATIC_MARGIN = 0.1
+"""The automatic margin of byoyomi and movetime: this share of the time, at most AUTOMATIC_MARGIN_MS."""
 NOTHING_LEFT_MS = 100
 """Time for a move with a clock at zero, which some GUIs report in games without time limits."""
 
@@ -44,10 +47,16 @@ class Clock:
 class Margins:
     """Time to leave unused, for the communication with the GUI."""
 
-    byoyomi_ms: int = 0
-    """Subtracted from byoyomi and movetime."""
+    byoyomi_ms: int | None = None
+    """Subtracted from byoyomi and movetime; None: the automatic margin."""
     clock_ms: int = 0
     """Subtracted from a clock without byoyomi."""
+
+    def of_byoyomi(self, time_ms: float) -> float:
+        """The margin of a byoyomi or movetime."""
+        if self.byoyomi_ms is None:
+            return min(AUTOMATIC_MARGIN_MS, AUTOMATIC_MARGIN * time_ms)
+        return self.byoyomi_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,7 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
         The budget, or None if there is no time limit.
     """
     if clock.movetime_ms is not None:
-        seconds = _less(clock.movetime_ms, margins.byoyomi_ms) / 1000
+        seconds = _less(clock.movetime_ms, margins.of_byoyomi(clock.movetime_ms)) / 1000
         return Budget(seconds, seconds, seconds, seconds)
     if not clock.is_set():
         return None
@@ -89,9 +98,9 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
     if available == 0:
         seconds = NOTHING_LEFT_MS / 1000
         return Budget(seconds, seconds, seconds, seconds)
-    hard = _less(available, margins.byoyomi_ms if byoyomi else margins.clock_ms)
+    hard = _less(available, margins.of_byoyomi(available) if byoyomi else margins.clock_ms)
     share = remaining / (SHARES + max(0, OPENING_PLIES - ply)) + max(0, clock.increment_ms)
-    planned = min(hard, max(share, _less(byoyomi, margins.byoyomi_ms)))
+    planned = min(hard, max(share, _less(byoyomi, margins.of_byoyomi(byoyomi))))
     # In byoyomi unused time is lost, so all of it is used; before, unused time stays on the clock.
     earliest = planned if remaining < byoyomi else planned * EARLIEST_STOP
     extended = planned

@@ -9,7 +9,7 @@ from fukayomi.engine.analyser import analyse_record
 from fukayomi.engine.analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.go import best_move, has_limits, limits_of
+from fukayomi.engine.go import Resignation, best_move, has_limits, limits_of
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
@@ -63,6 +63,7 @@ class Engine:
         settings = settings or self.network.settings
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
         self._control: Control | None = None
+        self._resignation = Resignation()
         self._searcher = Searcher(
             self.network.pool,
             self.settings.search_params(),
@@ -195,7 +196,8 @@ class Engine:
         control = self._control = Control(limits)
         result = self._searcher.search(position, control, multipv=settings.multipv)
         infos = search_infos(_checked(result).progress, settings)
-        return _answer(best_move(result, settings), infos)
+        resigns = self._resignation.is_due(position, result, settings.resign_threshold)
+        return _answer(best_move(result, settings, resigns=resigns), infos)
 
     def stop(self) -> None:
         """End the running search now, from another thread; it answers with the best move so far."""

@@ -68,12 +68,12 @@ class UsiSettings:
     entering_king_rule: str = combo("EnteringKingRule", "CSARule27", RULES)
     """Rule of declaration wins (入玉宣言)."""
     resign_threshold: int = spin("Resign_Threshold", 10, 0, 1000)
-    """Win rate below which the engine resigns, per mille."""
+    """Win rate below which the engine resigns, per mille; a game that was lost when it took over is played on."""
     # Time.
     const_playout: int = spin("Const_Playout", 0, 0, 1_000_000_000)
     """Nodes per move, whatever the clock shows; 0: off."""
-    byoyomi_margin_ms: int = spin("Byoyomi_Margin", 100, 0, 100_000)
-    """Unused part of byoyomi, for the communication with the GUI."""
+    byoyomi_margin_ms: int = spin("Byoyomi_Margin", -1, -1, 100_000)
+    """Unused part of byoyomi and of movetime, for the communication with the GUI; -1: a tenth, at most 100 ms."""
     time_margin_ms: int = spin("Time_Margin", 1000, 0, 100_000)
     """Unused part of a clock without byoyomi."""
     ponder: bool = check("USI_Ponder", False)
@@ -101,7 +101,8 @@ class UsiSettings:
 
     def margins(self) -> Margins:
         """The margins of the clock."""
-        return Margins(byoyomi_ms=self.byoyomi_margin_ms, clock_ms=self.time_margin_ms)
+        byoyomi_ms = None if self.byoyomi_margin_ms < 0 else self.byoyomi_margin_ms
+        return Margins(byoyomi_ms=byoyomi_ms, clock_ms=self.time_margin_ms)
 
     def declaration_rule(self) -> DeclarationRule:
         """The rule of declaration wins (入玉宣言)."""

@@ -28,7 +28,7 @@ from fukayomi.engine import network
 from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.go import best_move, has_limits, limits_of
+from fukayomi.engine.go import Resignation, best_move, has_limits, limits_of
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.engine.usi_input import Line, read_lines
 from fukayomi.engine.usi_output import Output, info_string, search_infos
@@ -144,6 +144,7 @@ class UsiSession:
         self._searcher: Searcher | None = None
         self._searcher_settings: UsiSettings | None = None
         self._job: _Job | None = None
+        self._resignation = Resignation()
         self._is_readyok_due = False
 
     def run(self) -> int:
@@ -463,7 +464,9 @@ class UsiSession:
         if job.result is None:  # the search itself failed
             moves = job.position.legal_moves
             return BestMove(moves[0].usi() if moves else RESIGN)
-        return best_move(job.result, settings, may_resign=state is not State.WAITING)
+        is_move = state is State.THINKING  # not an analysis, and not a guess at the opponent's move
+        resigns = is_move and self._resignation.is_due(job.position, job.result, settings.resign_threshold)
+        return best_move(job.result, settings, resigns=resigns)
 
     def _start_stochastic_ponder(self, job: _Job, answer: BestMove) -> None:
         """Search the opponent's position until the GUI sends the next command."""

@@ -78,7 +78,7 @@ class Termination(StrEnum):
     STALL = "stall"
     """An engine lost because it did not answer, long after its time."""
     PROTOCOL = "protocol"
-    """An engine lost because it broke the protocol, such as by endless output."""
+    """An engine lost because it broke the protocol: by an answer that is not a move, or by endless output."""
     ADJUDICATION = "adjudication"
     """Ended by the referee because of the engines' scores."""
     INTERRUPTED = "interrupted"

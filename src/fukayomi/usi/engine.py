@@ -218,12 +218,18 @@ def check_limits(multipv: int, **limits: int | None) -> None:
             raise ValueError(f"{name} must be at least 1, not {value}")
 
 
-def split_words(command: str) -> list[str]:
-    """Split a command line into words.
+def split_words(command: str, folder: Path | None = None) -> list[str]:
+    """Split a command line into words. The path of a program is one word, whether spaces in it are quoted or not.
+
+    Args:
+        command: Program and arguments; spaces inside an argument need quotes, and so do those in a path before one.
+        folder: Folder of a relative path; None: the current one.
 
     Raises:
         ValueError: A quote is not closed.
     """
+    if os.path.isfile((folder or Path()) / command):  # noqa: PTH113 - Path.is_file raises where the text is no path
+        return [command]
     if os.name == "posix":
         return shlex.split(command)
     return [word.strip('"') for word in shlex.split(command, posix=False)]

@@ -8,23 +8,32 @@ import contextlib
 import os
 import queue
 import selectors
+import shutil
 import signal
 import subprocess
+import sysconfig
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from fukayomi.tabular import printable
+from fukayomi.usi.text import shorten
+
+OWN_PROGRAMS = ("fukayomi", "fukayomi-usi")
 CHUNK = 1 << 16
 ERRORS_KEPT = 1 << 14
 """Bytes of the error output to keep, the last ones."""
 LAST_WORDS = 20
-"""Lines of it to quote in messages."""
+"""Lines of it to quote in messages, at most LINE_QUOTED characters of each."""
+LINE_QUOTED = 200
 DEAF_AFTER_S = 10.0
 """Seconds that a pipe may stay full before the engine counts as not reading."""
 INTERRUPT_POLL_S = 0.1
+REMARK = "info string "
 
 _HAS_SESSIONS = hasattr(os, "setsid") and hasattr(os, "killpg")
 
@@ -103,9 +112,11 @@ class EngineProcess:
         self._allowed = self._limits
         self._is_flood = False
         self._errors = b""
+        self._remarks: deque[str] = deque(maxlen=LAST_WORDS)
+        program, *arguments = command
         try:
             self._process = subprocess.Popen(
-                list(command),
+                [find_program(program) or program, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -232,6 +243,8 @@ class EngineProcess:
 
     def _pass_on(self, now_s: float, raw: bytes) -> None:
         line = EngineLine(now_s, raw.decode("utf-8", "replace").rstrip("\r"))
+        if line.text.startswith(REMARK):
+            self._remarks.append(line.text.removeprefix(REMARK))
         if self._fault is None:
             try:
                 self._on_line(line.text)
@@ -256,8 +269,12 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return EngineDiedError(f"{self.label} closed its output")
         self._threads[1].join(1.0)
-        words = "\n".join(self._errors.decode("utf-8", "replace").splitlines()[-LAST_WORDS:])
-        return EngineDiedError(f"{self.label} ended with {_exit_text(code)}\n{words}".rstrip())
+        return EngineDiedError("\n".join([f"{self.label} ended with {_exit_text(code)}", *self._last_words()]))
+
+    def _last_words(self) -> list[str]:
+        """The last lines of the error output; of an engine that wrote none, its last remarks (``info string``)."""
+        lines = self._errors.decode("utf-8", "replace").splitlines() or self._remarks
+        return [shorten(printable(line.rstrip()), LINE_QUOTED) for line in lines if line.strip()][-LAST_WORDS:]
 
     def close(self, timeout_s: float) -> int:
         """Wait for its end, then kill what is left of it and of its children; return the exit code."""
@@ -278,6 +295,15 @@ class EngineProcess:
             if pipe is not None:
                 pipe.close()
         return self._process.returncode
+
+
+def find_program(name: str) -> str | None:
+    """Find a program: by its path, or by its name in PATH; None if there is none.
+
+    `fukayomi` and `fukayomi-usi` are those that were installed with the running Python, whatever PATH has.
+    """
+    own = shutil.which(name, path=sysconfig.get_path("scripts")) if name in OWN_PROGRAMS else None
+    return own or shutil.which(name)
 
 
 def _read_chunk(pipe: IO[bytes]) -> bytes:

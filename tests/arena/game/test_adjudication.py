@@ -29,20 +29,24 @@ LEVEL = Rules(draw=DrawAdjudication(score_cp=20, moves=2, ply=10))
 @pytest.mark.parametrize(
     ("rules", "scores", "end"),
     [
-        # White's third bad move is the sixth; it is White's turn again after the seventh.
-        (BOTH, [1000, -1000] * 4, (7, Result.BLACK_WIN)),
-        (BOTH, [-1000, 1000] * 4, (6, Result.WHITE_WIN)),
-        (BOTH, [-1000, 1000] * 2 + [-1000], None),
-        (BOTH, [999, -1000] * 5, None),
-        (BOTH, [1000, -999] * 5, None),
-        (ONE, [999, -1000] * 5, (7, Result.BLACK_WIN)),
-        (ONE, [-1000, 999] * 5, (6, Result.WHITE_WIN)),
+        # White's third bad move is the eighth; it is White's turn again after the ninth.
+        (BOTH, [0, 0, *[1000, -1000] * 4], (9, Result.BLACK_WIN)),
+        (BOTH, [0, 0, *[-1000, 1000] * 4], (8, Result.WHITE_WIN)),
+        (BOTH, [0, 0, *[-1000, 1000] * 2, -1000], None),
+        (BOTH, [0, 0, *[999, -1000] * 5], None),
+        (BOTH, [0, 0, *[1000, -999] * 5], None),
+        (ONE, [0, 0, *[999, -1000] * 5], (9, Result.BLACK_WIN)),
+        (ONE, [0, 0, *[-1000, 999] * 5], (8, Result.WHITE_WIN)),
+        # a game that its start gave away is played on by the side that is lost, not by the other one
+        (BOTH, [1000, -1000] * 50, None),
+        (ONE, [None, None, *[-1000, 1000] * 50], None),
+        (BOTH, [1000, -1000, *[-1000, 1000] * 4], (8, Result.WHITE_WIN)),
         # both sides think they win, or lose
-        (BOTH, [1000, 1000] * 5, None),
-        (BOTH, [-1000, -1000] * 5, None),
+        (BOTH, [0, 0, *[1000, 1000] * 5], None),
+        (BOTH, [0, 0, *[-1000, -1000] * 5], None),
         # a row is broken by a better score, and by none
-        (BOTH, [-1000, 1000, -1000, 1000, -999, 1000, -1000, 1000, -1000, 1000], None),
-        (BOTH, [-1000, 1000, -1000, 1000, None, 1000, -1000, 1000, -1000, 1000], None),
+        (BOTH, [0, 0, -1000, 1000, -1000, 1000, -999, 1000, -1000, 1000, -1000, 1000], None),
+        (BOTH, [0, 0, -1000, 1000, -1000, 1000, None, 1000, -1000, 1000, -1000, 1000], None),
         (BOTH, [0, 0, -1000, 1000, -1000, 1000, -1000, 1000], (8, Result.WHITE_WIN)),
         (Rules(), [-30000, 30000] * 50, None),
     ],

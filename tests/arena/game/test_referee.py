@@ -7,6 +7,7 @@ import pytest
 from arena_players import QUIET, Players, game, patient
 
 from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.referee import play_game
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
@@ -161,17 +162,30 @@ def test_an_opening_may_end_the_game(
 
 
 @pytest.mark.parametrize("color", ["black", "white"])
-@pytest.mark.parametrize("text", ["7g7e", "7f7e", "P*5e", "0000", "(none)", "win", "７六歩", "", "resigns", "7g7f7e"])
+@pytest.mark.parametrize("text", ["7g7e", "7f7e", "P*5e", "win"])
 def test_illegal_moves_lose(player_of: Players, text: str, color: str) -> None:
     moves = [text, ""] if color == "black" else ["2g2f", text]
     played = game(player_of("b", moves=moves), player_of("w", moves=moves))
     record = played.record
     assert record.termination is Termination.ILLEGAL_MOVE
     assert record.result is (Result.WHITE_WIN if color == "black" else Result.BLACK_WIN)
-    assert record.illegal_move == (text or "(nothing)")
+    assert record.illegal_move == text
     assert played.failure is None
     (again,) = read_records(write_csa(record).encode(), name="game.csa")
     assert (again.termination, again.result) == (record.termination, record.result)
+
+
+@pytest.mark.parametrize("color", ["black", "white"])
+@pytest.mark.parametrize("text", ["0000", "(none)", "７六歩", "", "resigns", "7g7f7e"])
+def test_an_answer_that_is_no_move_breaks_the_protocol(player_of: Players, text: str, color: str) -> None:
+    moves = [text, ""] if color == "black" else ["2g2f", text]
+    black, white = player_of("b", moves=moves), player_of("w", moves=moves)
+    played = game(black, white)
+    assert played.record.termination is Termination.PROTOCOL
+    assert played.record.result is (Result.WHITE_WIN if color == "black" else Result.BLACK_WIN)
+    said = f"answered {text!r}, which is not a move" if text else "sent bestmove without a move"
+    assert played.failure == Failure("b" if color == "black" else "w", Termination.PROTOCOL, said)
+    assert (black if color == "black" else white).pid is None, "it is started again for the next game"
 
 
 # ---------------------------------------------------------------------------------------------- time
@@ -240,11 +254,11 @@ def scored(*scores: str) -> list[str]:
 
 
 def test_a_lost_game_is_resigned_at_the_losers_turn(player_of: Players) -> None:
-    moves = scored("900", "-900", "1000", "-1000", "1000")
+    moves = scored("900", "-899", "900", "-900", "1000", "-1000", "1000")
     rules = patient(resign={"score_cp": 900, "moves": 2})
     played = game(player_of("b", moves=moves), player_of("w", moves=moves), rules=rules)
-    # White's second bad score comes at ply 4, Black's second good one at ply 3; White is to move after ply 5
-    assert len(played.record) == 5
+    # White's second bad score comes at ply 6; White is to move after ply 7
+    assert len(played.record) == 7
     assert (played.record.termination, played.record.result) == (Termination.ADJUDICATION, Result.BLACK_WIN)
 
 

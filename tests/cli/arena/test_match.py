@@ -190,7 +190,8 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
 
 
 TWO = [*engine("a"), *engine("b")]
-WHOLE = [*TWO, "--games", "2", "--clock", "depth=1"]
+GAMES = ["--games", "2", "--clock", "depth=1"]
+WHOLE = [*TWO, *GAMES]
 
 
 @pytest.mark.parametrize(
@@ -201,13 +202,22 @@ WHOLE = [*TWO, "--games", "2", "--clock", "depth=1"]
         ([*TWO, "--games", "2"], "clock is missing"),
         ([*WHOLE, "--clock", "soon"], "clock: time control 'soon'"),
         ([*WHOLE, "--games", "0"], "games: "),
+        ([*WHOLE, "--games", str(10**20)], "games: Input should be less than or equal to 1000000"),
+        ([*WHOLE, "--margin", str(10**20)], "rules, margin_ms: Input should be less than or equal to 2147483647"),
+        ([*WHOLE, "--concurrency", str(10**20)], "concurrency: Input should be less than or equal to"),
+        ([*WHOLE, "--opening-start", str(10**20)], "opening_start: Input should be less than or equal to"),
         (["--engine", "a"], "--engine 'a' does not have the form NAME=COMMAND"),
         (["--engine", "a='x"], "is not a command: No closing quotation"),
-        ([*WHOLE, "--engine", "a="], "engine a: the command is missing"),
+        ([*engine("a"), *GAMES, "--engine", "b="], "engine b: the command is missing"),
+        ([*WHOLE, *engine("a")], "--engine NAME=COMMAND: two engines are named 'a'; give each a name of its own"),
         ([*WHOLE, "--option", "c:X=1"], "--option: no engine 'c'; there are a, b"),
         ([*WHOLE, "--engine-clock", "a"], "does not have the form NAME=CLOCK"),
         ([*WHOLE, "--engine-clock", "b=x"], "engine b, clock: "),
-        ([*WHOLE, "--engine", "b=no-such-program"], "engine b: program no-such-program not found"),
+        ([*engine("a"), *GAMES, "--engine", "b=no-such-program"], "engine b: program no-such-program not found"),
+        (
+            [*engine("a"), *GAMES, "--engine", "b=/no such/engine arg"],
+            "program /no not found; a path with spaces needs quotes: b=\"'PATH' ARGUMENTS\"",
+        ),
         ([*WHOLE, "--engine-dir", "b=/no/such"], "engine b: folder /no/such not found"),
         ([*WHOLE, "--resign", "cp=3"], "write score=...,moves=...,both=..."),
         ([*WHOLE, "--resign", "x"], "rules, resign, score_cp: "),
@@ -215,12 +225,13 @@ WHOLE = [*TWO, "--games", "2", "--clock", "depth=1"]
         ([*WHOLE, *engine("c"), "--sprt", "5"], "compares two engines"),
         ([*WHOLE, "--openings", "none.sfen"], "none.sfen"),
         ([*WHOLE, "--cores-per-game", "9999"], "9999 cores each"),
-        (["--config", "none.toml"], "none.toml"),
+        (["--config", "none.toml"], "cannot read the settings (--config) in none.toml: No such file or directory"),
     ],
     ids=[
-        "no-engines", "no-games", "no-clock", "clock", "games", "engine", "quote", "empty-command", "option",
-        "engine-clock", "engine-clock-value", "program", "folder", "resign", "resign-value", "sprt", "sprt-of-three",
-        "openings", "cores", "config",
+        "no-engines", "no-games", "no-clock", "clock", "games", "many-games", "margin", "concurrency", "opening-start",
+        "engine", "quote", "empty-command", "twice", "option",
+        "engine-clock", "engine-clock-value", "program", "spaces", "folder", "resign", "resign-value", "sprt",
+        "sprt-of-three", "openings", "cores", "config",
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -238,12 +249,43 @@ def test_unknown_keys_of_a_file_are_errors(tmp_path: Path) -> None:
         ("game = 3", "game: unknown setting"), ("[[engine", "match.toml: "), ("engine = 3", "[[engine]]"),
         ("[rules]\nmax_ply = 3", "rules, max_ply: unknown setting"),
         ("[sprt]\nelo2 = 3", "sprt, elo2: "),
+        ('[[engine]]\nname = "c"\n[[engine]]\nname = "c"', "match.toml: two engines are named 'c'"),
     ):  # fmt: skip
         config.write_text(f"{text}\n", encoding="utf-8")
         code, _, complaint = run("--config", config, *engine("a"), *engine("b"), "--games", 2, "--clock", "depth=1",
                                  "--out", tmp_path / "out")  # fmt: skip
         assert code == 1
         assert said in complaint
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sfen 7k1/7G1/7P1/9/9/9/9/9/K8 w - 2", "the game is over: White is mated"),
+        ("startpos moves " + "5i5h 5a5b 5h5i 5b5a " * 3, "the game is over by repetition at ply 12"),
+        ("startpos moves 7g7f 3c3d 2g2f 8c8d", "has 4 plies, and games end at ply 4: raise max_plies"),
+    ],
+    ids=["mate", "repetition", "plies"],
+)
+def test_openings_that_end_the_game_are_refused(tmp_path: Path, openings: Path, line: str, said: str) -> None:
+    with openings.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    arguments = [*WHOLE, "--openings", openings, "--max-plies", 4 if "plies" in said else 20]
+    code, _, complaint = run(*arguments, "--out", tmp_path / "out")
+    assert code == 1
+    assert "openings.sfen:4" in complaint
+    assert said in complaint
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_program_may_lie_in_a_folder_with_spaces(tmp_path: Path) -> None:
+    program = tmp_path / "my engines" / "random engine"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(ENGINE)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    both = ["--engine", f"a={program}", "--engine", f"b='{program}' moves=2"]
+    code, _, said = run(*both, "--games", 2, "--clock", "nodes=1", "--max-plies", 8, "--out", tmp_path / "out")
+    assert code == 0, said
 
 
 # ----------------------------------------------------------------------------------------------------- resuming a match

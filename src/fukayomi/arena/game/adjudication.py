@@ -1,6 +1,7 @@
 """Adjudication: ending games that the engines' scores have decided.
 
-A move without a score (a book move, for example) breaks a series.
+A move without a score (a book move, for example) breaks a series. A side whose first score is lost already, as in a
+handicap game, plays on to the end: such a game was given away by its start, not by an engine.
 """
 
 from fukayomi.arena.game.rules import Rules
@@ -17,6 +18,7 @@ class Adjudicator:
         self._winning = {BLACK: 0, WHITE: 0}
         self._losing = {BLACK: 0, WHITE: 0}
         self._level = {BLACK: 0, WHITE: 0}
+        self._first: dict[Color, int] = {}
 
     def add(self, color: Color, score_cp: int | None) -> None:
         """Count a move.
@@ -26,6 +28,8 @@ class Adjudicator:
             score_cp: Its score from that side's point of view, in centipawns; None: no score.
         """
         resign, draw = self._rules.resign, self._rules.draw
+        if score_cp is not None:
+            self._first.setdefault(color, score_cp)
         rows = (
             (self._winning, resign is not None and score_cp is not None and score_cp >= resign.score_cp),
             (self._losing, resign is not None and score_cp is not None and score_cp <= -resign.score_cp),
@@ -42,7 +46,7 @@ class Adjudicator:
             plies: Plies played so far.
         """
         resign, draw = self._rules.resign, self._rules.draw
-        if resign is not None and self._losing[turn] >= resign.moves:
+        if resign is not None and self._losing[turn] >= resign.moves and self._first[turn] > -resign.score_cp:
             agrees = self._winning[turn.opponent] >= resign.moves
             if agrees or not resign.both_sides:
                 return winner_is(turn.opponent)

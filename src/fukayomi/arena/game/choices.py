@@ -25,6 +25,8 @@ SEED = 0
 """Seed for shuffling openings."""
 CONCURRENCY = 1
 """Games at once."""
+MOST_GAMES = 1_000_000
+"""Games that a match can have: all of them are scheduled before the first."""
 
 
 class Tournament(StrEnum):

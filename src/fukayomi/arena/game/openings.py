@@ -12,11 +12,11 @@ from itertools import count
 from pathlib import Path
 
 from fukayomi.arena.game.choices import OpeningOrder
-from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
+from fukayomi.shogi import BLACK, START_SFEN, Move, Position, Repetition, ShogiError
 
 
 class OpeningError(ValueError):
-    """A file of openings that cannot be used. The message names file and line."""
+    """An opening, or a file of openings, that cannot be used. The message names file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,31 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
     if not openings:
         raise OpeningError(f"{path} has no openings")
     return openings
+
+
+def check_playable(opening: Opening, max_plies: int) -> None:
+    """Check that engines have a game to play from an opening.
+
+    Args:
+        opening: The opening.
+        max_plies: Plies after which the game is a draw.
+
+    Raises:
+        OpeningError: The game is over.
+    """
+    position = Position.from_sfen(opening.initial_sfen)
+    for move in opening.moves:
+        position.push(move)
+        if position.repetition() in (Repetition.DRAW, Repetition.WIN, Repetition.LOSE):
+            raise OpeningError(f"{opening.name}: the game is over by repetition at ply {len(position.moves)}")
+    if position.is_mated():
+        mated = "Black" if position.turn == BLACK else "White"
+        raise OpeningError(f"{opening.name}: the game is over: {mated} is mated")
+    if len(opening.moves) >= max_plies:
+        raise OpeningError(
+            f"{opening.name} has {len(opening.moves)} plies, and games end at ply {max_plies}: raise max_plies, or "
+            "cut the openings with opening_plies"
+        )
 
 
 def arrange(openings: Sequence[Opening], order: OpeningOrder, seed: int = 0) -> Iterator[Opening]:

@@ -8,6 +8,7 @@ the failure is reported with it. An engine that does not start loses its game.
 import threading
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NoReturn
 
 from fukayomi._native import MATE_CP
 from fukayomi.arena.game.adjudication import Adjudicator
@@ -28,7 +29,7 @@ from fukayomi.shogi import (
 )
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
 from fukayomi.usi.client import EngineInterruptedError
-from fukayomi.usi.text import RESIGN, WIN, Info, shorten
+from fukayomi.usi.text import MOVE, RESIGN, WIN, Info, shorten
 
 PV_PLIES = 64
 
@@ -134,13 +135,21 @@ class _Game:
             self._end_by(Termination.TIME_UP)
         elif answer.move == RESIGN:
             self._end_by(Termination.RESIGN)
+        elif answer.move != WIN and not MOVE.fullmatch(answer.move):
+            self._refuse(self._players[turn], answer.move)
         elif answer.move == WIN and self._position.can_declare_win(_DECLARATIONS[self._rules.declaration]):
             self._end_by(Termination.DECLARATION)
         elif (move := self._legal_move(answer.move)) is None:
-            self.record.illegal_move = shorten(answer.move) or "(nothing)"
+            self.record.illegal_move = answer.move
             self._end_by(Termination.ILLEGAL_MOVE)
         else:
             self._play(move, answer)
+
+    def _refuse(self, player: Player, text: str) -> NoReturn:
+        """End the game by an answer that is not a move of USI, and the engine with it."""
+        said = f"answered {shorten(text)!r}, which is not a move" if text else "sent bestmove without a move"
+        player.close()
+        raise PlayerFailedError(player, Failure(player.name, Termination.PROTOCOL, said))
 
     def tell_players(self) -> None:
         """Report the result to both."""

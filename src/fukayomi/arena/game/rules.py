@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Declaration
-from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.time_control import LARGEST, TimeControl
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
 class StrictModel(BaseModel):

@@ -1,7 +1,6 @@
 """Reading the settings of a match from a TOML file and a command line."""
 
 import os
-import shutil
 import tomllib
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.usi.engine import option_text, split_words
+from fukayomi.usi.process import find_program
 
 
 class ConfigurationError(ValueError):
@@ -22,11 +22,12 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read settings from a TOML file as plain values; paths in it are relative to its folder.
 
     Raises:
-        ConfigurationError: The file is not valid TOML.
-        OSError: The file cannot be read.
+        ConfigurationError: The file cannot be read, or is not valid TOML.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise ConfigurationError(f"{path}: {error}") from error
     engines: Any = found.get("engine", [])
@@ -46,7 +47,7 @@ def split_command(text: str, folder: Path) -> list[str]:
         ConfigurationError: A quote is not closed.
     """
     try:
-        words = split_words(text)
+        words = split_words(text, folder)
     except ValueError as error:
         raise ConfigurationError(f"{text!r} is not a command: {error}") from error
     return _with_full_path(words, folder)
@@ -104,14 +105,20 @@ def check_programs(settings: MatchSettings, players: Container[str] = ()) -> Non
         if engine.directory is not None and not engine.directory.is_dir():
             raise ConfigurationError(f"engine {engine.name}: folder {engine.directory} not found")
         if not _is_program(engine):
-            raise ConfigurationError(f"engine {engine.name}: program {engine.command[0]} not found")
+            raise ConfigurationError(f"engine {engine.name}: program {engine.command[0]} not found{_hint(engine)}")
+
+
+def _hint(engine: EngineSettings) -> str:
+    """What may be wrong with a command whose program is missing."""
+    is_split = len(engine.command) > 1 and _has_folder(engine.command[0])
+    return f"; a path with spaces needs quotes: {engine.name}=\"'PATH' ARGUMENTS\"" if is_split else ""
 
 
 def _is_program(engine: EngineSettings) -> bool:
     program = engine.command[0]
     if engine.directory is not None and _has_folder(program):
         program = str(engine.directory / program)
-    return shutil.which(program) is not None
+    return find_program(program) is not None
 
 
 def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fukayomi.arena.game.openings import Opening, read_openings
+from fukayomi.arena.game.openings import Opening, check_playable, read_openings
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.state import MatchListener, MatchState
@@ -53,6 +53,8 @@ def run_match(
         OSError: A file cannot be read or written, or another process plays this match.
     """
     used = load_openings(settings) if openings is None else list(openings)
+    for opening in used:
+        check_playable(opening, settings.rules.max_plies)
     stop = threading.Event()
     workers = start_workers(settings, folder / LOGS if settings.log else None, stop)
     with MatchStore(folder, settings, used) as store:

@@ -33,7 +33,7 @@ class MatchSettings(StrictModel):
     """A match. The same settings always give the same schedule."""
 
     engines: Annotated[tuple[EngineSettings, ...], Field(min_length=2, alias="engine")]
-    games: Positive
+    games: Annotated[int, Field(ge=1, le=choices.MOST_GAMES)]
     """Games in total. A round robin spreads them evenly over the pairs of engines."""
     clock: TimeControl
     tournament: Tournament = Tournament.ROUND_ROBIN
@@ -44,7 +44,7 @@ class MatchSettings(StrictModel):
     opening_plies: Count | None = None
     """Cut openings at this ply; None: use them whole."""
     opening_order: OpeningOrder = OpeningOrder.SEQUENTIAL
-    seed: Count = choices.SEED
+    seed: Annotated[int, Field(ge=0)] = choices.SEED
     """Seed for shuffling the openings."""
     rules: Rules = Rules()
     sprt: SprtSettings | None = None

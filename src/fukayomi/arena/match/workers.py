@@ -127,7 +127,7 @@ class LocalWorkers:
 
     def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
         """See `Workers`."""
-        for number in range(self._settings.concurrency):
+        for number in range(min(self._settings.concurrency, len(games))):
             thread = threading.Thread(
                 target=self._work, args=(number, games, report), name=f"match worker {number + 1}", daemon=True
             )

@@ -31,7 +31,8 @@ class EngineOptions:
     PANEL: ClassVar = "Engines"
 
     engine: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A USI engine; repeat for every engine.")
+        list[str] | None,
+        typer.Option(metavar="NAME=COMMAND", help="A USI engine, with a name of its own; repeat for every engine."),
     ] = None
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
@@ -57,7 +58,9 @@ class GameOptions:
 
     PANEL: ClassVar = "Games"
 
-    games: Annotated[int | None, typer.Option(metavar="N", help="Games in total; can be raised later.")] = None
+    games: Annotated[
+        int | None, typer.Option(metavar="N", help="Games in total, at most 1,000,000; can be raised later.")
+    ] = None
     clock: Annotated[
         str | None,
         typer.Option(
@@ -188,8 +191,7 @@ def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
         more: Further settings, by name; None: not given.
 
     Raises:
-        ConfigurationError: A setting is missing, unknown or out of range.
-        OSError: The file of --config cannot be read.
+        ConfigurationError: A setting is missing, unknown or out of range, or the file of --config cannot be read.
     """
     from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_toml
 
@@ -229,9 +231,16 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
     """
     from fukayomi.arena.match.configuration import ConfigurationError, split_command
 
-    by_name = {str(engine.get("name", f"engine {number}")): dict(engine) for number, engine in enumerate(found, 1)}
-    for text in given.engine or []:
-        name, command = _split("--engine", text, "=", "NAME=COMMAND")
+    def check_names(names: list[str], where: str) -> None:
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ConfigurationError(f"{where}: two engines are named {twice[0]!r}; give each a name of its own")
+
+    named = [str(engine.get("name", f"engine {number}")) for number, engine in enumerate(found, 1)]
+    check_names(named, f"[[engine]] in {given.config}")
+    by_name = {name: dict(engine) for name, engine in zip(named, found, strict=True)}
+    commands = [_split("--engine", text, "=", "NAME=COMMAND") for text in given.engine or []]
+    check_names([name for name, _ in commands], "--engine NAME=COMMAND")
+    for name, command in commands:
         by_name.setdefault(name, {"name": name})["command"] = split_command(command, Path.cwd())
 
     def engine_of(where: str, name: str) -> dict[str, Any]:
