@@ -258,6 +258,16 @@ def test_unknown_keys_of_a_file_are_errors(tmp_path: Path) -> None:
         assert said in complaint
 
 
+def test_the_error_quotes_the_last_words_of_an_engine(tmp_path: Path) -> None:
+    """Our own program is found beside the running Python, and says why it cannot play."""
+    missing = tmp_path / "none.onnx"
+    arguments = [*engine("a"), "--engine", "b=fukayomi-usi", "--option", f"b:DNN_Model={missing}", *GAMES]
+    code, _, said = run(*arguments, "--out", tmp_path / "out")
+    assert code == 1
+    assert "b failed (crash: fukayomi" in said.splitlines()[-1]
+    assert "none.onnx" in said.splitlines()[-1].partition("exit code 1 / ")[2]
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

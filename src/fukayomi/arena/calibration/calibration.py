@@ -119,8 +119,8 @@ class Calibration(Tabular):
     """Games that do not count because an engine failed."""
     repeated: int = 0
     """Games that repeat another game of their batch move by move."""
-    left_out: set[str] = field(default_factory=set[str])
-    """Engines that failed in this run and play no more."""
+    left_out: dict[str, Failure] = field(default_factory=dict[str, Failure])
+    """Engines that failed in this run and play no more, and why."""
     is_interrupted: bool = False
     is_cut_off: bool = False
     """Whether this run was stopped early, by the user or because an engine failed."""
@@ -194,7 +194,7 @@ class Calibration(Tabular):
         self.played += result.state.played
         self.failed += result.state.played - sum(player.counts.games)
         self.repeated += result.diversity.total.games - result.diversity.total.distinct_games
-        self.left_out |= result.state.left_out
+        self.left_out |= {failure.engine: failure for failure in result.state.reasons}
         self.is_interrupted = result.is_interrupted
         self.is_cut_off = result.is_interrupted or result.unplayed > 0 or bool(result.state.left_out)
 

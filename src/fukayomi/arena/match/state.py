@@ -34,6 +34,12 @@ class MatchState:
     began_s: float = field(default_factory=time.monotonic)
 
     @property
+    def reasons(self) -> list[Failure]:
+        """Why engines were left out of this run: the last failure of each."""
+        last = {failure.engine: failure for _, failure in self.failures}
+        return [last[name] for name in sorted(self.left_out & last.keys())]
+
+    @property
     def played(self) -> int:
         """Games in the database."""
         return self.standings.games

@@ -106,6 +106,7 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
     """Save and print the result, and exit with the right code."""
     from fukayomi.arena.calibration.calibration import Verdict, interval_text
     from fukayomi.arena.calibration.match_file import write_match_file
+    from fukayomi.cli.arena.match_progress import failure_text
 
     verdict = found.verdict(odds)
     saved = write_match_file(found, odds) if found.is_complete and verdict is Verdict.FOUND else None
@@ -119,10 +120,8 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
         )
         raise typer.Exit(INTERRUPTED)
     if found.left_out:
-        fail(
-            f"an engine failed: {', '.join(sorted(found.left_out))}. Run the same command again to resume; --restart "
-            "restarts engines that fail"
-        )
+        reasons = "; ".join(failure_text(failure) for _, failure in sorted(found.left_out.items()))
+        fail(f"{reasons}. Run the same command again to resume; --restart restarts engines that fail")
     clocks = found.settings.clocks
     if verdict is Verdict.UNKNOWN:
         fail(f"{found.played} games are not enough to find 50 %: {interval_text(clocks, odds)}. Raise --games")

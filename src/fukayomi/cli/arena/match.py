@@ -140,6 +140,7 @@ def watching() -> "AbstractContextManager[MatchListener]":
 def _report(result: "MatchResult", *, as_json: bool) -> None:
     """Print the result, and exit with the right code."""
     from fukayomi.arena.match.summary import summarize
+    from fukayomi.cli.arena.match_progress import failure_text
 
     if as_json:
         typer.echo(json_text(summarize(result)))
@@ -153,14 +154,14 @@ def _report(result: "MatchResult", *, as_json: bool) -> None:
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
-    engines = ", ".join(sorted(state.left_out))
+    reasons = "; ".join(map(failure_text, state.reasons))
     if not result.is_complete:
         fail(
-            f"{result.unplayed} games were left out because {engines} failed. "
+            f"{result.unplayed} games were left out because {reasons}. "
             "Run the same command again to play them; --restart restarts engines that fail"
         )
-    if engines:
-        fail(f"all games were played, but an engine failed: {engines}")
+    if reasons:
+        fail(f"all games were played, but {reasons}")
 
 
 def _print_tables(result: "MatchResult") -> None:

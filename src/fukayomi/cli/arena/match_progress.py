@@ -128,9 +128,13 @@ def sprt_text(state: MatchState) -> str | None:
 
 def failure_line(state: MatchState, game: Game, failure: Failure) -> str:
     """A failure and its consequence."""
-    detail = printable(" / ".join(failure.detail.splitlines()))
     ending = "its remaining games are left out" if failure.engine in state.left_out else "restarting it"
-    return f"game {game.name}: {failure.engine} failed ({failure.kind}: {detail}); {ending}"
+    return f"game {game.name}: {failure_text(failure)}; {ending}"
+
+
+def failure_text(failure: Failure) -> str:
+    """Such as ``new failed (crash: engine ended with exit code 1 / no model)``."""
+    return f"{failure.engine} failed ({failure.kind}: {printable(' / '.join(failure.detail.splitlines()))})"
 
 
 def elo_text(strength: Strength) -> str:
