@@ -3,17 +3,15 @@
 A checkpoint is a torch file of plain values and tensors, read with weights_only=True: reading one never runs code.
 """
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
-from zipfile import BadZipFile
 
 import torch
 from torch import Tensor
 
 from fukayomi.files.atomic import AtomicFile
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 
 FORMAT = "fukayomi-checkpoint-1"
 
@@ -63,15 +61,19 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: no such file")
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, pickle.UnpicklingError, EOFError, BadZipFile, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # damaged files make torch raise almost anything
         raise CheckpointError(f"{path}: not a checkpoint, or damaged ({type(error).__name__})") from error
     fields = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
     if fields.get("format") != FORMAT:
         raise CheckpointError(f"{path}: not a checkpoint: the format is {fields.get('format')!r}, not {FORMAT!r}")
     try:
         network = NetworkConfig.from_dict(fields["network"])
-        return Checkpoint(
-            fields["step"], network, fields["settings"], fields["model"], fields["optimizer"], fields["rng"]
-        )
+        types = {"step": int, "settings": dict, "model": dict, "optimizer": dict, "rng": Tensor}
+        for name, kind in types.items():
+            if not isinstance(fields[name], kind):
+                raise CheckpointError(f"{path}: the checkpoint's {name} is of the type {type(fields[name]).__name__}")
+        return Checkpoint(network=network, **{name: fields[name] for name in types})
     except KeyError as error:
         raise CheckpointError(f"{path}: the checkpoint lacks {error}") from error
+    except NetworkConfigError as error:
+        raise CheckpointError(f"{path}: {error}") from error

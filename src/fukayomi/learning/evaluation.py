@@ -1,5 +1,6 @@
 """Evaluation of a network on a test set."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -40,14 +41,17 @@ def evaluate(
         listener: Follows the evaluation.
 
     Raises:
-        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
+        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else, or its
+            network gives numbers that are not finite.
         DataFileError: A record of the test set is damaged.
         DeviceError: There is no such device.
     """
+    path: Path | None = None
     if not isinstance(network, nn.Module):
         from fukayomi.learning.models import OnnxNetwork, load_model
 
-        network = load_model(Path(network))
+        path = Path(network)
+        network = load_model(path)
         device = "cpu" if isinstance(network, OnnxNetwork) else device or "auto"
     if device is None:
         parameter = next(network.parameters(), None)
@@ -63,4 +67,9 @@ def evaluate(
             policy, value = network(*part.features())
             total.add(policy, value, part.labels, part.results, part.values, part.soft)
             listener.progress("evaluating", total.positions, len(indices))
-    return total.metrics()
+    metrics = total.metrics()
+    if path is not None and not all(map(math.isfinite, metrics.as_dict().values())):
+        from fukayomi.learning.models import ModelFileError
+
+        raise ModelFileError(f"{path}: the network's policy or value is not finite for some of the positions")
+    return metrics

@@ -3,20 +3,20 @@
 # pyright: reportUnknownMemberType=false
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fukayomi import _native
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.onnx_model import OnnxModel
 from fukayomi.learning.batch import Batch
-from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES, Agreement, check_agreement, compare, export_onnx
+from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
+from fukayomi.nn.config import NetworkConfigError
+from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.nn.parameters import load_parameters, save_parameters
+from fukayomi.nn.parameters import build_network, load_parameters, save_parameters
 from fukayomi.shogi import Position
 
 COMPARED_POSITIONS = 256
@@ -36,19 +36,18 @@ class OnnxNetwork(nn.Module):
         if not path.is_file():
             raise ModelFileError(f"{path}: no such file")
         try:
-            self.session: Any = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime's errors have no base class of their own
-            raise ModelFileError(f"{path}: ONNX Runtime cannot load it: {error}") from error
-        names: set[str] = {node.name for node in [*self.session.get_inputs(), *self.session.get_outputs()]}
-        if missing := {*INPUT_NAMES, *OUTPUT_NAMES} - names:
-            raise ModelFileError(f"{path}: lacks {', '.join(sorted(missing))}; it has {', '.join(sorted(names))}")
+            self._model = OnnxModel(path)
+        except EvaluatorError as error:
+            raise ModelFileError(str(error)) from error
 
     def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor]:
         """As `PolicyValueNetwork.forward`; the file's win probability is turned back into a logit."""
-        inputs = dict(zip(INPUT_NAMES, (features1.contiguous().numpy(), features2.contiguous().numpy()), strict=True))
-        outputs: list[NDArray[np.float32]] = self.session.run(OUTPUT_NAMES, inputs)
-        policy, value = (torch.from_numpy(output) for output in outputs)
-        return policy, torch.logit(value, eps=1e-7)
+        try:
+            policy, values = self._model.run(features1.contiguous().numpy(), features2.contiguous().numpy())
+            self._model.check_numbers(policy, values)
+        except EvaluatorError as error:
+            raise ModelFileError(str(error)) from error
+        return torch.from_numpy(policy), torch.logit(torch.from_numpy(values).unsqueeze(1), eps=1e-7)
 
 
 def load_network(path: Path | str) -> PolicyValueNetwork:
@@ -61,9 +60,10 @@ def load_network(path: Path | str) -> PolicyValueNetwork:
     if path.suffix == ".safetensors":
         return load_parameters(path)
     checkpoint = load_checkpoint(path)
-    network = PolicyValueNetwork(checkpoint.network)
-    network.load_state_dict(checkpoint.model)
-    return network.eval()
+    try:
+        return build_network(checkpoint.network, checkpoint.model)
+    except NetworkConfigError as error:
+        raise CheckpointError(f"{path}: {error}") from error
 
 
 def load_model(path: Path | str) -> nn.Module:

@@ -1,7 +1,7 @@
 """The shape of a network, and the sizes of its inputs and outputs."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 Activation = Literal["relu", "silu"]
 
@@ -11,6 +11,9 @@ FEATURES2 = 57
 """Constant planes: the hands of both sides, and check."""
 LABELS = 2187
 """Policy labels: 27 directions times 81 target squares."""
+LARGEST = {"blocks": 1000, "channels": 4096, "value_hidden": 65_536}
+MAX_PARAMETERS = 500_000_000
+"""An ONNX file has at most 2 GiB."""
 
 
 class NetworkConfigError(ValueError):
@@ -37,21 +40,37 @@ class NetworkConfig:
     """Width of the hidden layer in the value head."""
 
     def __post_init__(self) -> None:
-        for name in ("blocks", "channels", "value_hidden"):
+        for name, largest in LARGEST.items():
             number = getattr(self, name)
-            if not isinstance(number, int) or number < 1:
-                raise NetworkConfigError(f"{name} must be an integer of at least 1, not {number!r}")
+            if not isinstance(number, int) or not 1 <= number <= largest:
+                raise NetworkConfigError(f"{name} must be an integer from 1 to {largest}, not {number!r}")
         if self.activation not in get_args(Activation):
             raise NetworkConfigError(f"activation must be one of {get_args(Activation)}, not {self.activation!r}")
+        if (count := self.parameters()) > MAX_PARAMETERS:
+            raise NetworkConfigError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
+
+    def parameters(self) -> int:
+        """Number of parameters of the convolutions and the value's hidden layer, which are nearly all.
+
+        >>> NetworkConfig(blocks=15, channels=224).parameters()
+        14278624
+        """
+        stem = (10 * FEATURES1 + FEATURES2) * self.channels
+        trunk = self.blocks * 2 * 9 * self.channels**2
+        heads = 2 * 27 * self.channels + LABELS * self.value_hidden
+        return stem + trunk + heads
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain values, for parameter files."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "NetworkConfig":
-        """The inverse of `as_dict`; raises NetworkConfigError for missing or unknown fields."""
+    def from_dict(cls, values: object) -> "NetworkConfig":
+        """The inverse of `as_dict`; raises NetworkConfigError for what is no dictionary of these fields."""
         names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            raise NetworkConfigError(f"a network configuration has the fields {sorted(names)}, not {sorted(values)}")
-        return cls(**values)
+        given: dict[Any, Any] = dict(cast("dict[Any, Any]", values)) if isinstance(values, dict) else {}
+        if set(given) != names:
+            raise NetworkConfigError(
+                f"a network configuration has the fields {sorted(names)}, not {sorted(map(str, given))}"
+            )
+        return cls(**given)

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
 
 FORMAT = "fukayomi-network-1"
@@ -48,9 +49,31 @@ def load_parameters(path: Path | str) -> PolicyValueNetwork:
         raise ParameterFileError(f"{path}: not a safetensors file, or damaged ({error})") from error
     if metadata.get("format") != FORMAT:
         raise ParameterFileError(f"{path}: the metadata's format is {metadata.get('format')!r}, not {FORMAT!r}")
-    network = PolicyValueNetwork(NetworkConfig.from_dict(json.loads(metadata["config"])))
     try:
-        network.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise ParameterFileError(f"{path}: the parameters do not fit the configuration: {error}") from error
+        return build_network(NetworkConfig.from_dict(json.loads(metadata.get("config", ""))), tensors)
+    except ValueError as error:
+        raise ParameterFileError(f"{path}: {error}") from error
+
+
+def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
+    """A network with the parameters of a file, in evaluation mode. They are compared before memory is taken for it.
+
+    Raises:
+        NetworkConfigError: The tensors are not those of such a network.
+    """
+    with torch.device("meta"):
+        expected = {name: tuple(tensor.shape) for name, tensor in PolicyValueNetwork(config).state_dict().items()}
+    given = cast("dict[Any, Any]", tensors) if isinstance(tensors, dict) else {}
+    for name in sorted(expected.keys() | set(map(str, given))):
+        tensor = given.get(name)
+        shape = tuple(tensor.shape) if isinstance(tensor, Tensor) else None
+        if name not in expected or shape != expected[name]:
+            raise NetworkConfigError(
+                f"the parameters are not those of {config}: {name} is {shape}, not {expected.get(name)}"
+            )
+    network = PolicyValueNetwork(config)
+    try:
+        network.load_state_dict(given)
+    except (RuntimeError, TypeError) as error:  # sparse tensors, for example
+        raise NetworkConfigError(f"the parameters are not those of {config}: {error}") from error
     return network.eval()
