@@ -1,8 +1,14 @@
-"""Searches whose answers a test has written down."""
+"""Searches whose answers a test has written down, and a game analysed with them."""
 
 from fukayomi._native import SearchLine
+from fukayomi.engine.analyser import analyse_record
+from fukayomi.engine.analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.search import Progress, Reason, SearchResult
-from fukayomi.shogi import Move, Position
+from fukayomi.shogi import START_SFEN, Move, Position
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
+
+HOSTILE = "\"></script><script>alert(1)</script>&'<img src=x onerror=alert(2)>{{7*7}}"
+"""A text of a record that would run a script in a careless page."""
 
 
 def answer(*lines: tuple[float, str] | tuple[float, str, int], nodes: int = 100) -> SearchResult:
@@ -32,3 +38,16 @@ class Script:
 def first_move(position: Position) -> SearchResult:
     """A search that prefers the first legal move and finds every position even."""
     return answer((0.5, position.legal_moves[0].usi()))
+
+
+def game(**facts: object) -> tuple[Record, GameAnalysis]:
+    """Four moves, two of them bad: 15 % and 55 % lost."""
+    moves = [RecordedMove(Move.from_usi(usi), score_cp=20, comment="") for usi in ("1g1f", "9c9d", "7g7f", "8c8d")]
+    names = {"black_name": "先手太郎", "white_name": "Gote", "event": "Cup", "start_time": "2026/01/02"} | facts
+    record = Record(
+        initial_sfen=START_SFEN, moves=moves, termination=Termination.RESIGN, result=Result.WHITE_WIN, **names
+    )  # type: ignore[arg-type]
+    rates = [(0.6, "2g2f 8c8d"), (0.55, "9c9d"), (0.4, "7g7f"), (0.65, "3c3d 2g2f"), (0.9, "2g2f 8d8e")]
+    return record, analyse_record(
+        record, Script(*map(answer, rates)), engine="test network", limits=SearchLimits(nodes=100)
+    )

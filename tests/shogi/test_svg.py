@@ -8,7 +8,7 @@ import pytest
 
 from fukayomi import BLACK, WHITE, InvalidMoveError, Move, PieceType, Position
 from fukayomi.shogi import svg
-from fukayomi.shogi.svg import Arrow, board_svg, piece_symbols
+from fukayomi.shogi.svg import Arrow, board_frame, piece_symbols
 
 SVG = "{http://www.w3.org/2000/svg}"
 MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
@@ -77,11 +77,11 @@ def test_last_move_is_marked() -> None:
 
 def test_arrows_and_drops() -> None:
     position = Position.from_sfen(MIDDLE_GAME)
-    root = drawn(position.svg(arrows=["2b3b", Move.from_usi("P*5e"), Arrow(Move.from_usi("2a3c"), "red", "mine")]))
+    root = drawn(position.svg(arrows=["2b3b", Move.from_usi("P*5e"), Arrow(Move.from_usi("2a3c"), "red")]))
     assert len(with_class(root, "target")) == 3
     shapes = with_class(root, "arrow")
     assert [shape.tag for shape in shapes] == [SVG + "path", SVG + "circle", SVG + "path"]
-    assert (shapes[2].get("fill"), shapes[2].get("class")) == ("red", "arrow mine")
+    assert shapes[2].get("fill") == "red"
     with pytest.raises(InvalidMoveError):
         position.svg(arrows=["7g"])
 
@@ -92,10 +92,10 @@ def test_title_and_size() -> None:
     assert root.get("viewBox") == f"0 0 {svg.WIDTH} {svg.HEIGHT}"
 
 
-def test_a_page_with_many_boards_has_the_shapes_once() -> None:
-    board = board_svg(Position(), standalone=False)
-    assert "<symbol" not in board
-    assert "http" not in board + piece_symbols()
+def test_a_page_has_the_shapes_once_and_a_board_without_pieces() -> None:
+    assert "<symbol" not in board_frame()
+    assert "<use" not in board_frame()
+    assert "http" not in board_frame() + piece_symbols()
     assert len(re.findall("<symbol ", piece_symbols())) == 15
 
 

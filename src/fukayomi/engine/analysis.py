@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.formats.notation import japanese_moves
@@ -332,15 +332,22 @@ class GameAnalysis(Tabular):
             for move in self.moves
         ]
 
-    def plot(self) -> "Figure":
+    def plot(self, language: Literal["ja", "en"] | None = None) -> "Figure":
         """Draw the evaluation graph: win rate and centipawns over the plies, mistakes marked.
+
+        Args:
+            language: Language of the labels. None: Japanese where the locale is Japanese and a Japanese font is
+                installed, otherwise English.
 
         Returns:
             A matplotlib figure; write it with ``analysis.plot().savefig("evaluation.png")``.
+
+        Raises:
+            ValueError: `language` is "ja" and no Japanese font is installed.
         """
         from fukayomi.engine.report.graph import draw
 
-        return draw(self)
+        return draw(self, language=language)
 
     def to_html(self) -> str:
         """The analysis as a web page: one HTML document with everything in it."""

@@ -50,8 +50,6 @@ class Arrow:
     move: Move
     color: str = _COLORS["arrow"]
     """Any SVG colour."""
-    css: str = ""
-    """A class name; its rules may set another colour."""
 
 
 def board_svg(
@@ -62,7 +60,6 @@ def board_svg(
     flip: bool = False,
     size: int | None = 420,
     title: str = "",
-    standalone: bool = True,
 ) -> Svg:
     """Draw a position as an `<svg>` element. `Position.svg` calls this.
 
@@ -73,8 +70,6 @@ def board_svg(
         flip: Draw White at the bottom.
         size: Width in pixels; None leaves it to the page.
         title: Text for screen readers; by default the SFEN.
-        standalone: Include the pieces' shapes. A page with many boards draws them without, and includes
-            `piece_symbols` once.
 
     Raises:
         InvalidMoveError: A string is not a move.
@@ -93,11 +88,10 @@ def board_svg(
     ]
     extent = "" if size is None else f' width="{size}" height="{round(size * HEIGHT / WIDTH)}"'
     label = html.escape(title or position.sfen())
-    namespace = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
-    symbols = "".join(_symbols()[face] for face in sorted(board.faces)) if standalone else ""
+    symbols = "".join(_symbols()[face] for face in sorted(board.faces))
     return Svg(
-        f'<svg{namespace} class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" aria-label="{label}">'
-        f"{symbols}{''.join(body)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="board" viewBox="0 0 {WIDTH} {HEIGHT}"{extent} role="img" '
+        f'aria-label="{label}">{symbols}{"".join(body)}</svg>'
     )
 
 
@@ -127,9 +121,7 @@ def board_frame() -> str:
 
 def piece_symbols() -> str:
     """The shapes of all pieces as an invisible `<svg>` element, for an HTML page that draws them with `<use>`."""
-    return (
-        f'<svg width="0" height="0" style="position:absolute" aria-hidden="true">{"".join(_symbols().values())}</svg>'
-    )
+    return f'<svg class="symbols" width="0" height="0" aria-hidden="true">{"".join(_symbols().values())}</svg>'
 
 
 class _Board:
@@ -154,7 +146,7 @@ class _Board:
                 yield self._square(last_move.from_square, "last", _COLORS["last"], 0.3)
             yield self._square(last_move.to_square, "last", _COLORS["last"], 0.6)
         for arrow in arrows:
-            yield self._square(arrow.move.to_square, f"target {arrow.css}", arrow.color, 0.3)
+            yield self._square(arrow.move.to_square, "target", arrow.color, 0.3)
 
     def _square(self, square: int, css: str, color: str, opacity: float) -> str:
         x, y = self.center(square)
@@ -219,9 +211,8 @@ class _Board:
     def arrow(self, arrow: Arrow, turn: Color) -> Iterator[str]:
         """An arrow from square to square, or the dropped piece in a disc on its square."""
         x, y = self.center(arrow.move.to_square)
-        css = f"arrow {arrow.css}".strip()
         if arrow.move.dropped is not None:
-            yield _shape("circle", css, cx=x, cy=y, r=17, fill=arrow.color, opacity=0.85)
+            yield _shape("circle", "arrow", cx=x, cy=y, r=17, fill=arrow.color, opacity=0.85)
             yield self._piece(arrow.move.dropped, turn, x, y, 0.8)
             return
         assert arrow.move.from_square is not None
@@ -240,7 +231,7 @@ class _Board:
         points = "L".join(
             f"{x0 + ux * along - uy * off:.1f},{y0 + uy * along + ux * off:.1f}" for along, off in outline
         )
-        yield _shape("path", css, d=f"M{points}Z", fill=arrow.color, opacity=0.85)
+        yield _shape("path", "arrow", d=f"M{points}Z", fill=arrow.color, opacity=0.85)
 
 
 def _move(move: Move | str) -> Move:

@@ -1,7 +1,7 @@
 """The evaluation graph: win rate and centipawns over the plies, with the mistakes marked.
 
-Matplotlib draws it in the colours of the page's light theme. Inside the page, CSS variables replace these colours, so
-that the graph follows the page's theme. The labels are in English: no Japanese font is needed.
+Matplotlib draws it in the colours of the page's light theme, with labels in Japanese or English. The page has a graph
+of its own (`page_graph.py`), which fits any width and follows the page's theme and language.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -9,10 +9,12 @@ that the graph follows the page's theme. The labels are in English: no Japanese 
 
 import base64
 import io
-import re
+import locale
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis
+from fukayomi.engine.report.words import Language
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 SIZE: Final = (11.0, 4.9)
 """Width and height in inches."""
-LEFT, RIGHT = 0.066, 0.985
-"""Left and right edge of the axes, as shares of the figure's width."""
 CP_SHOWN = 2000
 """Scores beyond it are drawn at the edge of the graph."""
 MARK_SIZES: Final = {Mistake.INACCURACY: 8, Mistake.DUBIOUS: 18, Mistake.MISTAKE: 34, Mistake.BLUNDER: 46}
@@ -29,14 +29,14 @@ MARK_SIZES: Final = {Mistake.INACCURACY: 8, Mistake.DUBIOUS: 18, Mistake.MISTAKE
 COLORS: Final = {
     "card": "#fffefb",
     "ink": "#22262d",
-    "muted": "#727a86",
+    "muted": "#666e7a",
     "line": "#dfe1e0",
     "black-area": "#3d5a80",
     "white-area": "#d9a566",
     "cp": "#4c7a5d",
     "recorded": "#9aa2ad",
-    "inaccuracy": "#84861c",
-    "dubious": "#d9780f",
+    "inaccuracy": "#71730f",
+    "dubious": "#b96200",
     "mistake": "#d23c2e",
     "blunder": "#9a1f8c",
 }
@@ -55,25 +55,55 @@ STYLE: Final[Any] = {
     "axes.spines.right": False,
 }
 """Matplotlib's settings."""
+JAPANESE_FONTS: Final = (
+    "Hiragino Sans", "Yu Gothic", "Meiryo", "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic",
+    "IPAGothic", "TakaoGothic", "VL Gothic",
+)  # fmt: skip
+"""Fonts for Japanese labels, the preferred ones first."""
 
 
-def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The words of the graph in one language."""
+
+    winrate: str
+    black: str
+    white: str
+    cp: str
+    recorded: str
+    ply: str
+
+
+LABELS: Final[dict[Language, Labels]] = {
+    "ja": Labels("先手の勝率 %", "先手", "後手", "評価値", "棋譜の評価値", "手数"),
+    "en": Labels("Black's win rate %", "Black", "White", "centipawns", "the record's own", "ply"),
+}
+
+
+def draw(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> "Figure":
     """Draw the graph.
 
     Args:
         analysis: The game.
         page: Address of the page to whose rows the mistakes link, in SVG.
+        language: Language of the labels. None: Japanese where the locale is Japanese and a Japanese font is installed,
+            otherwise English.
+
+    Raises:
+        ValueError: `language` is "ja" and no Japanese font is installed.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    with mpl.rc_context(STYLE):
+    language = language or default_language()
+    labels = LABELS[language]
+    with mpl.rc_context(_style(language)):
         figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
-        figure.subplots_adjust(left=LEFT, right=RIGHT, top=0.94, bottom=0.095)
-        _draw_winrate(upper, analysis, page)
-        _draw_cp(lower, analysis)
+        figure.subplots_adjust(left=0.066, right=0.985, top=0.94, bottom=0.095)
+        _draw_winrate(upper, analysis, page, language)
+        _draw_cp(lower, analysis, labels)
         for axes in (upper, lower):
             axes.set_xlim(*plies_shown(analysis))
             axes.grid(color=COLORS["line"], linewidth=0.6)
@@ -81,19 +111,25 @@ def draw(analysis: GameAnalysis, page: str = "") -> "Figure":
             axes.tick_params(length=0)
             axes.set_facecolor("none")
             axes.yaxis.set_label_coords(-0.05, 0.5)
-        lower.set_xlabel("ply")
+        lower.set_xlabel(labels.ply)
         lower.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     return figure
 
 
-def graph_svg(analysis: GameAnalysis, page: str = "") -> str:
+def default_language() -> Language:
+    """Japanese where the locale is Japanese and a Japanese font is installed, otherwise English."""
+    spoken = (locale.getlocale()[0] or "").lower()  # ja_JP, on Windows Japanese_Japan
+    return "ja" if spoken.startswith(("ja_", "japanese")) and _japanese_font() else "en"
+
+
+def graph_svg(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> str:
     """The graph as an SVG document of its own; mistakes link to their rows in the page."""
-    return _save(analysis, "svg", page).decode()
+    return _save(analysis, "svg", page, language).decode()
 
 
-def graph_png(analysis: GameAnalysis) -> bytes:
+def graph_png(analysis: GameAnalysis, language: Language | None = None) -> bytes:
     """The graph as a PNG picture of 1650 x 735 pixels."""
-    return _save(analysis, "png")
+    return _save(analysis, "png", "", language)
 
 
 def graph_image(analysis: GameAnalysis) -> str:
@@ -102,35 +138,46 @@ def graph_image(analysis: GameAnalysis) -> str:
     return f'<img alt="evaluation graph" src="data:image/svg+xml;base64,{data}">'
 
 
-def inline_svg(analysis: GameAnalysis) -> str:
-    """The graph as an ``<svg>`` element in the page's colours, without addresses."""
-    svg = graph_svg(analysis)
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
-    for name, color in COLORS.items():
-        svg = svg.replace(color, f"var(--{name})")
-    return svg
-
-
-def plies_shown(analysis: GameAnalysis) -> tuple[float, float]:
+def plies_shown(analysis: GameAnalysis) -> tuple[int, int]:
     """The plies at the left and the right edge of the graph."""
     first, last = (analysis.positions[0].ply, analysis.positions[-1].ply) if analysis.positions else (0, 1)
     return first, max(last, first + 1)
 
 
-def _save(analysis: GameAnalysis, kind: str, page: str = "") -> bytes:
+def _japanese_font() -> str | None:
+    """The best installed font with kanji."""
+    from matplotlib import font_manager
+
+    installed = set(font_manager.get_font_names())
+    return next((name for name in JAPANESE_FONTS if name in installed), None)
+
+
+def _style(language: Language) -> Any:
+    """Matplotlib's settings with a font for the language."""
+    if language == "en":
+        return STYLE
+    font = _japanese_font()
+    if font is None:
+        raise ValueError(
+            "the graph's Japanese labels need a Japanese font; install one, for example Noto Sans CJK JP, or use "
+            "language='en'"
+        )
+    return STYLE | {"font.family": [font, "sans-serif"]}
+
+
+def _save(analysis: GameAnalysis, kind: str, page: str, language: Language | None) -> bytes:
     import matplotlib as mpl
 
     buffer = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with mpl.rc_context(STYLE):
-        draw(analysis, page).savefig(buffer, format=kind, dpi=150, metadata=metadata)
+    language = language or default_language()
+    with mpl.rc_context(_style(language)):
+        draw(analysis, page, language).savefig(buffer, format=kind, dpi=150, metadata=metadata)
     return buffer.getvalue()
 
 
-def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str) -> None:
+def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Language) -> None:
+    labels = LABELS[language]
     plies = [position.ply for position in analysis.positions]
     rates = [100 * position.score.winrate for position in analysis.positions]
     axes.fill_between(
@@ -142,18 +189,19 @@ def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str) -> None:
     axes.axhline(50, color=COLORS["muted"], linewidth=0.8)
     axes.plot(plies, rates, color=COLORS["ink"], linewidth=1.3)
     for kind in Mistake:
-        _draw_mistakes(axes, kind, [move for move in analysis.moves if move.mistake is kind], page)
+        name = kind.japanese if language == "ja" else kind.english
+        _draw_mistakes(axes, kind, name, [move for move in analysis.moves if move.mistake is kind], page)
     axes.set_ylim(-4, 104)
     axes.set_yticks([0, 25, 50, 75, 100])
-    axes.set_ylabel("Black's win rate %")
-    axes.text(0.008, 0.9, "Black", transform=axes.transAxes, color=COLORS["black-area"], weight="bold")
-    axes.text(0.008, 0.05, "White", transform=axes.transAxes, color=COLORS["white-area"], weight="bold")
+    axes.set_ylabel(labels.winrate)
+    axes.text(0.008, 0.9, labels.black, transform=axes.transAxes, color=COLORS["black-area"], weight="bold")
+    axes.text(0.008, 0.05, labels.white, transform=axes.transAxes, color=COLORS["white-area"], weight="bold")
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, borderpad=0)
 
 
-def _draw_mistakes(axes: "Axes", kind: Mistake, moves: list[MoveAnalysis], page: str) -> None:
+def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnalysis], page: str) -> None:
     """Draw mistakes of one class as the falls of the curve, with links to their rows in the page."""
     if not moves:
         return
@@ -172,19 +220,19 @@ def _draw_mistakes(axes: "Axes", kind: Mistake, moves: list[MoveAnalysis], page:
     points = axes.scatter(
         [move.ply for move in moves],
         [100 * move.after.score.winrate for move in moves],
-        s=MARK_SIZES[kind], color=color, zorder=3, label=kind.english, clip_on=False,
+        s=MARK_SIZES[kind], color=color, zorder=3, label=name, clip_on=False,
     )  # fmt: skip
     points.set_urls([f"{page}#ply-{move.ply}" for move in moves])
 
 
-def _draw_cp(axes: "Axes", analysis: GameAnalysis) -> None:
+def _draw_cp(axes: "Axes", analysis: GameAnalysis, labels: Labels) -> None:
     def cut(cp: int) -> int:
         return max(-CP_SHOWN, min(CP_SHOWN, cp))
 
     recorded = [(move.ply, cut(move.recorded_cp)) for move in analysis.moves if move.recorded_cp is not None]
     axes.axhline(0, color=COLORS["muted"], linewidth=0.8)
     if recorded:
-        axes.plot(*zip(*recorded, strict=True), color=COLORS["recorded"], linewidth=0.9, label="the record's own")
+        axes.plot(*zip(*recorded, strict=True), color=COLORS["recorded"], linewidth=0.9, label=labels.recorded)
     axes.plot(
         [position.ply for position in analysis.positions],
         [cut(position.score.cp) for position in analysis.positions],
@@ -192,6 +240,6 @@ def _draw_cp(axes: "Axes", analysis: GameAnalysis) -> None:
     )  # fmt: skip
     axes.set_ylim(-CP_SHOWN * 1.06, CP_SHOWN * 1.06)
     axes.set_yticks([-2000, -1000, 0, 1000, 2000])
-    axes.set_ylabel("centipawns")
+    axes.set_ylabel(labels.cp)
     if recorded:
         axes.legend(loc="upper right", ncols=2, frameon=False, borderpad=0)

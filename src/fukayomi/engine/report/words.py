@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from fukayomi.engine.analysis import Score
+from fukayomi.engine.analysis import Score, SearchLimits
 from fukayomi.shogi.record import Record, Result, Termination
 
 Language = Literal["ja", "en"]
@@ -60,6 +60,14 @@ def ending(record: Record) -> Words:
     foul = f"：{printable(record.illegal_move)}" if record.illegal_move else ""
     japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
     return japanese, ", ".join(filter(None, (who[1], how[1])))
+
+
+def search_limits(limits: SearchLimits) -> Words:
+    """Limits of the search of one position, in Japanese and in English."""
+    nodes, time_ms = limits.nodes, limits.time_ms
+    parts = [f"{nodes} ノード" if nodes else "", f"{time_ms} ミリ秒" if time_ms else ""]
+    japanese = "または ".join(filter(None, parts))
+    return f"一局面 {japanese}" if japanese else "制限なし", str(limits)
 
 
 def printable(text: str) -> str:
