@@ -1,4 +1,4 @@
-"""docs/strategies.md lists the definitions of definitions.yaml in words."""
+"""docs/strategies.md lists the definitions of definitions.yaml in words, and results as docs/examples has them."""
 
 import importlib.util
 from pathlib import Path
@@ -19,6 +19,19 @@ def test_the_document_lists_the_definitions_as_they_are() -> None:
     spec.loader.exec_module(tool)
     document = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
     assert document == tool.with_listing(document), "run python tools/strategies.py"
+
+
+@pytest.mark.parametrize("example", ["games-engine-openings", "wcsc28-openings"])
+def test_the_document_s_results_are_those_of_the_examples(example: str) -> None:
+    """Rounded from the counts, not from a rounding."""
+    printed = (ROOT / "docs" / "examples" / "strategy" / f"{example}.txt").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in printed.splitlines() if line.startswith("│")]
+    wanted = ["| " + " | ".join([*row[:2], *(cell.replace("%", " %") for cell in row[2:])]) + " |" for row in rows]
+    lines = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8").splitlines()
+    start = lines.index(wanted[0])
+    table = lines[start : lines.index("", start)]
+    assert len(table) >= 10
+    assert table == wanted[: len(table)]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from command_app import app
 from typer.testing import CliRunner
 
@@ -27,6 +28,7 @@ def test_all_games_and_distinct_ones(tmp_path: Path) -> None:
         "b playing Black: 0-1-0 (0.0%)",
         "b playing White: 2-0-0 (100.0%)",
     ]
+    assert lines[6:8] == ["95 % interval of Black vs White: 0.0% to 56.1%", ""]
     assert "a, mean over 2 opponents: Black vs White 0.00%, playing Black 0.00%, playing White 100.00%" in lines
     assert "All games, Black vs White: 0-4-0 (0.0%)" in lines
     assert "4 games, a draw is half a win" in lines[-1]
@@ -41,6 +43,12 @@ def test_one_json_object(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["first-move", str(tmp_path), "--distinct", "--json"])
     found = json.loads(result.stdout)
     assert (found["games"], found["identical"], found["distinct"]) == (3, 1, True)
+    black = found["pairings"][0]["black"]
+    assert (black.pop("low"), black.pop("high")) == (0.0, pytest.approx(0.6576, abs=1e-4))
+    assert (found["black"]["low"], found["black"]["high"]) == (0.0, pytest.approx(0.5615, abs=1e-4))
+    for score in found["pairings"][0].values():
+        if isinstance(score, dict) and score is not black:
+            assert 0 <= score.pop("low") < score.pop("high") <= 1
     assert found["pairings"][0] == {
         "players": ["a", "b"],
         "first": {"wins": 1, "losses": 1, "draws": 0, "rate": 0.5},

@@ -33,9 +33,9 @@ def test_one_json_object_of_games() -> None:
 def test_the_lines_are_fastchess_s() -> None:
     lines = run(34, 54, 63, 64, 75, "--elo1", 5).stdout.splitlines()
     assert lines == [
-        "Elo: 55.58 +/- 27.65, nElo: 57.94 +/- 28.28",
+        "Elo: 55.58 +/- 27.63, nElo: 57.94 +/- 28.28",
         "LOS: 100.00 %, DrawRatio: 21.72 %, PairsRatio: 1.58",
-        "Games: 580, Points: 336.0 (57.93 %, a draw is half)",
+        "Games: 580, Points: 336.0 (57.93 %, a draw is half; 95 %: 54.01 to 61.75 %)",
         "Ptnml(0-2): [34, 54, 63, 64, 75]",
         "LLR: 1.30 (44.2%) (-2.94, 2.94) [0.00, 5.00] normalized",
         "Undecided: play on",
@@ -44,7 +44,8 @@ def test_the_lines_are_fastchess_s() -> None:
 
 def test_the_lines_of_single_games() -> None:
     lines = run(20, 4, 76, "--elo0", -5, "--elo1", 50).stdout.splitlines()
-    assert "Games: 100, Wins: 76, Losses: 20, Draws: 4, Points: 78.0 (78.00 %, a draw is half)" in lines
+    interval = "95 %: 69.17 to 84.85 %"
+    assert f"Games: 100, Wins: 76, Losses: 20, Draws: 4, Points: 78.0 (78.00 %, a draw is half; {interval})" in lines
     assert "Win rate: 79.17% (70.00%-86.09%), draws left out" in lines
     assert lines[-2] == "H1 accepted: the difference is closer to 50 than to -5"
     assert lines[-1].startswith("Elo if stopped by the test: 209.19 [86.69, 414.46]")
@@ -52,7 +53,10 @@ def test_the_lines_of_single_games() -> None:
 
 
 def test_the_odd_ends_are_told() -> None:
-    assert "no error: all results are the same" in run(0, 0, 7).stdout
+    swept = run(0, 0, 7).stdout
+    assert "Elo: > 104.24, nElo: " in swept
+    assert "(all results are the same)" in swept
+    assert "Elo: < -104.24, nElo: -" in run(7, 0, 0).stdout
     assert "Elo: unknown, no game counts" in run(0, 0, 0, 0, 0).stdout
     found = run_json(0, 0, 0)
     assert (found["elo"], found["llr"], found["score"], found["stopped"]) == (None, 0.0, None, None)

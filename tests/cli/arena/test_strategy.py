@@ -56,6 +56,7 @@ def test_records_have_win_rates(games: Path) -> None:
     (row,) = table["rows"]
     assert (row["strategy"], row["english"], row["games"]) == ("後手四間飛車", "White Fourth-File Rook", 3)
     assert (row["share"], row["black_win_rate"], row["white_win_rate"]) == (1.0, 0.0, pytest.approx(2 / 3))
+    assert (row["black_win_rate_low"], row["black_win_rate_high"]) == (0.0, pytest.approx(0.5615, abs=1e-4))
     assert row["draw_rate"] == pytest.approx(1 / 3)
 
 

@@ -60,7 +60,7 @@ class MatchResult(Tabular):
         return read_records(self.folder)
 
     def rows(self) -> Sequence[dict[str, Any]]:
-        """One row per engine. `elo` is the difference to its opponents, `elo_error` half its 95 % interval."""
+        """One row per engine. `elo` is the difference to its opponents, `elo_low` to `elo_high` its 95 % interval."""
         found: list[dict[str, Any]] = []
         for player in self.standings.players.values():
             total, strength = player.total, player.counts.strength()
@@ -74,6 +74,8 @@ class MatchResult(Tabular):
                     "score": total.rate,
                     "elo": strength.elo,
                     "elo_error": strength.elo_error,
+                    "elo_low": strength.elo_low,
+                    "elo_high": strength.elo_high,
                     "black_score": player.by_color[BLACK].rate,
                     "white_score": player.by_color[WHITE].rate,
                     "failures": sum(failure.engine == player.name for _, failure in self.state.failures),

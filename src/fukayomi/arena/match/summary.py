@@ -45,8 +45,7 @@ def _player(player: PlayerStanding, state: MatchState) -> dict[str, Any]:
     return {
         "name": player.name,
         **_score(player.total),
-        "elo": rounded(strength.elo, 2),
-        "elo_error": rounded(strength.elo_error, 2),
+        **_elo(strength),
         "as_black": _score(player.by_color[BLACK]),
         "as_white": _score(player.by_color[WHITE]),
         "failures": sum(failure.engine == player.name for _, failure in state.failures),
@@ -75,11 +74,21 @@ def _score(score: MatchScore) -> dict[str, Any]:
 
 def _strength(strength: Strength) -> dict[str, Any]:
     return {
-        "elo": rounded(strength.elo, 2),
-        "elo_error": rounded(strength.elo_error, 2),
+        **_elo(strength),
         "nelo": rounded(strength.nelo, 2),
         "nelo_error": rounded(strength.nelo_error, 2),
         "los": rounded(strength.los, 6),
+    }
+
+
+def _elo(strength: Strength) -> dict[str, Any]:
+    return {
+        "elo": rounded(strength.elo, 2),
+        "elo_error": rounded(strength.elo_error, 2),
+        "elo_low": rounded(strength.elo_low, 2),
+        "elo_high": rounded(strength.elo_high, 2),
+        "score_low": rounded(strength.score_low, 6),
+        "score_high": rounded(strength.score_high, 6),
     }
 
 

@@ -88,11 +88,11 @@ def _fit(
 ) -> tuple[Design, Floats, tuple[str, ...]]:
     notes: list[str] = []
     if advantage is None and not determines_advantage(pairings, fixed):
-        notes.append("The games do not determine the first-move advantage; it is set to 0.")
+        notes.append("The games do not determine the first-move advantage; 0 is used.")
         advantage = 0.0
     design, parameters = _solve(pairings, fixed, advantage)
     if parameters is None:
-        notes.append("All games that determine the first-move advantage were won by the same side; it is set to 0.")
+        notes.append("Too few games to estimate the first-move advantage; 0 is used.")
         design, parameters = _solve(pairings, fixed, 0.0)
     if parameters is None:  # a maximum exists, but is out of numerical reach
         raise ValueError("no ratings fit these games: the anchors are too far apart")

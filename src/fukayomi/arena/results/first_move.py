@@ -102,13 +102,15 @@ class FirstMoveResults(Tabular):
         return sum((pairing.black for pairing in self.pairings), MatchScore())
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """One row per pairing; rates are 0..1 with a draw as half a win."""
+        """One row per pairing; rates are 0..1 with a draw as half a win, Black's with its 95 % interval."""
         return [
             {
                 "first": pairing.first,
                 "second": pairing.second,
                 "games": pairing.total.games,
                 "black_rate": pairing.black.rate,
+                "black_low": pairing.black.interval[0],
+                "black_high": pairing.black.interval[1],
                 "first_rate": pairing.total.rate,
                 "first_as_black": pairing.first_as_black.rate,
                 "first_as_white": pairing.first_as_white.rate,

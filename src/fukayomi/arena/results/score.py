@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from fukayomi.arena.statistics.intervals import score_interval
+
 
 @dataclass(slots=True)
 class MatchScore:
@@ -29,6 +31,11 @@ class MatchScore:
     def rate(self) -> float | None:
         """Points per game, 0..1; None without games."""
         return self.points / self.games if self.games else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `rate`, of independent games; (0, 1) without games."""
+        return score_interval((self.losses, self.draws, self.wins))
 
     @property
     def mirrored(self) -> "MatchScore":

@@ -20,6 +20,9 @@ from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular
 
 _DEFAULTS = SprtSettings()
+_STRENGTH = (
+    "games", "score", "score_low", "score_high", "elo", "elo_low", "elo_high", "elo_error", "nelo", "nelo_error", "los",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,7 @@ class SprtResult(Tabular):
         return [
             asdict(self.status)
             | {"decision": self.decision.value, "elo0": self.settings.elo0, "elo1": self.settings.elo1}
-            | {name: getattr(strength, name) for name in ("games", "score", "elo", "elo_error", "nelo", "nelo_error")}
-            | {"los": strength.los}
+            | {name: getattr(strength, name) for name in _STRENGTH}
         ]
 
 
@@ -82,7 +84,7 @@ def sprt(
     >>> round(result.llr, 2), result.decision.value
     (1.3, 'continue')
     >>> print(result.strength)
-    +55.6 ±27.7 Elo
+    +55.6 ±27.6 Elo
     >>> sprt(wins=76, draws=4, losses=20, elo1=50).decision.value
     'H1'
 

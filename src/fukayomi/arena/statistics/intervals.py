@@ -1,12 +1,19 @@
-"""Win rates with Wilson's interval; scores in Elo and normalised Elo with their errors.
+"""Win rates, scores and Elo with Wilson's interval; normalised Elo with its error.
 
 Results are counts from the first player's view: three for single games (losses, draws, wins), or five for pairs of
 games (one opening played with both colours) by the points of the pair: 0, 1/2, 1, 3/2, 2. The five are called
 pentanomial. They say more than the three: what an opening or the first move gives in one game of a pair it takes in the
 other, so pairs scatter less than games.
 
+One method gives all intervals of scores and Elo: Wilson's score interval, with the number of coin flips that scatter as
+much as the results. Without draws that is the number of games. A draw scatters less than a win or a loss, so a match
+with draws is worth more coin flips; the same holds for pairs. The scatter of few results is uncertain, so PRIOR_RESULTS
+results with the scatter of coin flips are mixed in. The interval of Elo is that of the score on another scale; Wilson's
+interval is symmetric there.
+
 All intervals are 95 %. Sources: E. B. Wilson, "Probable inference, the law of succession, and statistical inference"
-(1927), https://doi.org/10.1080/01621459.1927.10502953; M. Van den Bergh, "Normalized Elo".
+(1927), https://doi.org/10.1080/01621459.1927.10502953; L. Kish, "Survey Sampling" (1965), section 8.2 (effective sample
+size); M. Van den Bergh, "Normalized Elo".
 """
 
 from collections.abc import Sequence
@@ -18,6 +25,9 @@ Z95 = 1.959963984540054
 
 NELO_PER_UNIT = 800 / log(10)
 """Normalised Elo of a mean score one standard deviation per game above 1/2."""
+
+PRIOR_RESULTS = 20
+"""Results with the scatter of coin flips that are assumed before any result."""
 
 ABSENT = 1e-3
 """Count that stands in for 0, so that an outcome which never occurred is not impossible."""
@@ -54,7 +64,7 @@ class WinRate:
         return f"{rate} ({self.low:.2%}-{self.high:.2%})"
 
 
-def wilson(wins: int, losses: int, z: float = Z95) -> tuple[float, float]:
+def wilson(wins: float, losses: float, z: float = Z95) -> tuple[float, float]:
     """Wilson's score interval for the probability of a win (Wilson 1927); (0, 1) without games.
 
     (share + z² / 2n ± z sqrt(share (1 - share) / n + z² / 4n²)) / (1 + z² / n)
@@ -66,7 +76,8 @@ def wilson(wins: int, losses: int, z: float = Z95) -> tuple[float, float]:
     center = share + z * z / (2 * games)
     half = z * sqrt(share * (1 - share) / games + (z / (2 * games)) ** 2)
     scale = 1 + z * z / games
-    return max(0.0, (center - half) / scale), min(1.0, (center + half) / scale)
+    # Rounding must not move an end past the share itself, which is an end where nothing or everything was won.
+    return max(0.0, min(share, (center - half) / scale)), min(1.0, max(share, (center + half) / scale))
 
 
 def win_rate(wins: int, *, losses: int, draws: int = 0) -> WinRate:
@@ -98,10 +109,7 @@ def win_rate(wins: int, *, losses: int, draws: int = 0) -> WinRate:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How much stronger the first player is. Errors are half the width of the 95 % interval.
-
-    Errors are None if all results are the same: then nothing shows how much results scatter.
-    """
+    """How much stronger the first player is. Errors are half the width of the 95 % interval."""
 
     games: int
     """Number of games; twice the pairs for five counts."""
@@ -109,17 +117,30 @@ class Strength:
     """Number of pairs; None for three counts."""
     score: float | None
     """Points per game, 0..1, a draw as half a point; None without games."""
+    score_low: float
+    """Lower end of the 95 % interval of `score`; 0 without games."""
+    score_high: float
+    """Upper end; 1 without games."""
     elo: float | None
     """Rating difference on the logistic scale, within ±1200; None without games."""
-    elo_error: float | None
+    elo_low: float | None
+    """Lower end of the 95 % interval of `elo`; None if no game was won or drawn."""
+    elo_high: float | None
+    """Upper end; None if no game was lost or drawn."""
     nelo: float | None
     """Normalised Elo: mean score over the standard deviation of one game; None without games."""
     nelo_error: float | None
+    """None if all results are the same: then nothing shows how much results scatter."""
     los: float
     """Likelihood of superiority: probability that the first player is the stronger, 0..1; 1/2 without games."""
 
+    @property
+    def elo_error(self) -> float | None:
+        """Half the width of the 95 % interval of `elo`; None if an end is open."""
+        return None if self.elo_low is None or self.elo_high is None else (self.elo_high - self.elo_low) / 2
+
     def __str__(self) -> str:
-        """For example ``+55.6 ±27.7 Elo``."""
+        """For example ``+55.6 ±27.6 Elo``."""
         if self.elo is None:
             return "no games"
         error = "" if self.elo_error is None else f" ±{self.elo_error:.1f}"
@@ -133,9 +154,9 @@ def elo(
 
     >>> from fukayomi.arena import elo
     >>> print(elo(wins=76, draws=4, losses=20))
-    +219.9 ±82.7 Elo
+    +219.9 ±79.5 Elo
     >>> print(elo(pairs=[34, 54, 63, 64, 75]))
-    +55.6 ±27.7 Elo
+    +55.6 ±27.6 Elo
 
     Args:
         wins: Games won.
@@ -167,12 +188,12 @@ def choose_counts(wins: int | None, draws: int, losses: int | None, pairs: Seque
 
 
 def estimate_strength(counts: Sequence[int]) -> Strength:
-    """Elo, normalised Elo and likelihood of superiority from three counts (losses, draws, wins) or five (pairs).
+    """Score, Elo, normalised Elo and likelihood of superiority from three counts (losses, draws, wins) or five (pairs).
 
-    With the mean m and the variance v of n results, the standard error of m is sqrt(v / n); Elo is the logistic
-    transform of m, and LOS is the normal probability of m > 1/2. Normalised Elo is (m - 1/2) / sqrt(v of one game) in
-    units of 800 / ln 10 (Van den Bergh, "Normalized Elo"). Outcomes that never occurred count as 1/1000,
-    which keeps everything finite; `score` is exact all the same.
+    Elo is the logistic transform of the score. Normalised Elo is (m - 1/2) / sqrt(v of one game) in units of
+    800 / ln 10, with the mean m and the variance v of the results (Van den Bergh, "Normalized Elo"); outcomes that
+    never occurred count as 1/1000 in it, which keeps it finite. Intervals and LOS are Wilson's: LOS is the normal
+    probability of the distance of the score from 1/2, in standard errors of equal players.
 
     Raises:
         CountsError: There are not three or five counts, or one is negative.
@@ -184,23 +205,55 @@ def estimate_strength(counts: Sequence[int]) -> Strength:
     games_per_result = 2 if len(counts) == 5 else 1
     pairs = results if len(counts) == 5 else None
     if results == 0:
-        return Strength(0, pairs, None, None, None, None, None, 0.5)
+        return Strength(0, pairs, None, 0.0, 1.0, None, None, None, None, None, 0.5)
     weights = [count or ABSENT for count in counts]
     total = sum(weights)
     mean = 0.5 + sum((i / steps - 0.5) * weight for i, weight in enumerate(weights)) / total  # exact where it is 1/2
     variance = sum((i / steps - mean) ** 2 * weight for i, weight in enumerate(weights)) / total
-    error = sqrt(variance / total)
-    scattered = max(counts) < results
+    score, flips = mean_score(counts), count_coin_flips(counts)
+    low, high = score_interval(counts)
     return Strength(
         games=games_per_result * results,
         pairs=pairs,
-        score=sum(i * count for i, count in enumerate(counts)) / (steps * results),
-        elo=score_to_elo(mean),
-        elo_error=(score_to_elo(mean + Z95 * error) - score_to_elo(mean - Z95 * error)) / 2 if scattered else None,
+        score=score,
+        score_low=low,
+        score_high=high,
+        elo=score_to_elo(score),
+        elo_low=score_to_elo(low) if score > 0 else None,
+        elo_high=score_to_elo(high) if score < 1 else None,
         nelo=(mean - 0.5) / sqrt(games_per_result * variance) * NELO_PER_UNIT,
-        nelo_error=Z95 * NELO_PER_UNIT / sqrt(games_per_result * total) if scattered else None,
-        los=float(ndtr((mean - 0.5) / error)),
+        nelo_error=Z95 * NELO_PER_UNIT / sqrt(games_per_result * total) if max(counts) < results else None,
+        los=float(ndtr((2 * score - 1) * sqrt(flips))),
     )
+
+
+def score_interval(counts: Sequence[int]) -> tuple[float, float]:
+    """The 95 % interval of the points per game, 0..1, from three counts or five; (0, 1) without games."""
+    if not sum(counts):
+        return 0.0, 1.0
+    score, flips = mean_score(counts), count_coin_flips(counts)
+    return wilson(score * flips, (1 - score) * flips)
+
+
+def mean_score(counts: Sequence[int]) -> float:
+    """Points per game, 0..1, from three counts or five; at least one is above 0."""
+    return sum(i * count for i, count in enumerate(counts)) / ((len(counts) - 1) * sum(counts))
+
+
+def count_coin_flips(counts: Sequence[int]) -> float:
+    """The number of coin flips (games without draws, independent of each other) that scatter as much as these results.
+
+    Args:
+        counts: Losses, draws, wins; or pairs of games by points. At least one is above 0.
+    """
+    results, steps = sum(counts), len(counts) - 1
+    games_per_result = 2 if len(counts) == 5 else 1
+    score = mean_score(counts)
+    if score in (0, 1):
+        return float(games_per_result * results)
+    variance = sum((i / steps - score) ** 2 * count for i, count in enumerate(counts)) / results
+    scatter = games_per_result * variance / (score * (1 - score))
+    return games_per_result * results * (PRIOR_RESULTS + results) / (PRIOR_RESULTS + scatter * results)
 
 
 def check_counts(counts: Sequence[int]) -> tuple[int, ...]:

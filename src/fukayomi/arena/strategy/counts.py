@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.statistics.intervals import wilson
 from fukayomi.arena.strategy.kinds import NAMED_KINDS, SplitBy, StrategyKind
 from fukayomi.arena.strategy.matcher import SIDE_NAMES, Classification, Tag
 from fukayomi.shogi import Color
@@ -48,6 +49,12 @@ class StrategyRow:
         return self._rate(Result.BLACK_WIN)
 
     @property
+    def black_interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of `black_rate`; (0, 1) if no result is known."""
+        won = self.results.get(Result.BLACK_WIN, 0)
+        return wilson(won, self._known - won)
+
+    @property
     def white_rate(self) -> float | None:
         """Share of games won by White."""
         return self._rate(Result.WHITE_WIN)
@@ -58,8 +65,12 @@ class StrategyRow:
         return self._rate(Result.DRAW)
 
     def _rate(self, result: Result) -> float | None:
-        known = self.games - self.results.get(Result.UNKNOWN, 0)
-        return self.results.get(result, 0) / known if known else None
+        return self.results.get(result, 0) / self._known if self._known else None
+
+    @property
+    def _known(self) -> int:
+        """Games with a known result."""
+        return self.games - self.results.get(Result.UNKNOWN, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,8 @@ def first_move(
     fukayomi first-move match/
     fukayomi first-move games.pgn --distinct
 
-    A draw counts as half a win. Games without a result, or broken off by a crash, stall or interruption, do not count.
+    A draw counts as half a win. Intervals take the games as independent. Games without a result, or broken off by a
+    crash, stall or interruption, do not count.
 
     With --distinct, only the first of several games with the same players, colours, start position and moves counts.
     Use it for engines that do not vary: one game played many times is not evidence.
@@ -57,12 +58,18 @@ def first_move(
     for pairing in found.pairings:
         for line in pairing.lines():
             typer.echo(printable(line))
-        typer.echo()
+        typer.echo(f"{_interval(pairing.black)}\n")
     if len(found.pairings) > 1:
         for mean in found.means(as_printed=True):
             typer.echo(printable(str(mean)))
         typer.echo(f"All games, Black vs White: {found.black}")
+        typer.echo(_interval(found.black))
     typer.echo(_count(found))
+
+
+def _interval(score: "MatchScore") -> str:
+    low, high = score.interval
+    return f"95 % interval of Black vs White: {low:.1%} to {high:.1%}"
 
 
 def _count(found: "FirstMoveResults") -> str:
@@ -98,4 +105,7 @@ def _as_json(found: "FirstMoveResults", problems: list[str]) -> dict[str, Any]:
 
 
 def _score(score: "MatchScore") -> dict[str, Any]:
-    return {"wins": score.wins, "losses": score.losses, "draws": score.draws, "rate": score.rate}
+    low, high = score.interval
+    return {
+        "wins": score.wins, "losses": score.losses, "draws": score.draws, "rate": score.rate, "low": low, "high": high,
+    }  # fmt: skip

@@ -138,13 +138,12 @@ def failure_text(failure: Failure) -> str:
 
 
 def elo_text(strength: Strength) -> str:
-    """Such as ``+12 ±45``; without an error if all results are equal, infinite if all are wins or all losses."""
+    """Such as ``+12 ±45``; the end of the interval alone, such as ``> +166``, if all games were won or lost."""
     if strength.elo is None:
         return "-"
-    if strength.score in (0.0, 1.0):
-        return "+∞" if strength.score else "-∞"
-    error = "" if strength.elo_error is None else f" ±{strength.elo_error:.0f}"
-    return f"{round(strength.elo):+}{error}"
+    if strength.elo_low is None or strength.elo_high is None:
+        return f"> {strength.elo_low:+.0f}" if strength.elo_low is not None else f"< {strength.elo_high:+.0f}"
+    return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
 
 
 def percent(share: float | None) -> str:

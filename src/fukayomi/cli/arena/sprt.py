@@ -133,13 +133,12 @@ def _report(result: "SprtResult") -> list[str]:
 
 
 def _strength_lines(counts: tuple[int, ...], strength: "Strength") -> list[str]:
-    if strength.elo_error is None or strength.nelo_error is None:
-        first = f"Elo: {strength.elo:.2f}, nElo: {strength.nelo:.2f} (no error: all results are the same)"
+    if strength.elo_low is None or strength.elo_high is None:
+        elo = f"> {strength.elo_low:.2f}" if strength.elo_low is not None else f"< {strength.elo_high:.2f}"
     else:
-        first = (
-            f"Elo: {strength.elo:.2f} +/- {strength.elo_error:.2f}, "
-            f"nElo: {strength.nelo:.2f} +/- {strength.nelo_error:.2f}"
-        )
+        elo = f"{strength.elo:.2f} +/- {strength.elo_error:.2f}"
+    nelo = f" +/- {strength.nelo_error:.2f}" if strength.nelo_error is not None else " (all results are the same)"
+    first = f"Elo: {elo}, nElo: {strength.nelo:.2f}{nelo}"
     middle = len(counts) // 2
     second = f"LOS: {strength.los * 100:.2f} %, DrawRatio: {counts[middle] / sum(counts) * 100:.2f} %"
     if strength.pairs is not None:
@@ -151,7 +150,8 @@ def _games_line(result: "SprtResult") -> str:
     strength, rate = result.strength, result.win_rate
     score = strength.score or 0.0
     single = f", Wins: {rate.wins}, Losses: {rate.losses}, Draws: {rate.draws}" if rate is not None else ""
-    points = f"{score * strength.games:.1f} ({score * 100:.2f} %, a draw is half)"
+    interval = f"95 %: {strength.score_low * 100:.2f} to {strength.score_high * 100:.2f} %"
+    points = f"{score * strength.games:.1f} ({score * 100:.2f} %, a draw is half; {interval})"
     return f"Games: {strength.games}{single}, Points: {points}"
 
 
@@ -173,8 +173,10 @@ def _as_json(result: "SprtResult") -> dict[str, Any]:
     settings, status, strength = result.settings, result.status, result.strength
     document: dict[str, Any] = {
         "llr": status.llr, "lower": status.lower, "upper": status.upper, "decision": status.decision.value,
-        "elo": strength.elo, "elo_error": strength.elo_error, "nelo": strength.nelo,
-        "nelo_error": strength.nelo_error, "los": strength.los, "score": strength.score, "games": strength.games,
+        "elo": strength.elo, "elo_error": strength.elo_error, "elo_low": strength.elo_low,
+        "elo_high": strength.elo_high, "nelo": strength.nelo, "nelo_error": strength.nelo_error, "los": strength.los,
+        "score": strength.score, "score_low": strength.score_low, "score_high": strength.score_high,
+        "games": strength.games,
         "pairs": strength.pairs, "counts": result.counts, "elo0": settings.elo0, "elo1": settings.elo1,
         "alpha": settings.alpha, "beta": settings.beta, "model": settings.model.value,
     }  # fmt: skip

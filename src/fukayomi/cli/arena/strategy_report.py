@@ -118,6 +118,7 @@ def _as_json(counts: StrategyCounts, tables: list[StrategyTable], problems: list
                 {
                     "strategy": row.name, "english": row.english, "tags": [tag.label for tag in row.tags],
                     "games": row.games, "share": row.share, "black_win_rate": row.black_rate,
+                    "black_win_rate_low": row.black_interval[0], "black_win_rate_high": row.black_interval[1],
                     "white_win_rate": row.white_rate, "draw_rate": row.draw_rate,
                     "results": {result.name.lower(): count for result, count in sorted(row.results.items())},
                 }
