@@ -35,6 +35,21 @@ def test_records_become_everything_else(games: Path, tmp_path: Path) -> None:
     assert (tmp_path / "a.hcpe").read_bytes() == (tmp_path / "b.hcpe").read_bytes()
 
 
+def test_the_encoding_is_said(tmp_path: Path) -> None:
+    game = RECORDS / "resign.csa"
+    code, out, _ = run("convert", game, "-o", tmp_path / "a.kif")
+    assert (code, out.endswith("wrote 1 records to " + str(tmp_path / "a.kif") + " in UTF-8\n")) == (0, True)
+    code, out, _ = run("convert", game, "-o", tmp_path / "kif", "--to", "kif", "--encoding", "shift_jis")
+    assert (code, out.endswith(" in Shift_JIS\n")) == (0, True)
+    assert [file.name for file in (tmp_path / "kif").iterdir()] == ["resign.kif"]
+    code, out, _ = run("convert", game, "-o", tmp_path / "b.ki2u", "--json")
+    assert (code, json.loads(out)["encoding"]) == (0, "utf-8")
+    code, _, error = run("convert", game, "-o", tmp_path / "b.kifu", "--encoding", "shift_jis")
+    assert (code, ".kifu is always UTF-8" in error) == (1, True)
+    code, out, _ = run("convert", game, "-o", tmp_path / "a.hcpe3", "--json")
+    assert (code, "encoding" in json.loads(out)) == (0, False)
+
+
 def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:
     assert run("convert", games, "-o", tmp_path / "a.xyz")[0] == 1
     code, _, error = run("convert", tmp_path / "missing", "-o", tmp_path / "a.hcpe")

@@ -12,7 +12,7 @@ from places import RECORDS
 
 from fukayomi.data.convert.convert import NothingConvertedError, convert_data
 from fukayomi.data.convert.positions import convert_records
-from fukayomi.data.convert.writers import DataWriter, target_of
+from fukayomi.data.convert.writers import DataWriter, target_of, write_data
 from fukayomi.data.formats.games import Targets, game_from_record, record_from_game
 from fukayomi.data.formats.hcpe import ResultFlag, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games, join_games, read_hcpe3
@@ -22,8 +22,8 @@ from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.shogi import Position
-from fukayomi.shogi.formats import read_records, write_csa
-from fukayomi.shogi.record import Result
+from fukayomi.shogi.formats import read_records, write_csa, write_record
+from fukayomi.shogi.record import RecordError, Result, Termination
 
 SAMPLE = "psv_to_hcpe3_yaneuraou_sample"
 
@@ -130,6 +130,65 @@ def test_formats_of_one_game_fill_a_folder(tmp_path: Path, target: str) -> None:
     with pytest.raises(DataFileError, match="holds one game"):
         convert_data([source], tmp_path / f"one.{target}", to=Target(target))
     assert not (tmp_path / f"one.{target}").exists()
+
+
+@pytest.mark.parametrize("target", ["csa", "kif", "ki2", "jkf", "usi"])
+def test_a_folder_keeps_the_names_of_its_files(tmp_path: Path, target: str) -> None:
+    source = tmp_path / "in"
+    (source / "2025").mkdir(parents=True)
+    game = (RECORDS / "resign.csa").read_bytes()
+    (source / "first.csa").write_bytes(game)
+    (source / "2025" / "竜王戦.csa").write_bytes(game + b"/\n" + game)
+    (tmp_path / "out").mkdir()
+    convert_data(source, tmp_path / "out", to=target)
+    names = {str(file.relative_to(tmp_path / "out")) for file in (tmp_path / "out").rglob("*.*")}
+    assert names == {f"first.{target}", f"2025/竜王戦.{target}", f"2025/竜王戦-2.{target}"}
+    for name in names:
+        assert len(list(read_records(tmp_path / "out" / name))) == 1
+
+
+def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text("PI\n+\n+7776FU\n%CHUDAN\n'summary:adjudication:a win:b lose\n")
+    record = next(read_records(tmp_path / "a.csa"))
+    record.termination, record.result = Termination.RESIGN, Result.WHITE_WIN  # though White is to move
+    with pytest.raises(RecordError):
+        write_data(tmp_path / "out", [record, record], format="kif")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csa"]
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "codec"),
+    [
+        ("a.kif", "utf-8", "utf-8"),
+        ("a.kif", "shift_jis", "cp932"),
+        ("a.ki2", "shift_jis", "cp932"),
+        ("a.kifu", "utf-8", "utf-8"),
+        ("a.ki2u", "utf-8", "utf-8"),
+    ],
+)
+def test_encodings(tmp_path: Path, name: str, encoding: str, codec: str) -> None:
+    (record,) = read_records(RECORDS / "resign.csa")
+    record.black_name = "髙橋"  # CP932 has it, JIS X 0208 has not
+    write_record(record, tmp_path / name, encoding=encoding)
+    assert "髙橋" in (tmp_path / name).read_text(codec)
+    convert_data(tmp_path / name, tmp_path / f"b-{name}", encoding=encoding)
+    assert "髙橋" in (tmp_path / f"b-{name}").read_text(codec)
+    for path in (tmp_path / name, tmp_path / f"b-{name}"):
+        (again,) = read_records(path)
+        assert (again.usi_moves(), again.black_name) == (record.usi_moves(), "髙橋")
+
+
+def test_encodings_that_a_format_does_not_have(tmp_path: Path) -> None:
+    (record,) = read_records(RECORDS / "resign.csa")
+    for name in ("a.csa", "a.jkf", "a.kifu", "a.ki2u", "a.usi"):
+        with pytest.raises(ValueError, match="UTF-8"):
+            write_record(record, tmp_path / name, encoding="shift_jis")
+        with pytest.raises(DataFileError, match="Shift_JIS"):
+            convert_data(RECORDS / "resign.csa", tmp_path / name, encoding="shift_jis")
+    record.black_name = "𠮷田"
+    with pytest.raises(RecordError, match=r"𠮷.*UTF-8"):
+        write_record(record, tmp_path / "a.kif", encoding="shift_jis")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_are_copied_with_what_they_say(tmp_path: Path) -> None:

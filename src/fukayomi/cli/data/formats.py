@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
-from fukayomi.data.formats.kinds import DataFormat, Target
+from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 
 if TYPE_CHECKING:
     from fukayomi.data.check.findings import Report
@@ -43,6 +43,10 @@ class ConvertOptions:
             metavar="FORMAT", help=f"Format to write: {' '.join(Target)}.", show_default="by the suffix of --out"
         ),
     ] = None
+    encoding: Annotated[
+        Encoding,
+        typer.Option(metavar="NAME", help=f"KIF and KI2: encoding of the files to write: {', '.join(Encoding)}."),
+    ] = Encoding.UTF_8
     one_hot: Annotated[
         bool,
         typer.Option("--one-hot", help="Records: take every move as its only candidate, even without a score."),
@@ -64,7 +68,9 @@ class ConvertOptions:
 
 def convert(
     inputs: Inputs,
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write; its suffix gives the format.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="File to write; its suffix gives the format. Records: or a folder.")
+    ],
     options: ConvertOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -74,6 +80,7 @@ def convert(
     fukayomi data convert games.zip -o games.hcpe3
     fukayomi data convert games.hcpe3 -o games.psv
     fukayomi data convert openings.sfen -o openings.hcp
+    fukayomi data convert games/ -o kif --to kif --encoding shift_jis
 
     \b
     games:      hcpe3; records: CSA (AobaZero's with visits), KIF, KI2, JKF,
@@ -89,7 +96,7 @@ def convert(
 
     Records that cannot be used are skipped and named; damage in other formats is an error (fukayomi data check --good
     writes the rest). The output appears when it is complete. KIF, KI2 and JKF hold one game per file: for more, make
-    --out a folder.
+    --out a folder. Its files have the names of the files they were read from. .kifu and .ki2u are KIF and KI2 in UTF-8.
     """
     from fukayomi.data.convert.convert import NothingConvertedError, convert_data
     from fukayomi.data.formats.games import Targets
@@ -102,30 +109,38 @@ def convert(
         try:
             with StageBars() as listener:
                 found = convert_data(
-                    inputs, out, to=options.to, source=options.source, targets=targets, listener=listener
+                    inputs,
+                    out,
+                    to=options.to,
+                    source=options.source,
+                    targets=targets,
+                    encoding=options.encoding,
+                    listener=listener,
                 )
         except NothingConvertedError as error:
             found, failure = error.conversion, str(error)
         except KeyboardInterrupt:
             fail("stopped; nothing was written", INTERRUPTED)
-    _print_conversion(found, out, as_json=as_json, is_written=not failure)
+    _print_conversion(found, out, options.encoding, as_json=as_json, is_written=not failure)
     if failure:
         fail(failure)
 
 
-def _print_conversion(found: "Conversion", out: Path, *, as_json: bool, is_written: bool) -> None:
+def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_json: bool, is_written: bool) -> None:
+    has_encoding = found.target is not None and found.target.has_encodings
     if as_json:
         document = {
             "file": str(out), "written": found.written, "games": found.games, "positions": found.positions,
             "dropped": {str(reason): count for reason, count in found.dropped.items()}, "problems": found.problems,
         }  # fmt: skip
-        typer.echo(json_text(document))
+        typer.echo(json_text(document | ({"encoding": encoding} if has_encoding else {})))
         return
     print_problems(found.problems)
     for reason, count in found.dropped.most_common():
         typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
     games = f"{found.games:,} games, " if found.games else ""
-    wrote = f"; wrote {found.written:,} records to {out}" if is_written else ""
+    place = f"{out} in {encoding.label}" if has_encoding else f"{out}"
+    wrote = f"; wrote {found.written:,} records to {place}" if is_written else ""
     typer.echo(f"read {games}{found.positions:,} positions{wrote}")
 
 

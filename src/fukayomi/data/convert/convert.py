@@ -13,7 +13,7 @@ from fukayomi.data.formats.cache import write_cache
 from fukayomi.data.formats.content import Content
 from fukayomi.data.formats.format import Advance
 from fukayomi.data.formats.games import TARGETS, Targets
-from fukayomi.data.formats.kinds import DataFormat, Target
+from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
@@ -27,6 +27,8 @@ class Conversion(ReadCounts):
 
     written: int = 0
     """Games, rows or positions written."""
+    target: Target | None = None
+    """The format written."""
 
 
 class NothingConvertedError(DataFileError):
@@ -50,16 +52,19 @@ def convert_data(
     to: Target | str | None = None,
     source: DataFormat | str | None = None,
     targets: Targets = TARGETS,
+    encoding: Encoding | str = Encoding.UTF_8,
     listener: Listener = SILENT,
 ) -> Conversion:
-    """Convert files to one file, which appears when it is complete.
+    """Convert files to one file, or records to a folder of files, which appears when it is complete.
 
     Args:
         inputs: Files and folders, of any formats; for records also archives.
-        out: The file to write; for KIF, KI2 and JKF a name without a suffix is a folder.
+        out: The file to write. For records, a folder that exists gets a file for each game, named as the file it
+            was read from; for KIF, KI2 and JKF a name without a suffix is such a folder too.
         to: Format to write, such as "hcpe3"; by the suffix of `out` if None.
         source: Format of all inputs; found by their content if None.
         targets: How the moves of records become training positions.
+        encoding: Encoding of KIF and KI2: "utf-8" or "shift_jis".
         listener: Follows the bytes of the inputs.
 
     Raises:
@@ -74,11 +79,11 @@ def convert_data(
     given = None if source is None else DataFormat(source)
     files = find_files(paths)
     advance = counter(listener, "converting", sum(file.stat().st_size for file in files))
-    found = Conversion()
+    found = Conversion(target=target)
     if target is Target.CACHE:
         _write_cache(paths, Path(out), given, found, advance)
         return found
-    with DataWriter(out, target) as writer:
+    with DataWriter(out, target, encoding=Encoding(encoding), inputs=paths) as writer:
         for kind, group in groupby(_known_files(files, set(paths), given, found), key=itemgetter(0)):
             members = map(itemgetter(1), group)
             if kind is DataFormat.RECORDS and target.is_record:

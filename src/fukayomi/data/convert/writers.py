@@ -1,6 +1,6 @@
 """Write any format: content goes in, and the file appears when it is complete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -8,20 +8,23 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.data.convert.names import RecordNames
 from fukayomi.data.formats.averages import Averages
 from fukayomi.data.formats.cache import CachedPositions
 from fukayomi.data.formats.content import Content, as_games, as_positions, as_rows
 from fukayomi.data.formats.games import TARGETS, Targets, record_from_game
 from fukayomi.data.formats.hcpe import Rows, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games
-from fukayomi.data.formats.kinds import DataFormat, Target
+from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS
 from fukayomi.files.atomic import AtomicFile
-from fukayomi.shogi.formats.writer import TEXT_WRITERS
+from fukayomi.files.folder import AtomicFolder
+from fukayomi.shogi.formats.detect import Format
+from fukayomi.shogi.formats.writer import UTF_8_SUFFIXES, encode_record
 from fukayomi.shogi.record import Record
 
-_RECORDS = {Target(text_format.value): write for text_format, write in TEXT_WRITERS.items()}
+_OTHER_SUFFIXES = {"bin": Target.PSV, "kifu": Target.KIF, "ki2u": Target.KI2}  # .bin is YaneuraOu's for psv
 
 
 def target_of(path: Path) -> Target:
@@ -31,8 +34,8 @@ def target_of(path: Path) -> Target:
         DataFileError: The suffix does not belong to a format.
     """
     suffix = path.suffix.lower().removeprefix(".")
-    if suffix == "bin":  # YaneuraOu's other suffix for psv
-        return Target.PSV
+    if suffix in _OTHER_SUFFIXES:
+        return _OTHER_SUFFIXES[suffix]
     if suffix not in list(Target):
         raise DataFileError(
             f"{path}: the suffix is not that of a format ({', '.join(Target)}); name the format to write"
@@ -43,28 +46,45 @@ def target_of(path: Path) -> Target:
 class DataWriter:
     """Writes content as one format. A context manager: the file appears when its block ends without an exception.
 
-    KIF, KI2 and JKF hold one game per file. A path without a suffix is then a folder with a file for each game.
+    Records can be written to a folder, a file each, with the names of the files that they were read from: the path is
+    a folder if it exists as one, or if it has no suffix and the format (KIF, KI2, JKF) holds one game per file. The
+    files appear together.
     """
 
-    def __init__(self, path: Path | str, target: Target | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        target: Target | None = None,
+        *,
+        encoding: Encoding = Encoding.UTF_8,
+        inputs: Sequence[Path] = (),
+    ) -> None:
         """Open the file.
 
         Args:
             path: The file, or a folder.
             target: The format; by the suffix of `path` if None.
+            encoding: Encoding of KIF and KI2.
+            inputs: Files and folders that the records are read from; a folder keeps the paths below them.
 
         Raises:
-            DataFileError: The suffix does not belong to a format.
+            DataFileError: The suffix does not belong to a format, or the format has no such encoding.
+            LockedError: Another process is writing to the folder.
             OSError: The file cannot be created.
         """
         self.path = Path(path)
         self.target = target or target_of(self.path)
+        self.encoding = encoding
         self.count = 0
         """Games, rows or positions written so far."""
-        self._folder = self.path if self.target.holds_one_game and not self.path.suffix else None
-        if self._folder is not None:
-            self._folder.mkdir(exist_ok=True)
-            self._file = None
+        if encoding is not Encoding.UTF_8 and not self.target.has_encodings:
+            raise DataFileError(f"{path}: {self.target} is not written in {encoding.label}; only KIF and KI2 are")
+        if encoding is not Encoding.UTF_8 and self.path.suffix.lower() in UTF_8_SUFFIXES:
+            raise DataFileError(f"{path}: {self.path.suffix} is always UTF-8; for {encoding.label}, use .{self.target}")
+        self._folder = self._file = None
+        if (self.target.is_record and self.path.is_dir()) or (self.target.holds_one_game and not self.path.suffix):
+            self._folder = AtomicFolder(self.path)
+            self._names = RecordNames(self.target, inputs)
         else:
             self._file = AtomicFile(self.path)
 
@@ -106,19 +126,18 @@ class DataWriter:
             DataFileError: A file for one game gets a second one.
             RecordError: The record cannot be written in the format.
         """
-        text = _RECORDS[self.target](record)
+        data = encode_record(record, Format(self.target), self.encoding)
         self.count += 1
         if self._folder is not None:
-            with AtomicFile(self._folder / f"{self.count:06}.{self.target}") as file:
-                file.write(text.encode())
+            self._folder.write(self._names(record.name, self.count), data)
             return
         assert self._file is not None
         if self.count > 1 and self.target.holds_one_game:
             raise DataFileError(
                 f"{self.path}: a {self.target} file holds one game; for more, give a folder and that format"
             )
-        separator = "/\n" if self.target is Target.CSA and self.count > 1 else ""
-        self._file.write((separator + text).encode())
+        separator = b"/\n" if self.target is Target.CSA and self.count > 1 else b""
+        self._file.write(separator + data)
 
     def rows_so_far(self) -> NDArray[np.void]:
         """The rows written so far to an hcpe file, memory-mapped: HCPE [N]."""
@@ -132,11 +151,18 @@ class DataWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            self._file.__exit__(kind, error, traceback)
+        for output in (self._file, self._folder):
+            if output is not None:
+                output.__exit__(kind, error, traceback)
 
 
-def write_data(path: Path | str, parts: Content | Iterable[Content], *, format: Target | str | None = None) -> int:
+def write_data(
+    path: Path | str,
+    parts: Content | Iterable[Content],
+    *,
+    format: Target | str | None = None,
+    encoding: Encoding | str = Encoding.UTF_8,
+) -> int:
     """Write content to a file, which appears when it is complete.
 
     Args:
@@ -144,6 +170,7 @@ def write_data(path: Path | str, parts: Content | Iterable[Content], *, format: 
         parts: Arrays of HCP, HCPE or PSV rows, `Games`, `Averages`, lists of `Record`, or several of them, such as
             `read_data` yields. They are converted to the format.
         format: The format, such as "hcpe3"; by the suffix of `path` if None.
+        encoding: Encoding of KIF and KI2: "utf-8" or "shift_jis".
 
     Returns:
         Number of games, rows or positions written.
@@ -155,7 +182,7 @@ def write_data(path: Path | str, parts: Content | Iterable[Content], *, format: 
     """
     is_content = isinstance(parts, np.ndarray | Games | Averages | Rows | CachedPositions)
     is_content = is_content or (isinstance(parts, list) and all(isinstance(part, Record) for part in parts))
-    with DataWriter(path, None if format is None else Target(format)) as writer:
+    with DataWriter(path, None if format is None else Target(format), encoding=Encoding(encoding)) as writer:
         for part in cast("Iterable[Content]", [parts] if is_content else parts):
             writer.append(part)
     return writer.count

@@ -46,9 +46,27 @@ class Target(StrEnum):
         return self in (Target.CSA, Target.USI) or self.holds_one_game
 
     @property
+    def has_encodings(self) -> bool:
+        """Whether records of the format may be in another encoding than UTF-8."""
+        return self in (Target.KIF, Target.KI2)
+
+    @property
     def holds_one_game(self) -> bool:
         """Whether a file holds a single game."""
         return self in (Target.KIF, Target.KI2, Target.JKF)
+
+
+class Encoding(StrEnum):
+    """Encodings of KIF and KI2 records."""
+
+    UTF_8 = "utf-8"
+    SHIFT_JIS = "shift_jis"
+    """CP932, as Japanese Windows has it."""
+
+    @property
+    def label(self) -> str:
+        """The name for people."""
+        return "UTF-8" if self is Encoding.UTF_8 else "Shift_JIS"
 
 
 class Weighing(StrEnum):

@@ -8,7 +8,7 @@ from fukayomi.shogi.formats.csa.writer import write_csa
 from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
 from fukayomi.shogi.formats.usi import write_usi
-from fukayomi.shogi.record import Record
+from fukayomi.shogi.record import Record, RecordError
 
 TEXT_WRITERS: dict[Format, Callable[[Record], str]] = {
     Format.CSA: write_csa,
@@ -20,20 +20,54 @@ TEXT_WRITERS: dict[Format, Callable[[Record], str]] = {
 """The function that writes a record as text, by format."""
 
 
-def write_record(record: Record, path: Path | str) -> None:
-    """Write a game record as UTF-8, in the format that the suffix names: .csa, .kif, .ki2, .jkf or .usi.
+SUFFIXES = {**{text_format.value: text_format for text_format in Format}, "kifu": Format.KIF, "ki2u": Format.KI2}
+"""The formats by the suffixes of files."""
+UTF_8_SUFFIXES = (".kifu", ".ki2u")
+"""Suffixes of files that are always in UTF-8."""
+
+
+def encode_record(record: Record, text_format: Format, encoding: str = "utf-8") -> bytes:
+    """A record as the content of a file.
+
+    Args:
+        record: The record.
+        text_format: The format.
+        encoding: ``utf-8`` or ``shift_jis``; KIF and KI2 only.
+
+    Raises:
+        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+    """
+    text = TEXT_WRITERS[text_format](record)
+    try:
+        return text.encode("cp932" if encoding == "shift_jis" else encoding)
+    except UnicodeEncodeError as error:
+        number = text.count("\n", 0, error.start) + 1
+        what = f"{encoding} has no character {text[error.start]!r}; write UTF-8"
+        raise RecordError(record.name, number, what) from error
+
+
+def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -> None:
+    """Write a game record in the format that the suffix names: .csa, .kif, .kifu, .ki2, .ki2u, .jkf or .usi.
 
         >>> from fukayomi import read_record, write_record
         >>> write_record(read_record("game.csa"), "game.kif")  # doctest: +SKIP
 
+    Args:
+        record: The record.
+        path: The file.
+        encoding: ``utf-8`` or ``shift_jis``; for .kif and .ki2 only.
+
     Raises:
-        RecordError: The format cannot express how the game ended.
-        ValueError: The suffix is not one of the formats.
+        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+        ValueError: The suffix is not one of the formats, or its files are always in UTF-8.
         OSError: The file cannot be written; an existing file stays as it was.
     """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in list(Format):
-        raise ValueError(f"{path}: the suffix is not one of {', '.join(f'.{known}' for known in Format)}")
-    text = TEXT_WRITERS[Format(suffix)](record)
+    suffix = Path(path).suffix.lower()
+    text_format = SUFFIXES.get(suffix.removeprefix("."))
+    if text_format is None:
+        raise ValueError(f"{path}: the suffix is not one of {', '.join(f'.{known}' for known in SUFFIXES)}")
+    if encoding != "utf-8" and (text_format not in (Format.KIF, Format.KI2) or suffix in UTF_8_SUFFIXES):
+        raise ValueError(f"{path}: {suffix} is always UTF-8; only .kif and .ki2 may be {encoding}")
+    data = encode_record(record, text_format, encoding)
     with AtomicFile(path) as file:
-        file.write(text.encode())
+        file.write(data)
