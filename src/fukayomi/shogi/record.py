@@ -144,7 +144,7 @@ class Record(Tabular):
         2 ☖３四歩
         3 ☗２二角成
         >>> record.kif().splitlines()[-1]
-        '   3 ２二角成(88) ( 0:00/00:00:00)'
+        '   3 ２二角成(88)'
 
     Printed, it is the table of its moves; `to_pandas` and `to_polars` make DataFrames.
     """

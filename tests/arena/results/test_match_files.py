@@ -21,7 +21,7 @@ def test_records_read_back(tmp_path: Path) -> None:
         files.write_record(game.number, record)
         csa, kif = (path.read_text(encoding="utf-8") for path in files.paths(game.number))
         assert re.search(r"^\+\d{4}[A-Z]{2}\nT0\n'\*\* 0 -\d{4}[A-Z]{2}$", csa, re.MULTILINE), "as floodgate writes it"
-        assert re.search(r"^\*\*読み筋=☖..", kif, re.MULTILINE)
+        assert re.search(r"^\*\*読み筋=△..", kif, re.MULTILINE)
         assert kif.startswith("#KIF version=2.0 encoding=UTF-8\n")
         for path in files.paths(game.number):
             (found,) = read_records(path)

@@ -18,8 +18,6 @@ GAMES = "games"
 PGN = "games.pgn"
 LOGS = "logs"
 
-KIF_HEAD = "#KIF version=2.0 encoding=UTF-8\n"  # without it, a file with this suffix is Shift_JIS
-
 PGN_SHARE = 0.02
 """The PGN is rewritten often enough to take this share of the time, and at the end."""
 
@@ -70,7 +68,7 @@ class MatchFiles:
         in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
         in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
         replace_file(csa, write_csa(in_csa).encode())
-        replace_file(kif, (KIF_HEAD + _kif(in_kif)).encode())
+        replace_file(kif, _kif(in_kif).encode())
 
     def is_pgn_due(self) -> bool:
         """Whether enough time has passed to rewrite the PGN."""

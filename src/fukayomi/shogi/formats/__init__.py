@@ -7,7 +7,8 @@
 
 from fukayomi.shogi.formats.csa.writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
-from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
+from fukayomi.shogi.formats.kif import write_kif
+from fukayomi.shogi.formats.library import write_jkf, write_ki2
 from fukayomi.shogi.formats.reader import read_record, read_records, scan_records
 from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.formats.writer import write_record

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
 
+from fukayomi.shogi.formats.kif.board import is_row
+
 
 class Format(StrEnum):
     """Format of game records; the values are file suffixes."""
@@ -23,6 +25,7 @@ _USI = re.compile(r"(?:position\s|startpos\b|sfen\s)")
 _KI2 = re.compile(r"\s*[▲△▼▽☗☖]")
 _KIF = re.compile(r"手数-|\s*[0-9]{1,4}\s+[1-9]?[^\x00-\x7f]")
 _KIF_HEADER = re.compile(r"[^\s|+]{1,12}[：:]")
+_BOARD = re.compile(r"[\s　]*(?:先手|下手|後手|上手)の?持ち?駒[\s　]*[：:]")
 
 
 def detect_format(text: str) -> Format:
@@ -38,7 +41,7 @@ def detect_format(text: str) -> Format:
         _USI.match(line) for line in first_two
     ):  # one line could be of an opening book, which has "sfen" lines too
         return Format.USI
-    may_be_csa, has_header = True, False
+    may_be_csa, has_header, has_board = True, False, False
     for line in _lines(text):
         if may_be_csa and _CSA.match(line):
             return Format.CSA
@@ -50,7 +53,8 @@ def detect_format(text: str) -> Format:
         if _KIF.match(line):
             return Format.KIF
         has_header = has_header or _KIF_HEADER.match(line) is not None
-    if has_header and "手合割" in text:
+        has_board = has_board or is_row(line) or _BOARD.match(line) is not None
+    if has_board or (has_header and "手合割" in text):  # no move: a diagram (BOD), or a game that has not begun
         return Format.KIF
     raise ValueError(f"neither CSA, KIF, KI2, JKF nor USI lines: it begins {text.strip()[:40]!r}")
 

@@ -1,8 +1,5 @@
 """KI2 records and moves in Japanese notation, as books and magazines print them (``▲５八金右``).
 
-rsshogi is used only for the header, which KI2 shares with KIF: its KI2 reader aborts the process on an illegal move
-(version 1.7.0).
-
 Of the legal moves of a piece to a square, the notation chooses one: 打 a drop, 成 or 不成 a promotion or none, 上 引 寄
 the direction, 右 左 直 the side of the origin, all from the player's view.
 """
@@ -10,8 +7,7 @@ the direction, 右 左 直 the side of the origin, all from the player's view.
 import re
 from typing import NamedTuple
 
-from fukayomi.shogi.formats.detect import Format
-from fukayomi.shogi.formats.library import read_library_record
+from fukayomi.shogi.formats.kif import read_kif
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, PieceType, Position
 from fukayomi.shogi.record import (
@@ -64,7 +60,7 @@ def read_ki2(text: str, name: str) -> Record:
     lines = text.replace("\r", "").split("\n")
     first = next((index for index, line in enumerate(lines) if _MOVE.match(line.strip())), len(lines))
     head = ["" if line.startswith(("*", "まで")) else line for line in lines[:first]]
-    record = read_library_record("\n".join(head), Format.KIF, name)
+    record = read_kif("\n".join(head), name)
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     for number, line in enumerate(lines, 1):
         stripped = line.strip()

@@ -1,8 +1,7 @@
-"""KIF and JKF through rsshogi, and writing KIF, KI2 and JKF.
+"""JKF through rsshogi, and writing KI2 and JKF.
 
-Around rsshogi, bookmarks (``&`` lines), the number of moves in a KIF header and nulls in JKF are removed; scores in
-comments are read by `remarks`; an unknown handicap, which rsshogi takes for an even game, is an error; and every move
-is checked by our own rules. Variations are dropped.
+Around rsshogi, nulls in JKF are removed; scores in comments are read by `remarks`; and every move is checked by our own
+rules. Variations are dropped.
 """
 
 import json
@@ -13,7 +12,6 @@ from rsshogi.record import MoveEntry, RecordMetadata, SpecialMoveEntry
 from rsshogi.record import Record as LibraryRecord
 
 from fukayomi.shogi import Position, ShogiError
-from fukayomi.shogi.formats.detect import Format
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
@@ -49,62 +47,31 @@ _UNKNOWN_TO_LIBRARY = {
     "ERROR": Termination.ERROR,
     "封じ手": Termination.OTHER,
 }
-_HANDICAPS = {
-    "平手", "香落ち", "右香落ち", "角落ち", "飛車落ち", "飛落ち", "飛香落ち", "二枚落ち", "三枚落ち", "四枚落ち",
-    "五枚落ち", "左五枚落ち", "六枚落ち", "八枚落ち", "十枚落ち",
-}  # fmt: skip
 
 
-def read_library_record(text: str, text_format: Format, name: str) -> Record:
-    """Read a record in KIF or JKF.
+def read_library_record(text: str, name: str) -> Record:
+    """Read a record in JKF.
 
     Raises:
         IllegalMoveInRecordError: A move is illegal.
         RecordError: The record is damaged.
     """
     try:
-        found = _parse(text, text_format)
+        found = LibraryRecord.from_jkf_str(json.dumps(json.loads(text, object_pairs_hook=_without_nulls)))
     except RecursionError as error:
         raise RecordError(name, None, "nested too deeply") from error
     except ValueError as error:
         kind = IllegalMoveInRecordError if "illegal move" in str(error) else RecordError
-        raise kind(name, _line_of(text, str(error)), str(error)) from error
+        raise kind(name, None, str(error)) from error
     record = Record(name=name, initial_sfen=found.init_position_sfen, comment=found.initial_comment or "")
     _play_moves(record, found)
     _copy_metadata(record, found.metadata)
-    _copy_end(record, found, text)
+    _copy_end(record, found)
     return record
-
-
-def _parse(text: str, text_format: Format) -> LibraryRecord:
-    if text_format is Format.JKF:
-        return LibraryRecord.from_jkf_str(json.dumps(json.loads(text, object_pairs_hook=_without_nulls)))
-    _check_handicap(text)
-    lines = [line for line in text.split("\n") if not line.startswith(("&", "手数：", "手数:"))]
-    # rsshogi would remove such scores from the comments, negate White's and truncate them to 16 bits
-    lines = [line[1:] if line.startswith("**評価値") else line for line in lines]
-    return LibraryRecord.from_kif_str("\n".join(lines))
 
 
 def _without_nulls(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return {key: value for key, value in pairs if value is not None}
-
-
-def _check_handicap(text: str) -> None:
-    """An unknown handicap needs a board in the record."""
-    for line in text.split("\n"):
-        if line.startswith("手合割"):
-            handicap = line.replace(":", "：").partition("：")[2].strip()
-            if handicap and handicap not in _HANDICAPS and not any(row.startswith("|") for row in text.split("\n")):
-                raise ValueError(f"unknown handicap {handicap!r} without a board")
-
-
-def _line_of(text: str, message: str) -> int | None:
-    """The number of the line that an error of rsshogi quotes."""
-    quoted = message.rpartition(": ")[2].strip()
-    if not quoted:
-        return None
-    return next((number for number, line in enumerate(text.split("\n"), 1) if line.strip() == quoted), None)
 
 
 def _play_moves(record: Record, found: LibraryRecord) -> None:
@@ -137,7 +104,7 @@ def _copy_metadata(record: Record, metadata: RecordMetadata) -> None:
     record.opening = record.headers.pop("戦型", "")
 
 
-def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
+def _copy_end(record: Record, found: LibraryRecord) -> None:
     end = found.main_terminal
     if end is None:
         return
@@ -145,7 +112,7 @@ def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
         if end.unknown_name not in _UNKNOWN_TO_LIBRARY:  # rsshogi takes an unreadable move for the end of the game
             raise RecordError(
                 record.name,
-                _line_of(text, end.raw or ""),
+                None,
                 f"neither a move nor the end of the game: {(end.raw or end.unknown_name)!r}",
             )
         record.termination = _UNKNOWN_TO_LIBRARY[end.unknown_name]
@@ -160,22 +127,13 @@ def _copy_end(record: Record, found: LibraryRecord, text: str) -> None:
         record.result = Result.DRAW
 
 
-def write_kif(record: Record) -> str:
-    """Write a record as KIF, with scores as ShogiHome writes them.
-
-    Raises:
-        RecordError: KIF cannot express how the game ended.
-    """
-    return _with_kanji_counts(_write(record, LibraryRecord.to_kif))
-
-
 def write_ki2(record: Record) -> str:
-    """Write a record as KI2, like `write_kif` but without times."""
+    """Write a record as KI2, without times."""
     return _with_kanji_counts(_write(record, LibraryRecord.to_ki2))
 
 
 def write_jkf(record: Record) -> str:
-    """Write a record as JKF (JSON), like `write_kif`."""
+    """Write a record as JKF (JSON)."""
     return _write(record, LibraryRecord.to_jkf)
 
 

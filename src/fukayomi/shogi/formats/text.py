@@ -1,4 +1,4 @@
-"""Decoding record files: UTF-8, Shift_JIS or EUC-JP.
+"""Decoding record files: UTF-8, UTF-16 with a mark, Shift_JIS (CP932) or EUC-JP.
 
 Bytes of EUC-JP often decode as Shift_JIS too. Half-width katakana give the mistake away: EUC-JP read as Shift_JIS is
 full of them, and records hardly ever use them.
@@ -21,6 +21,8 @@ def decode_text(data: bytes) -> str:
     Raises:
         ValueError: The bytes are not text, or no encoding fits.
     """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return _decode_utf16(data)
     if b"\0" in data:
         raise ValueError(f"not text: zero byte at offset {data.index(0)}")
     if data.startswith(b"\xef\xbb\xbf"):
@@ -36,6 +38,18 @@ def decode_text(data: bytes) -> str:
         except UnicodeDecodeError:
             continue
     raise ValueError(f"neither UTF-8 nor Shift_JIS nor EUC-JP: {data[:40]!r}...")
+
+
+def _decode_utf16(data: bytes) -> str:
+    try:
+        text = data.decode("utf-16")  # the mark tells the order of the bytes
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"not UTF-16, though it begins with its mark: {error.reason} at offset {error.start}"
+        ) from error
+    if "\0" in text:
+        raise ValueError(f"not text: zero character at offset {2 * text.index(chr(0)) + 2}")
+    return text
 
 
 def _likely_encodings(data: bytes) -> tuple[str, str]:

@@ -1,12 +1,14 @@
 """Writing game records as files; the suffix names the format."""
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.shogi.formats.csa.writer import write_csa
 from fukayomi.shogi.formats.detect import Format
-from fukayomi.shogi.formats.library import write_jkf, write_ki2, write_kif
+from fukayomi.shogi.formats.kif import write_kif
+from fukayomi.shogi.formats.library import write_jkf, write_ki2
 from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.record import Record, RecordError
 
@@ -25,6 +27,9 @@ SUFFIXES = {**{text_format.value: text_format for text_format in Format}, "kifu"
 UTF_8_SUFFIXES = (".kifu", ".ki2u")
 """Suffixes of files that are always in UTF-8."""
 
+# Letters that EUC-JP and other tables decode to other code points than CP932
+_IN_CP932 = str.maketrans("〜−—‖¢£¬", "～－―∥￠￡￢")
+
 
 def encode_record(record: Record, text_format: Format, encoding: str = "utf-8") -> bytes:
     """A record as the content of a file.
@@ -37,13 +42,19 @@ def encode_record(record: Record, text_format: Format, encoding: str = "utf-8") 
     Raises:
         RecordError: The format cannot express how the game ended, or the encoding lacks a character.
     """
-    text = TEXT_WRITERS[text_format](record)
+    text = write_kif(record, encoding=encoding) if text_format is Format.KIF else TEXT_WRITERS[text_format](record)
+    if encoding == "utf-8":
+        codec = encoding
+    else:
+        codec, text = "cp932", text.translate(_IN_CP932)
     try:
-        return text.encode("cp932" if encoding == "shift_jis" else encoding)
+        return text.encode(codec)
     except UnicodeEncodeError as error:
-        number = text.count("\n", 0, error.start) + 1
-        what = f"{encoding} has no character {text[error.start]!r}; write UTF-8"
-        raise RecordError(record.name, number, what) from error
+        letter, number = text[error.start], text.count("\n", 0, error.start) + 1
+        called = f"{letter!r} ({unicodedata.name(letter, f'U+{ord(letter):04X}')})"
+        line = text.split("\n")[number - 1]
+        what = f"{encoding} has no character {called}, in {line[:60]!r}"
+        raise RecordError(record.name, number, what if encoding == "utf-8" else f"{what}; write UTF-8") from error
 
 
 def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -> None:

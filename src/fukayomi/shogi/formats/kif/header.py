@@ -1,0 +1,186 @@
+"""The head of KIF and KI2 records: lines ``先手：羽生``, the handicap or the board, and comments before the moves."""
+
+import re
+from dataclasses import dataclass, field
+
+from fukayomi.shogi.formats.clock import kif_time_limit
+from fukayomi.shogi.formats.kif.board import (
+    board_lines,
+    first_position,
+    hand_sfen,
+    handicap_name,
+    handicap_sfen,
+    is_handicap,
+    is_row,
+    looks_like_row,
+    row_sfen,
+)
+from fukayomi.shogi.formats.limits import MOST_PLIES
+from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color
+from fukayomi.shogi.record import Record, RecordError
+
+_KEY = re.compile(r"[\s　]*([^：:\s]{1,40})[\s　]*[：:](.*)")
+_HAND = re.compile(r"[\s　]*(先手|下手|後手|上手)の?持ち?駒[\s　]*[：:](.*)")
+_TURN = re.compile(r"[\s　]*(?:手番[\s　]*[：:＝=][\s　]*(?=.)|(?=..番))(先手|下手|後手|上手)番?[\s　]*")
+_PLY = re.compile(r"[\s　]*手数[\s　]*[＝=][\s　]*([0-9]{1,5})")
+_FRAME = re.compile(r"[\s　]*(?:\+-+\+?|[9９][\s　]+[8８][\s　]+[7７].*)")
+_MOVES_BEGIN = re.compile(r"[\s　]*(?:[0-9０-９]{1,6}[\s　]|手数-|まで[、\s　0-9０-９]|[▲△▼▽☗☖])")
+_FIELDS = {
+    "先手": "black_name",
+    "下手": "black_name",
+    "後手": "white_name",
+    "上手": "white_name",
+    "棋戦": "event",
+    "場所": "site",
+    "開始日時": "start_time",
+    "終了日時": "end_time",
+    "持ち時間": "time_limit",
+    "戦型": "opening",
+}
+_WITHOUT_NAME = ("その他", "詰将棋", "詰め将棋", "")
+"""Handicaps that leave the position to the board."""
+_BLACK = ("先手", "下手")
+
+
+@dataclass(slots=True)
+class Head:
+    """The lines before the moves, as they are collected."""
+
+    name: str
+    """Of the record, for errors."""
+    fields: dict[str, str] = field(default_factory=dict[str, str])
+    comments: list[str] = field(default_factory=list[str])
+    handicap: str = ""
+    handicap_line: int = 0
+    rows: list[str] = field(default_factory=list[str])
+    rows_line: int = 0
+    hands: dict[Color, str] = field(default_factory=dict[Color, str])
+    hands_line: int = 0
+    turn: Color | None = None
+    ply: int = 1
+
+    def read(self, line: str, number: int) -> None:
+        """Read a line of the head; lines without meaning are skipped.
+
+        Raises:
+            RecordError: The line is damaged.
+        """
+        if line.startswith("*"):
+            self.comments.append(line[1:])
+        elif not line or line[0] in "#&" or _FRAME.fullmatch(line):
+            pass
+        elif is_row(line):
+            self.rows_line = self.rows_line or number
+            self.rows.append(row_sfen(line))
+        elif found := _HAND.fullmatch(line):
+            self._read_hand(found, number)
+        elif found := _TURN.fullmatch(line):
+            self.turn = BLACK if found[1] in _BLACK else WHITE
+        elif found := _PLY.match(line):
+            self.ply = min(int(found[1]), MOST_PLIES) + 1
+        elif found := _KEY.fullmatch(line):
+            self._read_field(found[1], found[2].strip(), number)
+        elif looks_like_row(line) or 0 < len(self.rows) < 9:
+            raise RecordError(self.name, number, f"not a row of a board: {line[:60]!r}")
+
+    def _read_hand(self, found: re.Match[str], number: int) -> None:
+        color = BLACK if found[1] in _BLACK else WHITE
+        try:
+            self.hands[color] = hand_sfen(found[2], color)
+        except ValueError as error:
+            raise RecordError(self.name, number, str(error)) from error
+        if self.hands[color]:
+            self.hands_line = number
+
+    def _read_field(self, key: str, value: str, number: int) -> None:
+        if key == "手合割":
+            self.handicap, self.handicap_line = value, number
+        elif key != "変化":
+            self.fields[key] = value
+
+    def record(self) -> Record:
+        """The record that the head begins, without moves.
+
+        Raises:
+            RecordError: The first position is impossible, or not given as it should be.
+        """
+        record = Record(name=self.name, initial_sfen=self._initial_sfen(), comment="\n".join(self.comments))
+        for key, value in self.fields.items():
+            if key in _FIELDS:
+                setattr(record, _FIELDS[key], value)
+            else:
+                record.headers[key] = value
+        return record
+
+    def _initial_sfen(self) -> str:
+        handicap = START_SFEN if self.handicap in _WITHOUT_NAME else handicap_sfen(self.handicap)
+        if self.rows:
+            return self._sfen_of_board(handicap)
+        if handicap is None or (self.handicap == "その他" and not self.rows):
+            what = f"unknown handicap {self.handicap[:40]!r} without a board: add the board, or name another handicap"
+            raise RecordError(self.name, self.handicap_line, what)
+        if self.hands_line:
+            raise RecordError(self.name, self.hands_line, "pieces in hand without a board")
+        if self.turn is None or self.turn == (BLACK if handicap.split()[1] == "b" else WHITE):
+            return handicap
+        return handicap.replace(" b ", " w ") if self.turn == WHITE else handicap.replace(" w ", " b ")
+
+    def _sfen_of_board(self, handicap: str | None) -> str:
+        if len(self.rows) != 9:
+            raise RecordError(self.name, self.rows_line, f"a board of {len(self.rows)} rows instead of 9")
+        turn = self.turn
+        if turn is None:
+            turn = WHITE if handicap is not None and handicap != START_SFEN else BLACK
+        try:
+            return first_position(self.rows, self.hands, turn, self.ply)
+        except ValueError as error:
+            raise RecordError(self.name, self.rows_line, str(error)) from error
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and control characters, which would begin another line of the record."""
+    return " ".join("".join(letter if letter.isprintable() or letter == "　" else "\n" for letter in text).split("\n"))
+
+
+def head_lines(record: Record) -> list[str]:
+    """The head of a record in KIF and KI2, up to the comments before the first move."""
+    is_odds = is_handicap(record.initial_sfen)
+    lines = [
+        f"{key}：{one_line(value)}"
+        for key, value in (
+            ("開始日時", record.start_time),
+            ("終了日時", record.end_time),
+            ("棋戦", record.event),
+            ("戦型", record.opening),
+            ("場所", record.site),
+            ("持ち時間", _time_limit(record.time_limit)),
+        )
+        if value
+    ]
+    lines += [f"{key}：{one_line(value)}" for key, value in record.headers.items() if _is_header(key)]
+    name = handicap_name(record.initial_sfen)
+    lines += [f"手合割：{name}"] if name else ["手合割：その他", *board_lines(record.initial_sfen)]
+    lines.append(f"{'下手' if is_odds else '先手'}：{one_line(record.black_name)}")
+    lines.append(f"{'上手' if is_odds else '後手'}：{one_line(record.white_name)}")
+    return lines
+
+
+def _time_limit(text: str) -> str:
+    """A time limit in KIF's form if it is in CSA's."""
+    return kif_time_limit(text) if text.isascii() else text
+
+
+def _is_header(key: str) -> bool:
+    """Whether a line with this key is read again as a header."""
+    line = f"{key}：x"
+    head = Head("")
+    try:
+        head.read(line, 1)
+    except RecordError:
+        return False
+    return head.fields == {key: "x"} and key not in _FIELDS and not begins_moves(line)
+
+
+def begins_moves(line: str) -> bool:
+    """Whether the moves begin with this line of a KIF or KI2 record."""
+    return _MOVES_BEGIN.match(line) is not None and _FRAME.fullmatch(line) is None

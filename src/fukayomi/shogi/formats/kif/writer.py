@@ -1,0 +1,182 @@
+"""Writing KIF, with scores and expected lines as ShogiHome writes them."""
+
+import unicodedata
+from collections.abc import Iterable
+from itertools import zip_longest
+
+from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.header import head_lines, one_line
+from fukayomi.shogi.formats.kif.moves import MOVE, illegal_move_text, read_move, write_move
+from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.position import Move, Position
+from fukayomi.shogi.record import Record, RecordedMove, RecordError, Termination, winner_is
+
+_DECLARED = {"utf-8": "UTF-8", "shift_jis": "Shift_JIS"}
+"""The encodings of KIF, and how its first line calls them."""
+
+_MARKS = str.maketrans("☗☖", "▲△")
+"""Programs expect these marks in records."""
+_MOVE_WIDTH = 12  # columns of a move, before its time
+
+
+def write_kif(record: Record, *, encoding: str = "utf-8") -> str:
+    """Write a record as KIF, with its variations.
+
+    Args:
+        record: The record.
+        encoding: Encoding that the first line declares: ``utf-8`` or ``shift_jis``.
+
+    Raises:
+        RecordError: KIF cannot express how the game ended, or a variation has no place in the game.
+        ValueError: There is no such encoding of KIF.
+    """
+    if encoding not in _DECLARED:
+        raise ValueError(f"encoding {encoding!r} is not one of {', '.join(_DECLARED)}")
+    lines = [f"#KIF version=2.0 encoding={_DECLARED[encoding]}", *head_lines(record)]
+    lines.append("手数----指手---------消費時間--")
+    lines += text_comment_lines(record.comment)
+    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+    clocks = _Clocks()
+    lines += _move_lines(position, clocks, record.moves, 1, {variation.ply for variation in record.variations})
+    lines += _end_lines(record, position)
+    lines += _variation_lines(record, position, clocks)
+    return "\n".join(lines) + "\n"
+
+
+def text_comment_lines(comment: str) -> list[str]:
+    """A comment as lines of KIF and KI2."""
+    return [f"*{line}" for line in _safe(comment).split("\n")] if comment else []
+
+
+def comment_lines(played: RecordedMove) -> list[str]:
+    """The comment of a move as lines of KIF and KI2; with score, mate and expected line if the comment lacks them."""
+    said = RecordedMove(played.move)
+    read_remarks(played.comment, said)
+    notes: list[str] = []
+    if played.mate is not None and said.mate != played.mate:
+        notes.append(f"**詰み={'先手' if played.mate > 0 else '後手'}勝ち:{abs(played.mate)}手")
+        read_remarks(notes[0][1:], said)
+    if played.score_cp is not None and said.score_cp != played.score_cp:
+        notes.append(f"**評価値={played.score_cp}")
+    pv = _safe(played.pv).translate(_MARKS).replace("\n", " ").strip()
+    if pv and said.pv.translate(_MARKS) != pv:
+        notes.append(f"**読み筋={pv}")
+    return text_comment_lines(played.comment) + notes
+
+
+def _safe(text: str) -> str:
+    """Text without characters that a reader could take for the end of a line or of the file."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+
+
+class _Clocks:
+    """The time that each side has used after each ply, as KIF writes it behind a move."""
+
+    def __init__(self) -> None:
+        self._used_ms = [(0, 0)]
+
+    def play(self, time_ms: int | None) -> str:
+        """The time of the next move, ``( 0:03/00:00:04)``; nothing if it is not known."""
+        waiting_ms, used_ms = self._used_ms[-1]  # the side that moved last, and the one to move
+        used_ms += time_ms or 0
+        self._used_ms.append((used_ms, waiting_ms))
+        if time_ms is None:
+            return ""
+        minutes, seconds = divmod(time_ms // 1000, 60)
+        total_minutes, total_seconds = divmod(used_ms // 1000, 60)
+        hours, total_minutes = divmod(total_minutes, 60)
+        return f"({minutes:2}:{seconds:02}/{hours:02}:{total_minutes:02}:{total_seconds:02})"
+
+    def take_back(self, plies: int) -> None:
+        """Return to the time before the last moves."""
+        del self._used_ms[len(self._used_ms) - plies :]
+
+
+def _line(number: int, text: str, time: str = "", *, is_branch: bool = False) -> str:
+    columns = sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
+    padded = f"{text}{' ' * (_MOVE_WIDTH - columns)} {time}" if time else text
+    return f"{number:>4} {padded}{'+' if is_branch else ''}"
+
+
+def _move_lines(
+    position: Position, clocks: _Clocks, moves: Iterable[RecordedMove], number: int, branches: set[int]
+) -> list[str]:
+    """The lines of moves that are played on the position.
+
+    Args:
+        position: Position before the first move; the moves are played on it.
+        clocks: The time used before the first move; that of the moves is added.
+        moves: The moves.
+        number: Number of the first move.
+        branches: Numbers of the moves that have a variation below.
+    """
+    lines: list[str] = []
+    last = position.peek().to_square if number > 1 else None
+    for ply, played in enumerate(moves, number):
+        move = played.move
+        piece = move.dropped
+        if move.from_square is not None:
+            standing = position.piece_on(move.from_square)
+            piece = standing.type if standing else None
+        position.push(move)
+        assert piece is not None  # the move was legal
+        text = write_move(move, piece, last)
+        lines.append(_line(ply, text, clocks.play(played.time_ms), is_branch=ply in branches))
+        lines += comment_lines(played)
+        last = move.to_square
+    return lines
+
+
+def _end_lines(record: Record, position: Position) -> list[str]:
+    """The illegal move that ended the game, the word for the end, and the line below it."""
+    lines: list[str] = []
+    number = len(record.moves) + 1
+    shown = None
+    if record.illegal_move and record.termination is Termination.ILLEGAL_MOVE:
+        last = position.peek().to_square if position.moves else None
+        if record.result is winner_is(position.turn.opponent):
+            shown = _illegal_move(record.illegal_move, position, last, number)
+        lines += (
+            [_line(number, shown)] if shown else text_comment_lines(f"反則手：{one_line(record.illegal_move[:120])}")
+        )
+        number += shown is not None
+    ending = ending_of(record, position.turn, is_illegal_move_shown=shown is not None)
+    if ending is not None:
+        lines += [_line(number, ending.word), f"まで{number - 1}手で{ending.closing}"]
+    return lines
+
+
+def _illegal_move(text: str, position: Position, last: int | None, number: int) -> str | None:
+    """The move as KIF writes it, if KIF can and the move is illegal."""
+    written = illegal_move_text(text, position, last)
+    found = MOVE.match(_line(number, written)) if written else None
+    move = read_move(found, position, last) if found else None
+    return None if isinstance(move, Move) and position.is_legal(move) else written
+
+
+def _variation_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]:
+    """The lines of all variations, from the end of the game to its beginning, as other programs write them.
+
+    Args:
+        record: The record.
+        position: Position after the last move of the game; the moves are taken back.
+        clocks: The time used in the game; it is taken back.
+    """
+    lines: list[str] = []
+    depth = len(record.moves)
+    variations = sorted(record.variations, key=lambda variation: -variation.ply)
+    for variation, after in zip_longest(variations, variations[1:]):
+        ply = variation.ply
+        if not 1 <= ply <= len(record.moves) + 1:
+            raise RecordError(record.name, None, f"a variation at ply {ply} of a game of {len(record.moves)} plies")
+        for _ in range(depth - ply + 1):
+            position.pop()
+        clocks.take_back(depth - ply + 1)
+        depth = ply - 1
+        lines += ["", f"変化：{ply}手", *text_comment_lines(variation.comment)]
+        branches = {ply} if after is not None and after.ply == ply else set[int]()
+        lines += _move_lines(position, clocks, variation.moves, ply, branches)
+        for _ in variation.moves:
+            position.pop()
+        clocks.take_back(len(variation.moves))
+    return lines
