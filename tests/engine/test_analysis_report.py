@@ -10,8 +10,9 @@ from analysis_answers import game
 from matplotlib import font_manager
 
 from fukayomi.engine.analysis import Score
+from fukayomi.engine.report.annotation import annotated
 from fukayomi.engine.report.document import analysis_document
-from fukayomi.engine.report.files import annotated, write_report
+from fukayomi.engine.report.files import write_report
 from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png, graph_svg
 from fukayomi.engine.report.words import evaluation
 from fukayomi.shogi.formats import read_records

@@ -267,15 +267,10 @@ class GameAnalysis(Tabular):
         counts = Counter(str(position.limits) for position in self.positions if position.limits is not None)
         return "; ".join(words for words, _ in counts.most_common())
 
-    def is_of(self, record: Record, engine: str) -> bool:
-        """Whether this is an analysis of the same moves by the same network.
-
-        Args:
-            record: A game; names and comments may differ.
-            engine: Name and identity of a network.
-        """
+    def is_of_game(self, record: Record) -> bool:
+        """Whether this is an analysis of the same moves; names and comments may differ."""
         same_start = self.record.initial_sfen == record.initial_sfen
-        return self.engine == engine and same_start and self.record.usi_moves() == record.usi_moves()
+        return same_start and self.record.usi_moves() == record.usi_moves()
 
     @property
     def total_moves(self) -> int:

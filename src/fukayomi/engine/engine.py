@@ -158,7 +158,7 @@ class Engine:
             return self.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv)
 
         record, engine = _record(game), str(self.network)
-        if known is not None and not known.is_of(record, engine):
+        if known is not None and not (known.engine == engine and known.is_of_game(record)):
             raise ValueError("known is the analysis of another game, or by another network")
         limits = SearchLimits(nodes, time_ms, multipv)
         return analyse_record(record, search, first, last, engine=engine, limits=limits, known=known, listener=listener)

@@ -9,15 +9,11 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import command_runs
 import pytest
 from places import ROOT
 
-from fukayomi.engine.engine import Engine
-from fukayomi.engine.search import SearchResult
-from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_records
 
 EXAMPLE = ROOT / "examples" / "game.csa"
@@ -114,11 +110,14 @@ def test_a_range_of_plies(short: Path) -> None:
 def test_one_game_of_several(tmp_path: Path) -> None:
     path = tmp_path / "two.csa"
     path.write_text(f"{SHORT}/\n{SHORT.replace('alice', 'carol')}")
-    assert json.loads(run(path, *FAST, "--json").stdout)["black"] == "alice"
+    assert json.loads(run(path, *FAST, "--json", "--game", 1).stdout)["black"] == "alice"
     assert json.loads(run(path, *FAST, "--json", "--game", 2).stdout)["black"] == "carol"
     missing = run(path, *FAST, "--game", 3)
     assert missing.exit_code == 1
     assert "no game 3" in missing.stderr
+    assert "it has 2" in missing.stderr
+    for sources in ([path, path], [tmp_path]):
+        assert run(*sources, *FAST, "--game", 1).exit_code == 2
 
 
 @pytest.mark.parametrize("moves", ["", "+7776FU\n"])
@@ -152,6 +151,11 @@ def test_errors_name_what_is_wrong(short: Path, tmp_path: Path) -> None:
     assert "problem.kif: only games can be analysed" in result.stderr
     assert "Black has no king" in result.stderr
 
+    long_name = run(short, "--model", "x" * 300 + ".onnx")
+    assert long_name.exit_code == 1
+    assert "xxx.onnx" in long_name.stderr
+    assert "report" not in long_name.stderr
+
     no_model = run(short, "--model", tmp_path / "no.onnx")
     assert no_model.exit_code == 1
     assert "no.onnx" in no_model.stderr
@@ -171,26 +175,25 @@ def test_errors_name_what_is_wrong(short: Path, tmp_path: Path) -> None:
     assert not any("Traceback" in each.stderr for each in (missing, no_model, no_network, result))
 
 
+@pytest.mark.parametrize(("text", "words"), [("1s", "1000 ms"), ("20ms", "20 ms"), ("20", "20 ms"), ("0.02s", "20 ms")])
+def test_times_are_written_as_in_the_clocks_of_matches(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "empty.csa"
+    path.write_text("V2.2\nPI\n+\n%CHUDAN\n")
+    document = json.loads(run(path, "--evaluator", "hash", "--time", text, "--json").stdout)
+    assert document["limits"] == f"{words} per position"
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "-1", "1h", "soon", "1.5ms", "1s 5", "99999999999s", ""])
+def test_what_is_no_time_is_refused(short: Path, text: str) -> None:
+    result = run(short, "--evaluator", "hash", f"--time={text}", "--json")
+    assert result.exit_code == 2
+    assert "--time" in result.stderr
+
+
 def test_a_folder_that_cannot_be_written(short: Path) -> None:
     result = run(short, *FAST, "--out", short / "under-a-file")
     assert result.exit_code == 1
     assert "under-a-file" in result.stderr
-
-
-def test_interruption_keeps_what_is_finished(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = Engine.search
-
-    def interrupted(self: Engine, position: Position, **limits: Any) -> SearchResult:
-        if position.ply == 4:
-            raise KeyboardInterrupt
-        return search(self, position, **limits)
-
-    monkeypatch.setattr(Engine, "search", interrupted)
-    result = run(short, *FAST, "--out", tmp_path / "out")
-    assert result.exit_code == 130
-    assert "plies 1 to 2 are judged" in result.stderr
-    assert "--range 3:4" in result.stderr
-    assert "Partial: 2 of 4" in (tmp_path / "out" / "analysis.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

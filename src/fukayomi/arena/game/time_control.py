@@ -133,8 +133,8 @@ def _contradiction_of(values: dict[str, Any]) -> str:
 def _parse(text: str) -> Iterator[tuple[str, int | tuple[int, ...]]]:
     """Name and value of each field in the text."""
     if found := _FISCHER.fullmatch(text.strip()):
-        yield "main_ms", _milliseconds(text, found[1], "s")
-        yield "increment_ms", _milliseconds(text, found[2], "s")
+        yield "main_ms", _milliseconds(text, f"{found[1]}s")
+        yield "increment_ms", _milliseconds(text, f"{found[2]}s")
         return
     if not text.strip():
         raise TimeControlError(text, "it is empty")
@@ -143,10 +143,7 @@ def _parse(text: str) -> Iterator[tuple[str, int | tuple[int, ...]]]:
         if not separator or (name not in _TIME_FIELDS and name not in _WORDS):
             raise TimeControlError(text, f"{part.strip()!r} is not one of {', '.join(f'{word}=' for word in _WORDS)}")
         if name in _TIME_FIELDS:
-            found = _TIME.fullmatch(value)
-            if found is None:
-                raise TimeControlError(text, f"{value!r} is not a time (a number with ms, s or m)")
-            yield _TIME_FIELDS[name], _milliseconds(text, found[1], found[2])
+            yield _TIME_FIELDS[name], _milliseconds(text, value)
         else:
             numbers = value.split("/") if name == "nodes" else [value]
             if not all(re.fullmatch("[0-9]{1,15}", number) for number in numbers):
@@ -154,10 +151,28 @@ def _parse(text: str) -> Iterator[tuple[str, int | tuple[int, ...]]]:
             yield name, tuple(map(int, numbers)) if name == "nodes" else int(value)
 
 
-def _milliseconds(text: str, number: str, unit: str) -> int:
-    exact = Decimal(number) * _UNITS[unit]
+def _milliseconds(text: str, value: str) -> int:
+    try:
+        return milliseconds(value)
+    except ValueError as error:
+        raise TimeControlError(text, str(error)) from error
+
+
+def milliseconds(text: str) -> int:
+    """Milliseconds of a time such as ``1s``, ``100ms`` or ``2m``; a bare number is milliseconds.
+
+    >>> milliseconds("1.5s"), milliseconds("1000")
+    (1500, 1000)
+
+    Raises:
+        ValueError: The text is not a time, or not a whole number of milliseconds.
+    """
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a time (a number with ms, s or m)")
+    exact = Decimal(found[1]) * _UNITS[found[2]]
     if exact != int(exact):
-        raise TimeControlError(text, f"{number}{unit} is not a whole number of milliseconds")
+        raise ValueError(f"{text} is not a whole number of milliseconds")
     return int(exact)
 
 

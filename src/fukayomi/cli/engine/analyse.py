@@ -1,8 +1,10 @@
-"""``fukayomi analyse``: judge the moves of a game (棋譜解析)."""
+"""``fukayomi analyse``: judge the moves of games (棋譜解析)."""
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -10,17 +12,27 @@ import typer
 
 from fukayomi._native import MAX_MOVES
 from fukayomi.cli.common.errors import INTERRUPTED, fail
-from fukayomi.cli.common.progress import progress_bar
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
 
 if TYPE_CHECKING:
-    from fukayomi.engine.analyser import Search
-    from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis, SearchLimits
-    from fukayomi.engine.engine import Engine
-    from fukayomi.shogi.record import Record
+    from fukayomi.cli.engine.analysis_games import Game
+    from fukayomi.cli.engine.analysis_run import AnalysisRun
 
-BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS} ms per position, whichever comes first"
+BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whichever comes first"
+
+
+def _time(text: str) -> int:
+    """Milliseconds of ``--time``."""
+    from fukayomi.arena.game.time_control import LARGEST, milliseconds
+
+    try:
+        time_ms = milliseconds(text.strip())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if not 1 <= time_ms <= LARGEST:
+        raise typer.BadParameter(f"{text} is not between 1ms and {LARGEST}ms")
+    return time_ms
 
 
 @dataclass(frozen=True)
@@ -36,11 +48,21 @@ class SearchOptions:
     nodes: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Maximum number of positions to evaluate.", show_default=f"without --time, {BOTH_LIMITS}"
+            min=1,
+            max=2**31 - 1,
+            help="Maximum number of positions to evaluate.",
+            show_default=f"without --time, {BOTH_LIMITS}",
         ),
     ] = None
     time_ms: Annotated[
-        int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum search time (ms).", show_default=False)
+        int | None,
+        typer.Option(
+            "--time",
+            metavar="TIME",
+            parser=_time,
+            help="Maximum search time: 1s, 500ms, 1m; a bare number is milliseconds.",
+            show_default=False,
+        ),
     ] = None
     multipv: Annotated[
         int, typer.Option(min=1, max=MAX_MOVES, help="Candidates per position, in the page and the --json output.")
@@ -58,143 +80,134 @@ class ReportOptions:
         str, typer.Option("--range", metavar="A:B", help="First and last ply to judge; either may be omitted.")
     ] = ":"
     number: Annotated[
-        int, typer.Option("--game", metavar="N", min=1, help="Number of the game in a file with several.")
-    ] = 1
+        int | None,
+        typer.Option(
+            "--game", metavar="N", min=1, help="Number of the game in a file with several.", show_default="all games"
+        ),
+    ] = None
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Folder for the web page, the graph and the annotated record.",
+            help="Folder for the web page, the graph, the annotated record and the analysis itself. Of several games, "
+            "each gets a folder in it, and index.html lists them.",
             show_default="GAME-analysis; with --json, no files",
         ),
     ] = None
     png: Annotated[bool, typer.Option("--png", help="Also write the graph as PNG.")] = False
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document per game, each on a line, instead of tables.")
+    ] = False
 
 
 def analyse(
-    game: Annotated[Path, typer.Argument(help="Game record: CSA, KIF, KI2, JKF or USI.")],
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="GAME...", help="Game records: CSA, KIF, KI2, JKF or USI; folders, zip, tar."),
+    ],
     search: SearchOptions,
     report: ReportOptions,
 ) -> None:
     """Judge every move of a game: what was better, and how much win rate was lost.
 
-    Prints a table and writes a web page, an evaluation graph and a record with comments.
+    Prints a table and writes a web page, an evaluation graph and a record with comments and variations.
 
     \b
     fukayomi analyse game.kif
-    fukayomi analyse game.csa --time 1000 --range 40:80
+    fukayomi analyse game.csa --time 1s --range 40:80
+    fukayomi analyse games/ final.kif --out reports
+
+    Run the same command again after Ctrl-C or a kill: it goes on where it was. Another --range is added to the analysis
+    in the folder; what was searched with lower limits is searched again. The analysis of another game or network is
+    never replaced.
     """
-    from fukayomi.engine.analyser import assemble
+    from fukayomi.cli.engine.analysis_run import AnalysisRun, open_engine
     from fukayomi.engine.analysis import SearchLimits
 
-    record = _read(game, report.number)
-    first, last = _parse_range(report.plies, len(record))
+    first, last = _parse_range(report.plies)
+    if report.number is not None and (len(sources) > 1 or sources[0].is_dir()):
+        raise typer.BadParameter("it counts the games of one file", param_hint="--game")
     nodes, time_ms = search.nodes, search.time_ms
     if nodes is None and time_ms is None:
         nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
-    folder = report.out or (None if report.as_json else Path(f"{game.stem}-analysis"))
+    game = _single_game(sources, report.number)
+    if game is not None and first > max(1, len(game.record)):
+        outside = f"{report.plies!r} is outside the game, which has plies 1 to {len(game.record)}"
+        raise typer.BadParameter(outside, param_hint="--range")
+    name = "analysis" if len(sources) > 1 else f"{sources[0].absolute().stem}-analysis"
+    out = report.out or (None if report.as_json else Path(name))
+    with open_engine(search.model, search.evaluator) as engine, _writing():
+        run = AnalysisRun(engine, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
+        if game is not None:
+            _analyse_one(run, game, out, as_json=report.as_json)
+        else:
+            from fukayomi.cli.engine.analyse_several import analyse_several
+
+            analyse_several(run, sources, out, as_json=report.as_json)
+
+
+@contextmanager
+def _writing() -> Generator[None]:
+    """Fail with one line if a report cannot be written."""
+    from fukayomi.engine.report.document import AnalysisFileError
+    from fukayomi.engine.report.files import ReportFolderError
+    from fukayomi.files.lock import LockedError
+
     try:
-        with _open(search) as engine:
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)  # now, so that an error comes before the search
-            think = partial(engine.search, nodes=nodes, time_ms=time_ms, multipv=search.multipv)
-            limits = SearchLimits(nodes, time_ms, search.multipv)
-            positions, is_interrupted = _search(record, think, first, last, limits)
-            analysis = assemble(
-                record,
-                positions,
-                engine=str(engine.network),
-            )
-        _report(analysis, folder, png=report.png, as_json=report.as_json)
+        yield
+    except (AnalysisFileError, ReportFolderError, LockedError) as error:
+        fail(str(error))
     except OSError as error:
         fail(f"cannot write the report: {error}")
-    if is_interrupted:
-        next_ply = first + len(analysis.moves)
-        done = f"plies {first} to {next_ply - 1} are judged" if analysis.moves else "no ply is judged"
-        typer.echo(f"Stopped: {done}. For the rest: --range {next_ply}:{last}", err=True)
+
+
+def _single_game(sources: list[Path], number: int | None) -> "Game | None":
+    """The game that is to be analysed; None if there are several."""
+    from fukayomi.cli.engine.analysis_games import Game, read_games, reading_errors
+
+    if len(sources) > 1 or sources[0].is_dir():
+        return None
+    with reading_errors():
+        games = list(islice(read_games(sources), number or 2))
+    if number is None and len(games) > 1:
+        return None
+    if not games or len(games) < (number or 1):
+        fail(f"no game {number} in {sources[0]}: it has {len(games)}" if number else f"no game in {sources[0]}")
+    if not isinstance(games[-1], Game):
+        fail(games[-1].message)
+    return games[-1]
+
+
+def _analyse_one(run: "AnalysisRun", game: "Game", out: Path | None, *, as_json: bool) -> None:
+    """Analyse one game, and print the tables and paths, or the document."""
+    from fukayomi.cli.engine.analysis_run import locked
+    from fukayomi.cli.engine.analysis_tables import print_analysis
+    from fukayomi.engine.report.files import ReportFolder
+
+    with locked(out), run.progress(run.positions_of(game.record)) as bar:
+        folder = ReportFolder(out, game.record, str(run.engine.network)) if out else None
+        done = run.analyse(game.record, folder, bar)
+    if as_json:
+        typer.echo(json_text(done.analysis.to_dict() | {"files": done.files}))
+    else:
+        from rich.console import Console
+
+        print_analysis(done.analysis, Console(highlight=False))
+        for path in done.files:
+            typer.echo(path)
+    if done.is_interrupted:
+        judged = f"{len(done.analysis.moves)} of {len(game.record)} moves are judged"
+        again = "Run the same command again to go on." if out else "With --out, a run can be continued."
+        typer.echo(f"Stopped: {judged}. {again}", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
-def _read(path: Path, number: int) -> "Record":
-    """The game of this number, from 1."""
-    from fukayomi.shogi import InvalidSfenError, Position
-    from fukayomi.shogi.formats import read_records
-    from fukayomi.shogi.record import RecordError
-
-    count = 0
-    try:
-        for count, record in enumerate(read_records(path), 1):
-            if count == number:
-                Position.from_sfen(record.initial_sfen)  # a mate problem may lack a king: no network evaluates it
-                return record
-    except RecordError as error:
-        fail(str(error))
-    except InvalidSfenError as error:
-        fail(f"{path}: only games can be analysed: {error}")
-    except OSError as error:
-        fail(f"cannot read {path}: {error.strerror}")
-    fail(f"no game {number} in {path}: it has {count}")
-
-
-def _parse_range(text: str, plies: int) -> tuple[int, int]:
-    """The first and the last ply to judge."""
-    match = re.fullmatch(r"(\d*):(\d*)", text, re.ASCII)
+def _parse_range(text: str) -> tuple[int, int | None]:
+    """The first and the last ply to judge; None: the last of the game."""
+    match = re.fullmatch(r"(\d{0,9}):(\d{0,9})", text, re.ASCII)
     if match is None:
         raise typer.BadParameter(f"{text!r} is not a range such as 40:80, 40: or :80", param_hint="--range")
-    first, last = int(match[1] or 1), min(int(match[2] or plies), plies)
-    if plies and not 1 <= first <= last:
-        raise typer.BadParameter(f"{text!r} is outside the game, which has plies 1 to {plies}", param_hint="--range")
+    first, last = int(match[1] or 1), int(match[2]) if match[2] else None
+    if first < 1 or (last is not None and last < first):
+        raise typer.BadParameter(f"{text!r} has no plies", param_hint="--range")
     return first, last
-
-
-def _open(options: SearchOptions) -> "Engine":
-    """The engine with its network."""
-    from fukayomi.engine.engine import Engine
-    from fukayomi.engine.evaluators import EvaluatorError
-
-    try:
-        engine = Engine(f"<{options.evaluator}>" if options.evaluator else options.model)
-    except EvaluatorError as error:
-        fail(str(error))
-    for problem in engine.network.problems:
-        typer.echo(problem, err=True)
-    return engine
-
-
-def _search(
-    record: "Record", think: "Search", first: int, last: int, limits: "SearchLimits"
-) -> "tuple[list[PositionAnalysis], bool]":
-    """The searched positions, and whether Ctrl-C ended the search early."""
-    from fukayomi.engine.analyser import analyse_positions
-    from fukayomi.engine.evaluators import EvaluatorError
-
-    positions: list[PositionAnalysis] = []
-    columns = "{task.completed}/{task.total} positions, {task.fields[rate]}"
-    with progress_bar(last - first + 2, columns, rate="") as bar:
-        try:
-            for position in analyse_positions(record, think, first, last, limits=limits):
-                positions.append(position)
-                nodes = sum(each.nodes for each in positions)
-                bar.show(rate=f"{len(positions) / bar.seconds:.1f}/s ({nodes / bar.seconds:.0f} nodes/s),")
-                bar.advance()
-        except KeyboardInterrupt:
-            return positions, True
-        except EvaluatorError as error:
-            fail(str(error))
-    return positions, False
-
-
-def _report(analysis: "GameAnalysis", folder: Path | None, *, png: bool, as_json: bool) -> None:
-    """Write the files, and print tables and paths, or the document."""
-    files = [str(path) for path in analysis.save(folder, png=png)] if folder else []
-    if as_json:
-        typer.echo(json_text(analysis.to_dict() | {"files": files}))
-        return
-    from rich.console import Console
-
-    from fukayomi.cli.engine.analysis_tables import print_analysis
-
-    print_analysis(analysis, Console(highlight=False))
-    for path in files:
-        typer.echo(path)

@@ -248,7 +248,9 @@ def read_analysis(folder: Path) -> GameAnalysis:
             raise AnalysisFileError(f"larger than {LARGEST >> 20} MiB")
         return analysis_from_document(from_json(data, allow_inf_nan=False))
     except ValueError as error:
-        raise AnalysisFileError(f"{path} is not an analysis, or damaged: {error}") from error
+        raise AnalysisFileError(
+            f"{path} is not an analysis, or damaged: {error}; delete it to analyse the game anew"
+        ) from error
 
 
 def analysis_from_document(document: Mapping[str, Any]) -> GameAnalysis:

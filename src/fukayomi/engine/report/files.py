@@ -1,19 +1,107 @@
 """The folder of an analysis: the page, the graph, the record with scores in its comments, and the document."""
 
-import copy
+import time
 from pathlib import Path
 
-from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis
-from fukayomi.engine.report.document import DOCUMENT, document_text
+from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.report.annotation import annotated
+from fukayomi.engine.report.document import DOCUMENT, document_text, read_analysis
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
-from fukayomi.engine.report.words import evaluation
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_kif
 from fukayomi.shogi.record import Record, Result, Termination
 
-_KIF_MARKS = str.maketrans("☗☖", "▲△")
-"""Programs expect these marks in records."""
+PAGE, GRAPH, KIF, PICTURE = "analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"
+SAVE_SECONDS = 2.0
+"""Time between two saves of an analysis that goes on."""
+
+
+class ReportFolderError(ValueError):
+    """A folder holds something else than the analysis that is to be written."""
+
+
+class OtherGameError(ReportFolderError):
+    """A folder holds the analysis of another game."""
+
+
+class ReportFolder:
+    """The folder of an analysis that goes on: what it has, and what is saved of it on the way.
+
+    >>> from tempfile import mkdtemp
+    >>> from fukayomi import analyse, read_record
+    >>> record = read_record(b"position startpos moves 7g7f 3c3d")
+    >>> analysis = analyse(record, nodes=10)
+    >>> folder = ReportFolder(Path(mkdtemp()), record, analysis.engine)
+    >>> folder.known is None
+    True
+    >>> folder.is_due                               # for a save, every two seconds
+    False
+    >>> paths = folder.finish(analysis)
+    >>> ReportFolder(folder.path, record, analysis.engine).known == analysis
+    True
+    """
+
+    known: GameAnalysis | None
+    """The analysis that the folder has."""
+
+    def __init__(self, path: Path, record: Record, engine: str) -> None:
+        """Look into the folder, which is made if it does not exist.
+
+        Args:
+            path: The folder.
+            record: The game.
+            engine: Name and identity of the network.
+
+        Raises:
+            ReportFolderError: It has the analysis of another game or by another network, or other files of a report.
+            AnalysisFileError: Its analysis is damaged.
+            OSError: It cannot be made or read.
+        """
+        self.path = path
+        self.known = None
+        self._saved_at = time.monotonic()
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / DOCUMENT).exists():
+            self.known = read_analysis(path)
+            if not self.known.is_of_game(record):
+                held = f"the analysis of another game ({self.known.black} - {self.known.white})"
+                raise OtherGameError(f"{path} holds {held}: choose another folder")
+            if self.known.engine != engine:
+                held = f"an analysis by another network, {self.known.engine}"
+                raise ReportFolderError(f"{path} holds {held}: choose another folder")
+        elif found := [name for name in (PAGE, GRAPH, KIF, PICTURE) if (path / name).exists()]:
+            raise ReportFolderError(f"{path} holds {found[0]} without {DOCUMENT}: choose another folder")
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last save was some time ago; a kill then loses no more than that."""
+        return time.monotonic() >= self._saved_at + SAVE_SECONDS
+
+    def save(self, analysis: GameAnalysis) -> None:
+        """Save the document of an analysis that goes on.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        replace_file(self.path / DOCUMENT, document_text(analysis).encode())
+        self._saved_at = time.monotonic()
+
+    def finish(self, analysis: GameAnalysis, *, png: bool = False) -> list[Path]:
+        """Write all files, unless they are there and nothing is new.
+
+        Returns:
+            The paths, the page first.
+
+        Raises:
+            OSError: A file cannot be written.
+        """
+        names = (PAGE, GRAPH, KIF, *([PICTURE] if png else []), DOCUMENT)
+        paths = [self.path / name for name in names]
+        is_new = self.known is None or analysis.to_dict() != self.known.to_dict()
+        if not is_new and all(path.exists() for path in paths):
+            return paths
+        return write_report(analysis, self.path, png=png)
 
 
 def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> list[Path]:
@@ -28,12 +116,12 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
         OSError: The folder or a file cannot be written.
     """
     contents: dict[str, bytes] = {
-        "analysis.html": analysis_page(analysis).encode(),
-        "analysis.svg": graph_svg(analysis, "analysis.html").encode(),
-        "analysis.kifu": _kif(annotated(analysis)).encode(),
+        PAGE: analysis_page(analysis).encode(),
+        GRAPH: graph_svg(analysis, PAGE).encode(),
+        KIF: _kif(annotated(analysis)).encode(),
     }
     if png:
-        contents["analysis.png"] = graph_png(analysis)
+        contents[PICTURE] = graph_png(analysis)
     contents[DOCUMENT] = document_text(analysis).encode()
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
@@ -43,17 +131,6 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
     return paths
 
 
-def annotated(analysis: GameAnalysis) -> Record:
-    """A copy of the record with scores and lines in its comments, in the form that ShogiHome uses for its analyses."""
-    copied = copy.deepcopy(analysis.record)
-    copied.black_name, copied.white_name, copied.event = analysis.black, analysis.white, analysis.event
-    for move in analysis.moves:
-        played = copied.moves[move.ply - 1]
-        played.comment = "\n".join(filter(None, (played.comment, *_notes(move))))
-        played.score_cp, played.mate, played.pv = move.after.score.cp, None, ""
-    return copied
-
-
 def _kif(record: Record) -> str:
     """The record as KIF, without its ending if KIF cannot express it."""
     try:
@@ -61,15 +138,3 @@ def _kif(record: Record) -> str:
     except ValueError:
         record.termination, record.result = Termination.NONE, Result.UNKNOWN
         return write_kif(record)
-
-
-def _notes(move: MoveAnalysis) -> list[str]:
-    notes: list[str] = []
-    if move.mistake is not None:
-        before, after = (100 * score.winrate_of(move.color) for score in (move.before.score, move.after.score))
-        notes.append(f"【{move.mistake.japanese}】勝率 {before:.0f} → {after:.0f} %、最善は{move.best.japanese[0]}")
-        notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.before.score)}）")
-    notes.append(f"#評価値={move.after.score.cp}")
-    if move.after.lines:
-        notes.append(f"#読み筋={''.join(move.after.lines[0].japanese)}")
-    return [note.translate(_KIF_MARKS) for note in notes]

@@ -1,0 +1,100 @@
+"""The games that `fukayomi analyse` is given, and the names of their folders."""
+
+import hashlib
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fukayomi.cli.common.errors import fail
+
+if TYPE_CHECKING:
+    from fukayomi.data.records.reading import Dropped
+    from fukayomi.shogi.record import Record
+
+_LONGEST_NAME = 60
+"""Characters: in UTF-8 at most 240 bytes, and file systems take 255."""
+_NOT_IN_NAMES = re.compile(r"[^\w.()+=~-]+")
+_RECORD_SUFFIX = re.compile(r"\.(csa|kifu?|ki2u?|jkf|json|usi|sfen|txt)(?=#|$)", re.IGNORECASE)
+_ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.(zip|gz|bz2|xz|tar|tgz|txz)(?=[-#]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Game:
+    """A game to be analysed."""
+
+    record: "Record"
+    name: str
+    """Where it was found, within the argument: ``2025/a.kif``."""
+    digest: str
+    """Hash of players, first position and moves, in hexadecimal digits."""
+
+    def folder_names(self) -> tuple[str, str]:
+        """The name of its folder, and another name if that one is taken by another game."""
+        name = _NOT_IN_NAMES.sub("-", _ARCHIVE_SUFFIX.sub("", _RECORD_SUFFIX.sub("", self.name)).replace("#", "-"))
+        name = name[:_LONGEST_NAME].strip("-. ") or "game"
+        return name, f"{name}-{self.digest[:8]}"
+
+
+def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
+    """The games of all sources in order, and those that cannot be analysed.
+
+    Args:
+        sources: Files, folders and archives.
+
+    Raises:
+        SourceError: One of them cannot be read.
+        OSError: One of them cannot be reached.
+    """
+    from fukayomi.data.records.reading import Drop, Dropped, iter_records
+    from fukayomi.data.records.sources import find_files, iter_sources
+    from fukayomi.shogi import InvalidSfenError, Position
+
+    for source in sources:
+        above = source if source.is_dir() else source.parent
+        for found in iter_records(iter_sources(find_files([source]))):
+            if isinstance(found, Dropped):
+                yield found
+                continue
+            try:
+                Position.from_sfen(found.initial_sfen)  # a mate problem may lack a king: no network evaluates it
+            except InvalidSfenError as error:
+                yield Dropped(found.name, Drop.NO_HCP, f"{found.name}: only games can be analysed: {error}")
+                continue
+            yield Game(found, _within(found.name, above), _digest(found))
+
+
+def distinct(games: "Iterable[Game | Dropped]") -> "Iterator[Game | Dropped]":
+    """The same without games that came before, as a match's come as CSA and KIF."""
+    seen: set[str] = set()
+    for game in games:
+        if isinstance(game, Game):
+            if game.digest in seen:
+                continue
+            seen.add(game.digest)
+        yield game
+
+
+@contextmanager
+def reading_errors() -> Generator[None]:
+    """Fail with one line if a source cannot be read."""
+    from fukayomi.data.records.sources import SourceError
+
+    try:
+        yield
+    except SourceError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"cannot read the games: {error}")
+
+
+def _within(name: str, folder: Path) -> str:
+    """The name of a record without the folder."""
+    return name.removeprefix(str(folder)).lstrip("/\\") if folder != Path() else name
+
+
+def _digest(record: "Record") -> str:
+    parts = (record.black_name, record.white_name, record.initial_sfen, *record.usi_moves())
+    return hashlib.blake2b("\n".join(parts).encode(errors="replace"), digest_size=16).hexdigest()

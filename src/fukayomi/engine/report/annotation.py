@@ -1,0 +1,71 @@
+"""The game with its analysis in comments and variations, for GUIs: ShogiHome, ShogiGUI, Kifu for Windows."""
+
+import copy
+
+from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis, Score
+from fukayomi.engine.report.words import evaluation, percent
+from fukayomi.shogi import Move
+from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.record import Record, RecordedMove, Variation
+
+NOTED_LOSS = 0.01
+"""Win rate; where a move loses less, the best line is not worth a variation."""
+_KIF_MARKS = str.maketrans("☗☖", "▲△")
+"""Programs expect these marks in records."""
+
+
+def annotated(analysis: GameAnalysis) -> Record:
+    """A copy of the record with the analysis in it.
+
+    The comment on a move has its verdict, the best move, and score and line in the form that ShogiHome uses for its
+    analyses. Where a move lost something, the best line is a variation.
+    """
+    record = copy.deepcopy(analysis.record)
+    record.black_name, record.white_name, record.event = analysis.black, analysis.white, analysis.event
+    for move in analysis.moves:
+        _comment(record.moves[move.ply - 1], _notes(move))
+        if variation := _variation(move):
+            record.variations.append(variation)
+    return record
+
+
+def _comment(played: RecordedMove, notes: list[str]) -> None:
+    """Add notes to the comment. Score and line of the record itself give way, or writers would add them again."""
+    played.comment = "\n".join(filter(None, (played.comment, *notes))).translate(_KIF_MARKS)
+    played.score_cp, played.mate, played.pv = None, None, ""
+    read_remarks(played.comment, played)
+
+
+def _notes(move: MoveAnalysis) -> list[str]:
+    notes: list[str] = []
+    if move.mistake is not None:
+        before, after = (percent(score.winrate_of(move.color)) for score in (move.before.score, move.after.score))
+        notes.append(f"【{move.mistake.japanese}】勝率 {before} → {after} %、最善は{move.best.japanese[0]}")
+    elif not move.is_best:
+        notes.append(f"最善は{move.best.japanese[0]}")
+    if not move.is_best:
+        notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.best.score)}）")
+    notes += _score_notes(move.after.score)
+    if move.after.lines:
+        notes.append(f"#読み筋={''.join(move.after.lines[0].japanese)}")
+    return notes
+
+
+def _score_notes(score: Score) -> list[str]:
+    notes = [f"#評価値={score.cp}"]
+    if score.mate:
+        notes.append(f"#詰み={'先手' if score.mate > 0 else '後手'}勝ち:{abs(score.mate)}手")
+    return notes
+
+
+def _variation(move: MoveAnalysis) -> Variation | None:
+    """The best line, if the move played was another one and lost something."""
+    if move.is_best or move.loss < NOTED_LOSS:
+        return None
+    moves = [RecordedMove(Move.from_usi(usi)) for usi in move.best.usi if usi not in ("win", "resign")]
+    if not moves:
+        return None
+    score = move.best.score
+    heading = f"最善手（勝率 {percent(score.winrate_of(move.color))} %、評価値 {evaluation(score)}）"
+    _comment(moves[0], [heading, *_score_notes(score)])
+    return Variation(move.ply, moves)
