@@ -118,7 +118,7 @@ def test_the_script_has_every_ply_with_its_candidates_and_verdict() -> None:
     assert [ply.get("name") for ply in plies] == [None, "☗１六歩", "☖９四歩", "☗７六歩", "☖８四歩"]
     assert plies[0]["sfen"] == "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
     assert plies[0]["lines"] == [
-        {"winrate": 60.0, "evaluation": "+307", "visits": 100, "usi": ["2g2f", "8c8d"], "names": ["☗２六歩", "☖８四歩"]}
+        {"winrate": 60.0, "evaluation": "+307", "visits": 100, "usi": "2g2f 8c8d", "names": "☗２六歩 ☖８四歩"}
     ]
     assert [ply for ply, entry in enumerate(plies) if "verdict" in entry] == [1, 4]
     assert plies[4]["verdict"] == {

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from analysis_answers import HOSTILE, first_move, game
+from analysis_answers import HOSTILE, Script, answer, first_move, game
 from places import ROOT
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from fukayomi import analyse
-from fukayomi.engine.analyser import analyse_positions, assemble
+from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.report.page import analysis_page
-from fukayomi.shogi.record import Termination
+from fukayomi.shogi import START_SFEN, Position
+from fukayomi.shogi.record import Record, RecordedMove, Termination
 
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
 KANA_OR_KANJI = re.compile("[ぁ-んァ-ヶ一-龥]")
@@ -138,6 +139,7 @@ def test_taps_replay_the_game(open_page: Open) -> None:
 
 def test_a_mistake_shows_what_was_better(open_page: Open) -> None:
     page = open_page(short_page(), address="#ply-4")
+    expect(page.locator("#board")).to_be_in_viewport(ratio=0.9)
     expect_status(page, "大悪手 −55 %")
     expect_status(page, "最善は☖３四歩")
     page.locator("#status button").click()  # the position in which it was better
@@ -149,12 +151,52 @@ def test_a_mistake_shows_what_was_better(open_page: Open) -> None:
 def test_candidates_have_numbers_and_the_move_of_the_game(open_page: Open) -> None:
     page = open_page(short_page())
     best, played = page.locator("#lines li").all()
-    assert re.split(r"\s+", best.inner_text()) == ["☗２六歩", "+307", "60.0", "%", "100", "☖\u2060８四歩"]
+    assert re.split(r"\s+", best.inner_text()) == ["☗２六歩", "+307", "60.0", "%", "100", "☖８四歩"]
     expect(played).to_contain_text("☗１六歩実戦")
     expect(played).to_contain_text("−152")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#lines li")).to_have_count(1)  # White played the best move
     expect(page.locator("#lines li")).to_contain_text("☖９四歩実戦")
+
+
+def test_a_line_is_played_through_on_the_board(open_page: Open) -> None:
+    page = open_page(short_page())
+    page.locator("#lines li .name").first.click()
+    expect_status(page, "読み筋 1/2 ☗２六歩")
+    expect(piece_at(page, "2f")).to_have_attribute("href", "#koma-pawn")
+    page.keyboard.press("ArrowRight")
+    expect_status(page, "読み筋 2/2 ☖８四歩")
+    expect(piece_at(page, "8d")).to_have_attribute("href", "#koma-pawn")
+    page.keyboard.press("ArrowRight")  # the line ends here
+    expect_status(page, "読み筋 2/2 ☖８四歩")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect_status(page, "開始局面")
+    expect(piece_at(page, "2f")).to_have_count(0)
+    page.get_by_text("☖８四歩").first.click()
+    expect_status(page, "読み筋 2/2 ☖８四歩")
+    page.keyboard.press("Escape")
+    expect_status(page, "開始局面")
+
+
+def test_lines_capture_drop_and_promote_as_the_rules_say(open_page: Open) -> None:
+    position = Position.from_usi("startpos moves 7g7f 3c3d")
+    line = "8h2b+ 3a2b B*4e"
+    analysis = analyse_record(
+        Record(initial_sfen=START_SFEN, moves=[RecordedMove(move) for move in position.moves]),
+        Script(answer((0.5, "7g7f")), answer((0.5, "3c3d")), answer((0.5, line))),
+    )
+    page = open_page(analysis_page(analysis), address="#ply-2")
+    page.locator("#lines li .name").first.click()
+    expect(piece_at(page, "2b")).to_have_attribute("href", "#koma-horse")
+    expect(page.locator("#hand-black use")).to_have_attribute("href", "#koma-bishop")
+    page.keyboard.press("ArrowRight")
+    expect(piece_at(page, "2b")).to_have_attribute("href", "#koma-silver")
+    expect(page.locator("#hand-white use")).to_have_attribute("href", "#koma-bishop")
+    page.keyboard.press("ArrowRight")
+    expect(piece_at(page, "4e")).to_have_attribute("href", "#koma-bishop")
+    expect(page.locator("#hand-black use")).to_have_count(0)
+    expect(page.locator("#board .pieces use")).to_have_count(39)
 
 
 def test_a_declaration_or_a_drop_is_drawn_without_an_arrow(open_page: Open) -> None:
@@ -232,6 +274,15 @@ def inside(page: Page, selector: str) -> bool:
     )
     assert found, selector
     return all(left >= 0 and right <= 375 for left, right in found)
+
+
+@pytest.mark.parametrize(("width", "height"), [(600, 375), (768, 1024), (1000, 700)])
+def test_other_screens_need_no_sideways_scrolling(open_page: Open, long_page: Path, width: int, height: int) -> None:
+    page = open_page(long_page, viewport={"width": width, "height": height}, locale="en")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    board = page.locator("#board").bounding_box()
+    assert board is not None
+    assert board["height"] <= height
 
 
 @pytest.mark.parametrize("locale", ["ja", "en"])

@@ -14,7 +14,7 @@ from fukayomi.engine.report.annotation import annotated
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import write_report
 from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png, graph_svg
-from fukayomi.engine.report.words import evaluation
+from fukayomi.engine.report.words import evaluation, lost
 from fukayomi.shogi.formats import read_records
 from fukayomi.shogi.record import Result, Termination
 
@@ -31,6 +31,12 @@ from fukayomi.shogi.record import Result, Termination
 )
 def test_evaluations_in_words(score: Score, japanese: str, english: str) -> None:
     assert (evaluation(score, "ja"), evaluation(score, "en")) == (japanese, english)
+
+
+def test_a_loss_is_never_rounded_up_to_the_next_class() -> None:
+    assert [lost(0.0996), lost(0.09996, 1), lost(0.1), lost(0.346), lost(0.29, 1), lost(1.0)] == [
+        "9", "9.9", "10", "35", "29.0", "100",
+    ]  # fmt: skip
 
 
 def test_graphs_are_pictures_and_the_same_every_time() -> None:

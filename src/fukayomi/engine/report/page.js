@@ -11,7 +11,9 @@
     P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
     "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
   };
+  const IN_HAND = ["R", "B", "G", "S", "N", "L", "P"];
   let current = 0, turned = false;
+  let trial = null;  // the line that is being played through: {line, item, step}
 
   // Elements.
 
@@ -45,9 +47,9 @@
 
   // The board.
 
-  /** Squares by their USI names, and the hands, of an SFEN. */
+  /** Squares by their USI names, the hands, and the side to move, of an SFEN. */
   function position(sfen) {
-    const [rows, turn, held] = sfen.split(" "), squares = new Map(), hands = {b: [], w: []};
+    const [rows, turn, held] = sfen.split(" "), squares = new Map(), hands = {b: {}, w: {}};
     for (const [y, row] of rows.split("/").entries()) {
       let file = 9;
       for (const [piece] of row.matchAll(/\d|\+?[a-z]/gi)) {
@@ -56,9 +58,24 @@
       }
     }
     for (const [, count, piece] of held.matchAll(/(\d*)([a-z])/gi)) {
-      hands[piece === piece.toUpperCase() ? "b" : "w"].push([piece.toUpperCase(), +(count || 1)]);
+      hands[piece === piece.toUpperCase() ? "b" : "w"][piece.toUpperCase()] = +(count || 1);
     }
     return {squares, hands, turn};
+  }
+
+  /** Make a move of a line, which the engine has found legal. */
+  function play(place, usi) {
+    const {squares, hands, turn} = place, to = usi.slice(2, 4), held = hands[turn];
+    if (usi[1] === "*") {
+      held[usi[0]] -= 1;
+      squares.set(to, turn === "b" ? usi[0] : usi[0].toLowerCase());
+    } else {
+      const from = usi.slice(0, 2), taken = squares.get(to)?.replace("+", "").toUpperCase();
+      if (taken) held[taken] = (held[taken] ?? 0) + 1;
+      squares.set(to, (usi[4] ?? "") + squares.get(from));
+      squares.delete(from);
+    }
+    place.turn = turn === "b" ? "w" : "b";
   }
 
   /** The upper left corner of a square. */
@@ -101,26 +118,30 @@
 
   const isOnBoard = usi => usi !== undefined && usi !== "win" && usi !== "resign";
 
-  function showBoard(entry, next) {
-    const {squares, hands, turn} = position(entry.sfen);
-    const under = [], over = [];
-    if (entry.usi) {
-      if (entry.usi[1] !== "*") under.push(square(entry.usi.slice(0, 2), "last from"));
-      under.push(square(entry.usi.slice(2, 4), "last to"));
+  /** The arrows of a position: the best move, and in another colour the move of the game if it is a mistake. */
+  function arrows(entry, next, turn) {
+    const best = entry.lines?.[0]?.usi.split(" ")[0], drawn = [];
+    if (next?.verdict && next.usi !== best) drawn.push(...arrow(next.usi, turn, "played"));
+    if (isOnBoard(best)) drawn.push(...arrow(best, turn, "best"));
+    return drawn;
+  }
+
+  function showBoard({squares, hands, turn}, last, over, label) {
+    const under = [];
+    if (last) {
+      if (last[1] !== "*") under.push(square(last.slice(0, 2), "last from"));
+      under.push(square(last.slice(2, 4), "last to"));
     }
-    const best = entry.lines?.[0]?.usi[0];
-    if (next?.verdict && next.usi !== best) over.push(...arrow(next.usi, turn, "played"));
-    if (isOnBoard(best)) over.push(...arrow(best, turn, "best"));
     layers.under.replaceChildren(...under);
     layers.pieces.replaceChildren(...[...squares].map(([name, piece]) => koma(piece, ...center(name))));
     layers.over.replaceChildren(...over);
     for (const [color, side] of [["white", "w"], ["black", "b"]]) {
-      const plate = document.getElementById("hand-" + color);
-      plate.replaceChildren(...hands[side].flatMap(([piece, count]) => inHand(piece, count, (side === "w") !== turned)));
+      const plate = document.getElementById("hand-" + color), held = IN_HAND.filter(piece => hands[side][piece]);
+      plate.replaceChildren(...held.flatMap(piece => inHand(piece, hands[side][piece], (side === "w") !== turned)));
       plate.parentElement.classList.toggle("turn", turn === side);
     }
     viewer.classList.toggle("turned", turned);
-    board.setAttribute("aria-label", entry.sfen);
+    board.setAttribute("aria-label", label);
   }
 
   function inHand(piece, count, isTurned) {
@@ -151,29 +172,37 @@
       button.addEventListener("click", () => go(ply - 1));
       advice.append(words(["最善は", "Best: "]), button);
     }
-    const scores = make("p", "scores");
-    if (entry.evaluation) {
-      scores.append(make("span", "", words(["評価値 ", "eval. "]), make("b", "", words(entry.evaluation))));
-      scores.append(bar(entry.winrate), make("span", "", `☗ ${Math.round(entry.winrate)} %`));
-    } else scores.append(make("span", "sub", words(["この局面は解析していません", "This position was not analysed"])));
-    status.replaceChildren(title, scores, advice);
+    status.replaceChildren(title, scores(entry), advice);
+  }
+
+  function scores({evaluation, winrate}) {
+    if (!evaluation) return make("p", "sub", words(["この局面は解析していません", "This position was not analysed"]));
+    const value = make("span", "", words(["評価値 ", "eval. "]), make("b", "", words(evaluation)));
+    return make("p", "scores", value, bar(winrate), make("span", "", `☗ ${Math.round(winrate)} %`));
   }
 
   function candidate(line, isPlayed) {
-    const name = make("span", "name", line.names[0]);
+    const moves = line.names.split(" "), name = make("button", "name", moves[0]), rest = make("span", "line");
+    name.type = "button";
     if (isPlayed) name.append(make("span", "tag", words(["実戦", "played"])));
     const numbers = make("span", "numbers-of-line", make("b", "", words(line.evaluation)));
     numbers.append(make("span", "", `${line.winrate.toFixed(1)} %`), make("span", "", line.visits ? line.visits.toLocaleString("en") : ""));
-    // A word joiner keeps a line break from separating a mark from its move.
-    const moves = line.names.slice(1).map(move => move[0] + "\u2060" + move.slice(1)).join(" ");
-    return make("li", "", name, numbers, make("span", "line", moves));
+    for (const move of moves.slice(1)) rest.append(make("span", "", move), " ");
+    const item = make("li", "", name, numbers, rest);
+    item.addEventListener("click", event => {
+      const steps = [...item.querySelectorAll(".line span")];
+      tryLine({line, item, step: Math.max(0, steps.indexOf(event.target)  + 1) + 1});
+    });
+    return item;
   }
 
   function showCandidates(entry, next) {
-    const shown = entry.lines ?? [], items = shown.map(line => candidate(line, line.usi[0] === next?.usi));
-    if (next?.evaluation && !shown.some(line => line.usi[0] === next.usi)) {
-      const reply = next.lines?.[0]?.names ?? [];
-      const item = candidate({names: [next.name, ...reply], evaluation: next.evaluation, winrate: next.winrate}, true);
+    const shown = entry.lines ?? [], isPlayed = line => line.usi.split(" ")[0] === next?.usi;
+    const items = shown.map(line => candidate(line, isPlayed(line)));
+    if (next?.evaluation && !shown.some(isPlayed)) {
+      const reply = next.lines?.[0] ?? {usi: "", names: ""};
+      const usi = `${next.usi} ${reply.usi}`.trim(), names = `${next.name} ${reply.names}`.trim();
+      const item = candidate({usi, names, evaluation: next.evaluation, winrate: next.winrate}, true);
       item.className = "played " + (next.verdict?.kind ?? "");
       items.push(item);
     }
@@ -197,15 +226,40 @@
   // Going from ply to ply.
 
   function go(ply) {
+    trial = null;
     current = Math.max(0, Math.min(plies.length - 1, ply));
     const entry = plies[current], next = plies[current + 1];
-    showBoard(entry, next);
+    const place = position(entry.sfen);
+    showBoard(place, entry.usi, arrows(entry, next, place.turn), `${current} ${entry.name ?? ""} ${entry.sfen}`);
     showStatus(entry, current);
     showCandidates(entry, next);
     showPlace(current);
-    for (const [name, target] of Object.entries(targets())) {
-      document.querySelector(`[data-action="${name}"]`).disabled = target === undefined || target === current;
-    }
+    for (const [name, target] of Object.entries(targets())) enable(name, target !== undefined && target !== current);
+  }
+
+  function enable(action, isEnabled) {
+    document.querySelector(`[data-action="${action}"]`).disabled = !isEnabled;
+  }
+
+  /** Show a line of a candidate on the board, after its first moves. */
+  function tryLine({line, item, step}) {
+    const usis = line.usi.split(" ").filter(isOnBoard), names = line.names.split(" ");
+    const count = Math.min(step, usis.length);
+    if (count < 1) return go(current);
+    trial = {line, item, step: count};
+    const place = position(plies[current].sfen);
+    for (const usi of usis.slice(0, count)) play(place, usi);
+    showBoard(place, usis[count - 1], [], names[count - 1]);
+    const title = make("p", "headline", make("span", "count", words(["読み筋", "Line"]), ` ${count}/${usis.length}`));
+    title.append(make("b", "", names[count - 1]));
+    const back = make("button", "", words(["本譜に戻る", "Back to the game"]));
+    back.type = "button";
+    back.addEventListener("click", () => go(current));
+    status.replaceChildren(title, scores(line), make("p", "advice", back));
+    for (const each of lines.querySelectorAll(".at")) each.classList.remove("at");
+    [item.querySelector(".name"), ...item.querySelectorAll(".line span")][count - 1].classList.add("at");
+    enable("back", true);
+    enable("next", count < usis.length);
   }
 
   function targets() {
@@ -217,10 +271,12 @@
 
   function act(action) {
     if (action === "flip") turned = !turned;
+    const steps = {back: -1, next: 1, flip: 0};
+    if (trial && action in steps) return tryLine({...trial, step: trial.step + steps[action]});
     go(targets()[action] ?? current);
   }
 
-  const KEYS = {ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", n: "next-mistake", p: "previous-mistake", f: "flip"};
+  const KEYS = {ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", n: "next-mistake", p: "previous-mistake", f: "flip", Escape: "game"};
   document.addEventListener("keydown", event => {
     const action = KEYS[event.key];
     const isModified = event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || event.isComposing;
@@ -283,5 +339,6 @@
   const addressed = () => /^#ply-(\d{1,6})$/.exec(location.hash)?.[1];
   addEventListener("hashchange", () => { if (addressed()) jump(+addressed()); });
   go(+(addressed() ?? 0));
-  if (addressed()) viewer.scrollIntoView();
+  // When the page is loaded the browser scrolls to the row that the address names; the board is elsewhere.
+  if (addressed()) addEventListener("load", () => requestAnimationFrame(() => viewer.scrollIntoView()));
 })();

@@ -14,7 +14,7 @@ from fukayomi.engine.analysis import GameAnalysis, SearchLimits, SideSummary
 from fukayomi.engine.report.graph import COLORS
 from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.replay import marks_of, replay
-from fukayomi.engine.report.words import Words, ending, evaluation, percent, search_limits
+from fukayomi.engine.report.words import Words, ending, evaluation, lost, percent, search_limits
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.svg import board_frame, piece_symbols
 
@@ -48,7 +48,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters.update(percent=percent, evaluation=evaluation, moves=_beginning)
+    environment.filters.update(percent=percent, lost=lost, evaluation=evaluation, moves=_beginning)
     style, script = _style(), (FOLDER / "page.js").read_text(encoding="utf-8")
     return environment.get_template("page.html").render(
         game=analysis,

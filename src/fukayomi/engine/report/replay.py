@@ -3,18 +3,19 @@
 from typing import Any
 
 from fukayomi.engine.analysis import Candidate, GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis, Score
-from fukayomi.engine.report.words import Words, evaluation, percent
+from fukayomi.engine.report.words import Words, evaluation, lost
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats.notation import japanese_moves
 
-LINE_PLIES = 12
-"""Moves of a line that the page shows."""
+LINE_PLIES = 10
+"""Moves of a line that can be played through."""
 
 
 def replay(analysis: GameAnalysis) -> list[dict[str, Any]]:
     """One entry for each ply of the record, analysed or not; 0 is the position before the first move.
 
-    A text is a string, or a list with its Japanese and its English form where these differ.
+    A text is a string, or a list with its Japanese and its English form where these differ. The moves of a line and
+    their names are separated by spaces.
     """
     record = analysis.record
     usis = record.usi_moves()
@@ -61,8 +62,8 @@ def _position(position: PositionAnalysis) -> dict[str, Any]:
 def _line(line: Candidate) -> dict[str, Any]:
     return _score(line.score) | {
         "visits": line.visits,
-        "usi": line.usi[:LINE_PLIES],
-        "names": line.japanese[:LINE_PLIES],
+        "usi": " ".join(line.usi[:LINE_PLIES]),
+        "names": " ".join(line.japanese[:LINE_PLIES]),
     }
 
 
@@ -79,7 +80,7 @@ def _verdict(move: MoveAnalysis) -> dict[str, Any]:
     return {
         "kind": move.mistake.english,
         "words": [move.mistake.japanese, move.mistake.english],
-        "loss": percent(move.loss),
+        "loss": lost(move.loss),
         "marks": [list(mark) for mark in marks_of(move)],
         "best": move.best.japanese[0],
     }

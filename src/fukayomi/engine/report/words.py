@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from fukayomi.engine.analysis import Score, SearchLimits
+from fukayomi.engine.analysis import Mistake, Score, SearchLimits
 from fukayomi.shogi.record import Record, Result, Termination
 
 Language = Literal["ja", "en"]
@@ -36,6 +36,13 @@ WINNERS: dict[Result, Words] = {
 def percent(share: float, digits: int = 0) -> str:
     """A share from 0 to 1 in percent, without the sign."""
     return f"{100 * share:.{digits}f}"
+
+
+def lost(share: float, digits: int = 0) -> str:
+    """A loss in percent, rounded, but never up to the next class of mistakes: 9.96 % is not 10 %."""
+    text = percent(share, digits)
+    is_same_class = Mistake.from_loss(float(text) / 100) is Mistake.from_loss(share)
+    return text if is_same_class else percent(share - 0.5 / 10 ** (digits + 2), digits)
 
 
 def signed(cp: int) -> str:
