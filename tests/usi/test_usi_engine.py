@@ -54,10 +54,12 @@ def test_searchmoves(start: Start) -> None:
     answer = client.go(Go(nodes=200, searchmoves=("9g9f", "1g1f")), 5)
     assert answer.bestmove is not None
     assert answer.bestmove.move in ("9g9f", "1g1f")
-    answer = client.go(Go(nodes=50, searchmoves=("9g9e",)), 5)  # not legal: ignored
+    answer = client.go(Go(nodes=50, searchmoves=("9g9e", "5e5d") * 50_000), 5)  # not legal: ignored
     assert answer.bestmove is not None
     assert answer.bestmove.move in moves_of()
-    assert any(info.string and "9g9e" in info.string for info in answer.infos)
+    assert [info.string for info in answer.infos if info.string] == [
+        "searchmoves: not legal in this position: 9g9e 5e5d"
+    ]
 
 
 def test_mate_is_found_and_said(start: Start) -> None:

@@ -88,8 +88,9 @@ class _EndOfInput:
 class _Loaded:
     """The loading thread has ended."""
 
-    evaluator: "Evaluator | None"
     settings: UsiSettings
+    searcher: "Searcher | None" = None
+    description: str | None = None
     error: Exception | None = None
 
 
@@ -278,32 +279,32 @@ class UsiSession:
             if old is not None:
                 old.close()
             evaluator = self._load_evaluator(settings)
+            from fukayomi.engine.search import Searcher
+
+            searcher = Searcher(
+                [evaluator],
+                settings.search_params(),
+                memory_mb=settings.hash_mb,
+                node_limit=settings.node_limit,
+                reuse=settings.reuse_subtree,
+            )
         except Exception as error:  # whatever it is, the GUI must be told
-            self._events.put(_Loaded(None, settings, error))
+            self._events.put(_Loaded(settings, error=error))
         else:
-            self._events.put(_Loaded(evaluator, settings))
+            describe: Callable[[], str] | None = getattr(evaluator, "describe", None)
+            self._events.put(_Loaded(settings, searcher, None if describe is None else describe()))
 
     def _on_loaded(self, event: _Loaded) -> None:
-        if event.evaluator is None:
+        if event.searcher is None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
             self.failure = f"cannot load DNN_Model {shorten(event.settings.model)}: {event.error}"
             self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
-        from fukayomi.engine.search import Searcher
-
-        settings = event.settings
-        self._searcher = Searcher(
-            [event.evaluator],
-            settings.search_params(),
-            memory_mb=settings.hash_mb,
-            node_limit=settings.node_limit,
-            reuse=settings.reuse_subtree,
-        )
-        self._searcher_settings = settings
-        if (describe := getattr(event.evaluator, "describe", None)) is not None:
-            self._output.say(describe())
+        self._searcher, self._searcher_settings = event.searcher, event.settings
+        if event.description is not None:
+            self._output.say(event.description)
         self._state = State.IDLE
         self._ready()
 
@@ -398,14 +399,12 @@ class UsiSession:
         self._events.put(_Searched(job))
 
     def _search_moves(self, job: _Job) -> list[Move]:
-        moves: list[Move] = []
-        for text in job.go.searchmoves:
-            move = Move.from_usi(text)
-            if job.position.is_legal(move):
-                moves.append(move)
-            else:
-                self._output.say(f"searchmoves: {text} is not legal in this position")
-        return moves
+        moves = [Move.from_usi(text) for text in dict.fromkeys(job.go.searchmoves)]
+        legal = [move for move in moves if job.position.is_legal(move)]
+        if len(legal) < len(moves):
+            illegal = " ".join(move.usi() for move in moves if move not in legal)
+            self._output.say(f"searchmoves: not legal in this position: {shorten(illegal)}")
+        return legal
 
     def _ponderhit(self, command: PonderHit, line: Line) -> None:
         if self._state is not State.PONDERING or self._job is None:

@@ -245,16 +245,19 @@ def restore(
     checkpoint = load_checkpoint(path)
     if checkpoint.network != network.config:
         raise CheckpointError(f"{path}: the checkpoint is of {checkpoint.network}, not of {network.config}")
-    if checkpoint.settings["optimizer"] != used["optimizer"]:
-        raise CheckpointError(f"{path}: the run uses {checkpoint.settings['optimizer']}, not {used['optimizer']}")
+    if (optimizer_used := checkpoint.settings.get("optimizer")) != used["optimizer"]:
+        raise CheckpointError(f"{path}: the run uses {optimizer_used}, not {used['optimizer']}")
     if checkpoint.step >= used["steps"]:
         raise CheckpointError(f"{path}: the run is already at step {checkpoint.step} of {used['steps']}")
     for name, value in used.items():
         if (before := checkpoint.settings.get(name)) != value:
             listener.note(f"{name} changes from {before} to {value} after step {checkpoint.step:,}")
-    network.load_state_dict(checkpoint.model)
-    optimizer.load_state_dict(checkpoint.optimizer)
-    torch.set_rng_state(checkpoint.rng)
+    try:
+        network.load_state_dict(checkpoint.model)
+        optimizer.load_state_dict(checkpoint.optimizer)
+        torch.set_rng_state(checkpoint.rng)
+    except (RuntimeError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: the checkpoint does not fit the run: {error}") from error
     return checkpoint.step
 
 
