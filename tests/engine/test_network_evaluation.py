@@ -115,6 +115,17 @@ def test_a_file_beside_the_network_suggests_settings(tmp_path: Path) -> None:
             assert engine.settings.c_init == 200
 
 
+def test_suggestions_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    from toy_network import write_network
+
+    suggestions = write_network(tmp_path / "network.onnx").with_name("network.onnx.ini")
+    for content, problem in ((b"\xff\x00\n=5\n", "is not NAME=VALUE"), (b"#" * 100_000, "more than 65536 bytes")):
+        suggestions.write_bytes(content)
+        with Network(tmp_path / "network.onnx", threads=1) as network:
+            assert problem in network.problems[-1]
+
+
 def test_what_is_no_network_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(EvaluatorError, match=r"no\.onnx"):
         Network(tmp_path / "no.onnx")

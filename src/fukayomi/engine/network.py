@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NETWORKS = Path(__file__).parent / "networks"
 STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
+SUGGESTIONS_BYTES = 1 << 16
+"""Largest file of options beside a network."""
 CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors")
 
 
@@ -176,7 +178,9 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
         network = find_network(options.settings.model)
         path = network.with_name(network.name + ".ini")
         try:
-            if path.is_file():
+            if path.is_file() and path.stat().st_size > SUGGESTIONS_BYTES:
+                problems = [f"{path} is ignored: it has more than {SUGGESTIONS_BYTES} bytes"]
+            elif path.is_file():
                 pairs, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
         except OSError as error:
             problems = [f"cannot read {path}: {error.strerror}"]

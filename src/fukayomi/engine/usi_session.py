@@ -4,7 +4,7 @@ There are three kinds of threads. One reads lines and notes the time of their ar
 queue; it is never busy for long, because loading a network and searching have threads of their own, which post their
 results to the same queue. All output goes through one lock.
 
-Every ``go`` gets exactly one ``bestmove`` (``go mate``: ``checkmate notimplemented``): when the search ends, when
+Every ``go`` gets exactly one ``bestmove`` (``go mate``: one ``checkmate``): when the search ends, when
 ``stop`` arrives, or when the GUI sends another command without ``stop``, as some do at the end of a game. ``go
 infinite`` and ``go ponder`` get none before that. ``quit`` ends the engine at once; the end of the input ends it after
 the running search has been answered.

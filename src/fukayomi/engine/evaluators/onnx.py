@@ -28,7 +28,6 @@ ort = cast(Any, onnxruntime)  # it has no types
 PROVIDERS = {"cpu": CPU, "cuda": "CUDAExecutionProvider", "tensorrt": "TensorrtExecutionProvider"}
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
-LARGEST_FILE = 2 << 30
 MEASURE_S = 0.08
 """Duration of each measurement."""
 GOOD_ENOUGH = 0.9
@@ -78,7 +77,6 @@ class OnnxEvaluator:
         self, path: Path, *, provider: str = "auto", threads: int = 0, batch_size: int = 0, slots: int = 0
     ) -> None:
         self.path = path
-        digest = _digest(path)
         self._provider = _choose_provider(provider)
         cpus = _usable_cpus()
         self._threads_asked = threads
@@ -96,7 +94,7 @@ class OnnxEvaluator:
             self._choose_threads(cpus, min(batch_size or 8, CPU_BATCHES[-1]))
         self.batch_size = self._choose_batch_size(batch_size, CPU_BATCHES if on_cpu else GPU_BATCHES)
         precision = "fp16" if self._provider == PROVIDERS["tensorrt"] else "fp32"
-        self.identity = f"{digest}-{precision}-{self._provider.removesuffix('ExecutionProvider').lower()}"
+        self.identity = f"{_digest(path)}-{precision}-{self._provider.removesuffix('ExecutionProvider').lower()}"
 
     # ------------------------------------------------------------------------------------------ the protocol
 
@@ -239,8 +237,6 @@ def _digest(path: Path) -> str:
     """The first 16 digits of the SHA-256 of the file, and of the weights if they are in a file beside it."""
     sha = hashlib.sha256()
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise EvaluatorError(f"{path}: larger than {LARGEST_FILE >> 30} GiB, the limit of ONNX files")
         for part in (path, path.with_name(path.name + ".data")):
             if part == path or part.exists():
                 with part.open("rb") as file:

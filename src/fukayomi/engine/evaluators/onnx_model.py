@@ -24,6 +24,7 @@ INPUTS = {"input1": (FEATURES1, 9, 9), "input2": (FEATURES2, 9, 9)}
 OUTPUTS = ("output_policy", "output_value")
 FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
 CPU = "CPUExecutionProvider"
+LARGEST_FILE = 2 << 30
 LARGEST_BATCH = 1024
 """Largest fixed N."""
 Floats = NDArray[np.float32]
@@ -69,6 +70,11 @@ class OnnxModel:
         self, path: Path, *, provider: str = CPU, provider_options: dict[str, str] | None = None, threads: int = 0
     ) -> None:
         self.path = path
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise EvaluatorError(f"{path}: larger than {LARGEST_FILE >> 30} GiB, the limit of ONNX files")
+        except OSError as error:
+            raise EvaluatorError(f"cannot read the network {path}: {error.strerror}") from error
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
