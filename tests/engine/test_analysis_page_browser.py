@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from fukayomi import analyse
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.report.index import AnalysisIndex
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination
@@ -304,6 +305,20 @@ def test_everything_fits_a_phone(open_page: Open, long_page: Path, locale: str) 
         assert inside(page, selector), selector
     expect(page.locator(".plot.cp path.cp")).to_be_visible()
     expect(page.locator("#ply-1 td").nth(4)).to_be_visible()  # the evaluation
+
+
+def test_the_index_of_several_games_is_a_page_like_these(open_page: Open) -> None:
+    index = AnalysisIndex()
+    index.add(game()[1], "first.kif", "first")
+    index.add(game(black_name=HOSTILE, white_name=HOSTILE, start_time=HOSTILE)[1], HOSTILE, HOSTILE)
+    page = open_page(index.to_html(), **PHONE, locale="en")
+    expect(page.locator("h1")).to_have_text("2 games analysed", use_inner_text=True)
+    expect(page.get_by_text("White wins, resignation").first).to_be_visible()
+    expect(page.get_by_text("4手で後手の勝ち（投了）").first).to_be_hidden()
+    assert inside(page, "td")
+    assert page.locator("img").count() == 0
+    page.get_by_text("日本語").tap()
+    expect(page.locator("h1")).to_have_text("棋譜解析 2局", use_inner_text=True)
 
 
 def test_a_hostile_record_runs_nothing(open_page: Open) -> None:

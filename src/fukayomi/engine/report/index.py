@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 from fukayomi.engine.analysis import GameAnalysis, Mistake, SideSummary
 from fukayomi.engine.report.files import PAGE
-from fukayomi.engine.report.words import percent, printable
+from fukayomi.engine.report.rendering import render
+from fukayomi.engine.report.words import Words, ending, printable
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.tabular import Tabular
@@ -27,6 +28,8 @@ class IndexedGame:
     white: str
     date: str
     result: str
+    ending: Words
+    """The result in Japanese and in English."""
     moves: int
     """Judged moves."""
     total_moves: int
@@ -71,6 +74,7 @@ class AnalysisIndex(Tabular):
                 white=analysis.white,
                 date=analysis.date,
                 result=analysis.result,
+                ending=ending(analysis.record),
                 moves=len(analysis.moves),
                 total_moves=analysis.total_moves,
                 black_loss=black.average_loss,
@@ -82,21 +86,11 @@ class AnalysisIndex(Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per game: where it is, players, result, judged moves, average losses, mistakes."""
-        return [asdict(game) for game in self.games]
+        return [{name: value for name, value in asdict(game).items() if name != "ending"} for game in self.games]
 
     def to_html(self) -> str:
         """The index as a web page; text from the records is escaped."""
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-        environment = Environment(
-            loader=FileSystemLoader(Path(__file__).parent),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.filters.update(percent=percent)
-        return environment.get_template(INDEX).render(games=self.games)
+        return render("index", ("language",), games=self.games)
 
     def write(self, folder: Path) -> Path:
         """Write the page to the folder with the reports.

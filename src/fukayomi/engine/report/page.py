@@ -1,20 +1,13 @@
-"""The web page of an analysis: one HTML document without external files, which any browser opens from disk.
+"""The web page of an analysis: one HTML document without external files, which any browser opens from disk."""
 
-The template, the style and the script are `page.html`, `page.css` and `page.js`. A content security policy names the
-style and the script by their hashes, so that a browser runs and loads nothing else, whatever the record contains.
-"""
-
-import base64
-import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 from fukayomi.engine.analysis import GameAnalysis, SearchLimits, SideSummary
-from fukayomi.engine.report.graph import COLORS
 from fukayomi.engine.report.page_graph import PageGraph
+from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay
-from fukayomi.engine.report.words import Words, ending, evaluation, lost, percent, search_limits
+from fukayomi.engine.report.words import Words, ending, search_limits
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.svg import board_frame, piece_symbols
 
@@ -22,7 +15,6 @@ CARDS = 9
 """Mistakes listed above the table, which has all of them."""
 LINE_PLIES = 9
 """Moves shown of a line in the list of mistakes."""
-FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +29,11 @@ class Player:
 
 def analysis_page(analysis: GameAnalysis) -> str:
     """The page as HTML. Text from the record is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
-    environment.filters.update(percent=percent, lost=lost, evaluation=evaluation, moves=_beginning)
-    style, script = _style(), (FOLDER / "page.js").read_text(encoding="utf-8")
-    return environment.get_template("page.html").render(
+    return render(
+        "page",
+        ("language", "page"),
         game=analysis,
         ending=ending(analysis.record),
         limits=[search_limits(limits) for limits in _limits(analysis)],
@@ -66,10 +49,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         replay=replay(analysis),
         board=Markup(board_frame()),
         pieces=Markup(piece_symbols()),
-        style=Markup(style),
-        script=Markup(script),
-        policy="default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'",
+        moves=_beginning,
     )
 
 
@@ -77,16 +57,6 @@ def _limits(analysis: GameAnalysis) -> list[SearchLimits]:
     """The limits with which positions were searched, the usual one first."""
     counts = Counter(position.limits for position in analysis.positions if position.limits is not None)
     return [limits for limits, _ in counts.most_common()]
-
-
-def _style() -> str:
-    colors = "".join(f"--{name}:{value};" for name, value in COLORS.items())
-    return f":root{{{colors}}}\n" + (FOLDER / "page.css").read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """The source expression that allows this inline text."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _beginning(line: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 // The board and its controls. Text of the record enters the page by textContent alone; nothing is loaded.
 (() => {
   const plies = JSON.parse(document.getElementById("replay").textContent);
-  const root = document.documentElement, viewer = document.getElementById("viewer"), board = document.getElementById("board");
+  const viewer = document.getElementById("viewer"), board = document.getElementById("board");
   const [cellW, cellH] = board.dataset.cell.split(" ").map(Number);
   const layers = Object.fromEntries(["under", "pieces", "over"].map(name => [name, board.querySelector("." + name)]));
   const status = document.getElementById("status"), lines = document.getElementById("lines"), graph = document.getElementById("graph");
@@ -314,28 +314,8 @@
     }
   }
 
-  // The language, and the ply in the address.
+  // The ply in the address.
 
-  function speak(language) {
-    root.lang = language;
-    document.getElementById("language-" + language).checked = true;
-  }
-
-  function remembered(language) {
-    try {  // a browser may refuse to store anything for a file
-      if (language) sessionStorage.setItem("fukayomi-language", language);
-      return sessionStorage.getItem("fukayomi-language");
-    } catch {
-      return null;
-    }
-  }
-
-  for (const input of document.querySelectorAll('input[name="language"]')) {
-    input.addEventListener("change", () => { speak(input.value); remembered(input.value); });
-  }
-  const preferred = remembered() ?? (navigator.language.toLowerCase().startsWith("ja") ? "ja" : "en");
-  speak(preferred === "ja" ? "ja" : "en");
-  root.classList.add("script");
   const addressed = () => /^#ply-(\d{1,6})$/.exec(location.hash)?.[1];
   addEventListener("hashchange", () => { if (addressed()) jump(+addressed()); });
   go(+(addressed() ?? 0));

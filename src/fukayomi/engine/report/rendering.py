@@ -1,0 +1,55 @@
+"""Web pages in one file: templates, styles and scripts of the folder `web`, put together.
+
+A content security policy names the style and the script by their hashes, so that a browser runs and loads nothing else,
+whatever a record contains. Pages have both languages; the style shows one, and `language.js` chooses it.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from fukayomi.engine.report.graph import COLORS
+from fukayomi.engine.report.words import evaluation, lost, percent
+
+FOLDER = Path(__file__).parent / "web"
+
+
+def render(page: str, scripts: Sequence[str], **values: object) -> str:
+    """A page as HTML. What is not `Markup` is escaped.
+
+    Args:
+        page: Name of the template and of its style.
+        scripts: Names of the scripts, in their order.
+        values: What the template knows.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+    environment.filters.update(percent=percent, lost=lost, evaluation=evaluation)
+    colors = "".join(f"--{name}:{value};" for name, value in COLORS.items())
+    style = f":root{{{colors}}}\n" + _read("base.css") + _read(f"{page}.css")
+    script = "".join(_read(f"{name}.js") for name in scripts)
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    )
+    template = environment.get_template(f"{page}.html")
+    return template.render(style=Markup(style), script=Markup(script), policy=policy, **values)
+
+
+def _read(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """The source expression that allows this inline text."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
