@@ -10,7 +10,6 @@ from analysis_answers import game
 from matplotlib import font_manager
 
 from fukayomi.engine.analysis import Score
-from fukayomi.engine.report.annotation import annotated
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import write_report
 from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png, graph_svg
@@ -81,18 +80,6 @@ def test_files_are_written_whole(tmp_path: Path) -> None:
     write_report(analysis, tmp_path / "a" / "b")  # and may be written again
 
 
-def test_annotated_record_reads_back_with_our_scores(tmp_path: Path) -> None:
-    record, analysis = game()
-    record.moves[0].comment = "端から"
-    write_report(analysis, tmp_path)
-    (read,) = read_records(tmp_path / "analysis.kifu")
-    assert read.usi_moves() == record.usi_moves()
-    assert [played.score_cp for played in read.moves] == [move.after.score.cp for move in analysis.moves]
-    assert "端から" in read.moves[0].comment
-    assert "【疑問手】勝率 60 → 45 %、最善は▲２六歩" in read.moves[0].comment
-    assert re.search(r"#読み筋=△９四歩", read.moves[0].comment)
-
-
 def test_an_ending_that_kif_cannot_express_is_left_out(tmp_path: Path) -> None:
     record, analysis = game()
     record.result = Result.BLACK_WIN  # although Black resigned
@@ -100,10 +87,3 @@ def test_an_ending_that_kif_cannot_express_is_left_out(tmp_path: Path) -> None:
     (read,) = read_records(tmp_path / "analysis.kifu")
     assert len(read) == 4
     assert read.termination is Termination.NONE
-
-
-def test_annotating_leaves_the_record_alone() -> None:
-    record, analysis = game()
-    annotated(analysis)
-    assert [played.comment for played in record.moves] == ["", "", "", ""]
-    assert [played.score_cp for played in record.moves] == [20, 20, 20, 20]

@@ -41,7 +41,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     search = Engine.search
 
     def noted(self: Engine, position: Position, **limits: Any) -> SearchResult:
-        plies.append(position.ply - 1)
+        if plies[-1:] != [position.ply - 1]:
+            plies.append(position.ply - 1)
         return search(self, position, **limits)
 
     monkeypatch.setattr(Engine, "search", noted)

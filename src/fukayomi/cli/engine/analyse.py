@@ -1,5 +1,6 @@
 """``fukayomi analyse``: judge the moves of games (棋譜解析)."""
 
+import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -125,7 +126,7 @@ def analyse(
     from fukayomi.engine.analysis import SearchLimits
 
     first, last = _parse_range(report.plies)
-    if report.number is not None and (len(sources) > 1 or sources[0].is_dir()):
+    if report.number is not None and not _is_one_file(sources):
         raise typer.BadParameter("it counts the games of one file", param_hint="--game")
     nodes, time_ms = search.nodes, search.time_ms
     if nodes is None and time_ms is None:
@@ -161,11 +162,15 @@ def _writing() -> Generator[None]:
         fail(f"cannot write the report: {error}")
 
 
+def _is_one_file(sources: list[Path]) -> bool:
+    return len(sources) == 1 and not os.path.isdir(sources[0])  # noqa: PTH112  # Path.is_dir raises where it may not look
+
+
 def _single_game(sources: list[Path], number: int | None) -> "Game | None":
     """The game that is to be analysed; None if there are several."""
     from fukayomi.cli.engine.analysis_games import Game, read_games, reading_errors
 
-    if len(sources) > 1 or sources[0].is_dir():
+    if not _is_one_file(sources):
         return None
     with reading_errors():
         games = list(islice(read_games(sources), number or 2))

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -131,11 +131,14 @@ class AnalysisRun:
 
         self.engine.new_game()
         limits = self.limits
+        options: dict[str, Any] = {"nodes": limits.nodes, "time_ms": limits.time_ms, "multipv": limits.multipv}
 
-        def search(position: "Position") -> "SearchResult":
-            found = self.engine.search(position, nodes=limits.nodes, time_ms=limits.time_ms, multipv=limits.multipv)
-            self.searched += 1
+        def search(position: "Position", **given: Any) -> "SearchResult":
+            found = self.engine.search(position, **(options | given))
             self.nodes += found.progress.nodes
             return found
 
-        yield from analyse_positions(record, search, self.first, self.last, limits=limits, known=known)
+        plies = {position.ply for position in known.positions if position.satisfies(limits)} if known else set[int]()
+        for position in analyse_positions(record, search, self.first, self.last, limits=limits, known=known):
+            self.searched += position.ply not in plies
+            yield position

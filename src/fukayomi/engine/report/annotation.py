@@ -10,8 +10,8 @@ from fukayomi.shogi.record import Record, RecordedMove, Variation
 
 NOTED_LOSS = 0.01
 """Win rate; where a move loses less, the best line is not worth a variation."""
-_KIF_MARKS = str.maketrans("☗☖", "▲△")
-"""Programs expect these marks in records."""
+_KIF_MARKS = str.maketrans("☗☖−", "▲△-")
+"""Programs expect these marks in records, and Shift_JIS has no other minus."""
 
 
 def annotated(analysis: GameAnalysis) -> Record:
@@ -41,8 +41,6 @@ def _notes(move: MoveAnalysis) -> list[str]:
     if move.mistake is not None:
         before, after = (percent(score.winrate_of(move.color)) for score in (move.before.score, move.after.score))
         notes.append(f"【{move.mistake.japanese}】勝率 {before} → {after} %、最善は{move.best.japanese[0]}")
-    elif not move.is_best:
-        notes.append(f"最善は{move.best.japanese[0]}")
     if not move.is_best:
         notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.best.score)}）")
     notes += _score_notes(move.after.score)
