@@ -113,8 +113,8 @@ class AnalysisRun:
                 positions.append(position)
                 bar.advance()
                 bar.show(rate=f"{self.searched / bar.seconds:.1f}/s ({self.nodes / bar.seconds:.0f} nodes/s),")
-                if folder is not None and folder.is_due:
-                    folder.save(so_far())
+                if folder is not None:
+                    folder.keep(so_far)
         except KeyboardInterrupt:
             is_interrupted = True
         except EvaluatorError as error:

@@ -1,6 +1,7 @@
 """The folder of an analysis: the page, the graph, the record with scores in its comments, and the document."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.engine.analysis import GameAnalysis
@@ -60,7 +61,7 @@ class ReportFolder:
         """
         self.path = path
         self.known = None
-        self._saved_at = time.monotonic()
+        self._next_save = time.monotonic() + SAVE_SECONDS
         path.mkdir(parents=True, exist_ok=True)
         if (path / DOCUMENT).exists():
             self.known = read_analysis(path)
@@ -73,10 +74,20 @@ class ReportFolder:
         elif found := [name for name in (PAGE, GRAPH, KIF, PICTURE) if (path / name).exists()]:
             raise ReportFolderError(f"{path} holds {found[0]} without {DOCUMENT}: choose another folder")
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the last save was some time ago; a kill then loses no more than that."""
-        return time.monotonic() >= self._saved_at + SAVE_SECONDS
+    def keep(self, so_far: Callable[[], GameAnalysis]) -> None:
+        """Save the document if it is time: a kill loses two seconds, or ten times as long as saving takes.
+
+        Args:
+            so_far: Makes the analysis that goes on, called only if it is saved.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        start = time.monotonic()
+        if start >= self._next_save:
+            self.save(so_far())
+            end = time.monotonic()
+            self._next_save = end + max(SAVE_SECONDS, 10 * (end - start))
 
     def save(self, analysis: GameAnalysis) -> None:
         """Save the document of an analysis that goes on.
@@ -85,7 +96,6 @@ class ReportFolder:
             OSError: It cannot be written.
         """
         replace_file(self.path / DOCUMENT, document_text(analysis).encode())
-        self._saved_at = time.monotonic()
 
     def finish(self, analysis: GameAnalysis, *, png: bool = False) -> list[Path]:
         """Write all files, unless they are there and nothing is new.
