@@ -36,8 +36,7 @@ class ReportFolder:
     >>> folder = ReportFolder(Path(mkdtemp()), record, analysis.engine)
     >>> folder.known is None
     True
-    >>> folder.is_due                               # for a save, every two seconds
-    False
+    >>> folder.keep(lambda: analysis)               # while it goes on; saved every two seconds
     >>> paths = folder.finish(analysis)
     >>> ReportFolder(folder.path, record, analysis.engine).known == analysis
     True
