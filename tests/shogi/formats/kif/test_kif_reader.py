@@ -195,6 +195,11 @@ def test_variations_keep_their_place_and_cannot_hurt() -> None:
     assert record.variations[0].moves[0].comment == "堅い"
 
 
+def test_headers_below_the_moves() -> None:
+    record = read(f"{HEAD}   1 ７六歩(77)\n戦型：矢倉\n先手：c\n備考：夕休\n   2 ３四歩(33)\n")
+    assert (record.opening, record.black_name, record.headers, len(record)) == ("矢倉", "a", {"備考": "夕休"}, 2)
+
+
 def test_a_variation_before_the_moves_is_skipped() -> None:  # some versions of Electron Shogi wrote such lines
     assert read(f"変化：3手\n{HEAD}変化：2手\n   1 ７六歩(77)\n").usi_moves() == ["7g7f"]
 
@@ -219,6 +224,11 @@ def test_a_variation_before_the_moves_is_skipped() -> None:  # some versions of 
         (("   6 投了", "   6 投了\n   7 ８四歩(83)\n"), "line 28: ply 6: a move after the end of the game: '８四歩"),
         (("手合割：平手", "手合割：三十枚落ち"), "line 7: unknown handicap '三十枚落ち' without a board"),
         (("手合割：平手", "手合割：その他"), "line 7: unknown handicap 'その他' without a board"),
+        (
+            ("   6 投了", "手合割：香落ち\n   6 投了"),
+            "line 27: the first position is given below the moves: '手合割：香落ち'",
+        ),
+        (("   6 投了", "後手番\n   6 投了"), "line 27: the first position is given below the moves: '後手番'"),
         (("備考：夕休前", "先手の持駒：歩二"), "line 6: pieces in hand without a board"),
         (("備考：夕休前", "|v香v桂v銀v金v玉v金v銀v桂|"), "line 6: not a row of a board"),
     ],

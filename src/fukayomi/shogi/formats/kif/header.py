@@ -37,6 +37,7 @@ _FIELDS = {
     "持ち時間": "time_limit",
     "戦型": "opening",
 }
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _WITHOUT_NAME = ("その他", "詰将棋", "詰め将棋", "")
 """Handicaps that leave the position to the board."""
 _BLACK = ("先手", "下手")
@@ -106,10 +107,7 @@ class Head:
         """
         record = Record(name=self.name, initial_sfen=self._initial_sfen(), comment="\n".join(self.comments))
         for key, value in self.fields.items():
-            if key in _FIELDS:
-                setattr(record, _FIELDS[key], value)
-            else:
-                record.headers[key] = value
+            set_header(record, key, value)
         return record
 
     def _initial_sfen(self) -> str:
@@ -137,9 +135,24 @@ class Head:
             raise RecordError(self.name, self.rows_line, str(error)) from error
 
 
+def set_header(record: Record, key: str, value: str) -> None:
+    """Set the field of a record that a header line gives; one that has a value keeps it."""
+    if key not in _FIELDS:
+        record.headers.setdefault(key, value)
+    elif not getattr(record, _FIELDS[key]):
+        setattr(record, _FIELDS[key], value)
+
+
+def is_position_line(line: str) -> bool:
+    """Whether a line tells something about the first position: 手合割, pieces in hand, a row of a board, 後手番."""
+    return line.lstrip().startswith("手合割") or any(
+        (_HAND.fullmatch(line), _TURN.fullmatch(line), is_row(line), looks_like_row(line))
+    )
+
+
 def one_line(text: str) -> str:
     """Text without line breaks and control characters, which would begin another line of the record."""
-    return " ".join("".join(letter if letter.isprintable() or letter == "　" else "\n" for letter in text).split("\n"))
+    return _CONTROL.sub(" ", text)
 
 
 def head_lines(record: Record) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, end_of_word
-from fukayomi.shogi.formats.kif.header import Head, begins_moves
+from fukayomi.shogi.formats.kif.header import Head, begins_moves, is_position_line, set_header
 from fukayomi.shogi.formats.kif.moves import MOVE, read_move, usi_of
 from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
 from fukayomi.shogi.formats.remarks import read_remarks
@@ -125,8 +125,11 @@ class _Game:
                     return int(found[1])
             elif found := CLOSING.fullmatch(line):
                 self._read_closing(found[1])
+            elif is_position_line(line):
+                what = f"the first position is given below the moves: {line.strip()[:60]!r}"
+                raise RecordError(self.record.name, number, what)
             elif found := _HEADER.fullmatch(line):
-                self.record.headers.setdefault(found[1], found[2].strip())
+                set_header(self.record, found[1], found[2].strip())
             else:
                 self._read_word(line, number)
         return None
