@@ -185,7 +185,7 @@ def test_variations_keep_their_place_and_cannot_hurt() -> None:
     text += "\n変化：4手\n   4 ４四歩(43)\n   5 ９一玉(59)\n   6 ８四歩(83)\n"  # leaves the variation above
     text += "\n変化：9手\n   9 ４四歩(43)\n"  # there is no such place
     text += "\n変化：2手\n   2 what\n\n変化：99999999999手\n変化：2手\n   2 ８四歩(83)\n*好手\n"
-    text += "変化：3手\n   3 ２六歩(27)\n"
+    text += "変化：3手\n   3 ２六歩(27)\n\n変化：四手\n   4 ４四歩(43)\n"
     record = read(text)
     assert record.usi_moves() == ["7g7f", "3c3d", "2g2f"]
     assert (record.termination, record.result) == (Termination.INTERRUPTED, Result.UNKNOWN)

@@ -27,7 +27,7 @@ from fukayomi.shogi.record import (
 
 _SPECIAL = re.compile(r"[\s　]*[0-9０-９]{1,6}[\s　]+([^\s　(（]+)")
 _TIME = re.compile(r"[(（][\s　]*(?:([0-9]{1,5}):)?([0-9]{1,5}):([0-9]{1,2})(?:\.([0-9]{1,3}))?")
-_BRANCH = re.compile(r"[\s　]*変化[\s　]*[：:][\s　]*([0-9０-９]{1,6})")
+_BRANCH = re.compile(r"[\s　]*変化[\s　]*[：:][\s　]*([0-9０-９]{1,6})?")
 _HEADER = re.compile(r"([^\s：:0-9０-９][^\s：:]{0,39})[\s　]*[：:](.*)")
 _MOST_VARIATION_PLIES = 100_000  # of all variations of a game, each counted from where it leaves the game
 
@@ -122,7 +122,7 @@ class _Game:
                 continue
             elif found := _BRANCH.match(line):
                 if self.moves or self.record.termination is not Termination.NONE:
-                    return int(found[1])
+                    return int(found[1] or 0)
             elif found := CLOSING.fullmatch(line):
                 self._read_closing(found[1])
             elif is_position_line(line):
@@ -226,7 +226,7 @@ def _read_variation(play: _Play, lines: _Lines) -> tuple[str, int | None]:
         if line.startswith("*"):
             play.comments.append(line[1:])
         elif found := _BRANCH.match(line):
-            branch = int(found[1])
+            branch = int(found[1] or 0)
             break
         elif is_over or not line.strip() or line[0] in "#&":
             continue
@@ -244,4 +244,4 @@ def _read_variation(play: _Play, lines: _Lines) -> tuple[str, int | None]:
 
 
 def _next_branch(lines: _Lines) -> int | None:
-    return next((int(found[1]) for _, line in lines if (found := _BRANCH.match(line))), None)
+    return next((int(found[1] or 0) for _, line in lines if (found := _BRANCH.match(line))), None)
