@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,8 +62,7 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
     Raises:
         NetworkConfigError: The tensors are not those of such a network.
     """
-    with torch.device("meta"):
-        expected = {name: tuple(tensor.shape) for name, tensor in PolicyValueNetwork(config).state_dict().items()}
+    expected = _shapes(config)
     given = cast("dict[Any, Any]", tensors) if isinstance(tensors, dict) else {}
     for name in sorted(expected.keys() | set(map(str, given))):
         tensor = given.get(name)
@@ -77,3 +77,14 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
     except (RuntimeError, TypeError) as error:  # sparse tensors, for example
         raise NetworkConfigError(f"the parameters are not those of {config}: {error}") from error
     return network.eval()
+
+
+def _shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a network's parameters. All blocks are alike: one is enough to know them."""
+    with torch.device("meta"):
+        network = PolicyValueNetwork(replace(config, blocks=1))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, tensor in network.state_dict().items():
+        for block in range(config.blocks if name.startswith("blocks.0.") else 1):
+            shapes[name.replace("blocks.0.", f"blocks.{block}.", 1)] = tuple(tensor.shape)
+    return shapes
