@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.search import SearchResult
     from fukayomi.engine.settings import UsiSettings
+    from fukayomi.engine.speed import NetworkSpeed, measure_speed
 
 __all__ = [
     "AnalysisFileError",
@@ -40,9 +41,11 @@ __all__ = [
     "EvaluatorError",
     "GameAnalysis",
     "Network",
+    "NetworkSpeed",
     "SearchResult",
     "UsiSettings",
     "analyse",
+    "measure_speed",
 ]
 
 __getattr__, __dir__ = lazy(
@@ -56,5 +59,6 @@ __getattr__, __dir__ = lazy(
         ".report.document": ("AnalysisFileError",),
         ".search": ("SearchResult",),
         ".settings": ("UsiSettings",),
+        ".speed": ("NetworkSpeed", "measure_speed"),
     },
 )

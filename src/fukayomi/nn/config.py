@@ -53,7 +53,7 @@ class NetworkConfig:
         """Number of parameters of the convolutions and the value's hidden layer, which are nearly all.
 
         >>> NetworkConfig(blocks=15, channels=224).parameters()
-        14278624
+        14271136
         """
         stem = (10 * FEATURES1 + FEATURES2) * self.channels
         trunk = self.blocks * 2 * 9 * self.channels**2

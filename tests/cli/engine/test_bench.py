@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from command_app import app
 from places import BENCHMARKS
 from typer.testing import CliRunner
@@ -41,6 +43,44 @@ def test_a_decided_position_ends_early() -> None:
     result = CliRunner().invoke(app, ["bench", "--sfen", "4k4/9/9/9/9/9/4g4/4g4/4K4 b - 1", "--nodes", "500", "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout)["nodes"] == 0
+
+
+def test_the_embedded_network_is_measured() -> None:
+    result = CliRunner().invoke(app, ["bench", "--evaluator", "network", "--nodes", "20", "--batch", "4"])
+    assert result.exit_code == 0, result.output
+    for text in ("start", "middle game", "many drops", "embedded network", "evaluations/s alone, batch 4"):
+        assert text in result.stdout
+
+
+def test_a_network_is_measured_as_json(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    from toy_network import write_network
+
+    path = write_network(tmp_path / "toy.onnx")
+    result = CliRunner().invoke(app, ["bench", "--model", str(path), "--nodes", "50", "--sfen", DROPS_SFEN, "--json"])
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    assert set(figures) == {"network", "identity", "batch_size", "slots", "evaluations_per_s", "searches"}
+    assert figures["network"] == "toy.onnx"
+    assert figures["evaluations_per_s"] > 0
+    (search,) = figures["searches"]
+    assert set(search) == {"position", "nodes", "seconds", "nodes_per_s"}
+    assert (search["position"], search["nodes"]) == ("given", 50)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--model", "none.onnx"], "no file"),
+        (["--evaluator", "network", "--sfen", "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"], "legal move"),
+        (["--evaluator", "network", "--batch", "2000"], "DNN_Batch_Size takes 0 to 1024"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(arguments: list[str], reason: str) -> None:
+    result = CliRunner().invoke(app, ["bench", *arguments])
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert reason in line
 
 
 def test_the_benchmark_prints_its_figures() -> None:

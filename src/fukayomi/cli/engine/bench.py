@@ -1,29 +1,39 @@
-"""``fukayomi bench``: speed of the search without a network, and memory per node."""
+"""``fukayomi bench``: speed and memory of the search without a network, and speed of networks."""
 
 import time
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
+from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
+if TYPE_CHECKING:
+    from fukayomi.engine.speed import NetworkSpeed
+
+MIDDLE_SFEN = "ln1g2s1l/2ks1g3/1p2p1+N1p/pbppr4/5P1P1/2P1P1RS1/PPBP4P/1S1KG4/LN1G3+p1 b NPl2p 53"
 DROPS_SFEN = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 """A middle game with every kind of piece in hand and two hundred legal moves, known as matsuri (指し手生成祭り)."""
 STANDARD_POSITIONS = {"start": START_SFEN, "many drops": DROPS_SFEN}
+NETWORK_POSITIONS = {"start": START_SFEN, "middle game": MIDDLE_SFEN, "many drops": DROPS_SFEN}
+NODES = 400_000
+BATCH = 64
 BYTES_RESERVED_PER_NODE = 2048
 """More than the tree of any position takes, so that the memory limit does not end the measurement."""
 
 
 class EvaluatorName(StrEnum):
-    """An evaluator that needs no network."""
+    """What evaluates positions."""
 
     HASH = "hash"
     UNIFORM = "uniform"
+    NETWORK = "network"
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,38 @@ def measure(sfen: str, nodes: int, batch_size: int, evaluator: EvaluatorName = E
     return BenchResult(done, done / max(cpu, 1e-9), done / max(wall, 1e-9), search.bytes_used / max(done, 1))
 
 
+def measure_network(
+    model: Path | None, positions: dict[str, Position], nodes: int | None, batch: int
+) -> "NetworkSpeed":
+    """Measure a network; None is the embedded one."""
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.network import Network
+    from fukayomi.engine.speed import measure_speed
+
+    try:
+        with Network(model, batch_size=batch) as network, StageBars() as listener:
+            return measure_speed(network, positions, nodes=nodes, listener=listener)
+    except (EvaluatorError, ValueError) as error:
+        fail(str(error))
+
+
+def print_network(speed: "NetworkSpeed") -> None:
+    """Print a table with one row per position, and the speed of the network alone."""
+    from rich.console import Console
+
+    from fukayomi.cli.common.tables import number_table
+
+    table = number_table("position", "nodes", "seconds", "nodes/s")
+    for search in speed.searches:
+        table.add_row(search.position, f"{search.nodes:,}", f"{search.seconds:.1f}", f"{search.nodes_per_s:,.0f}")
+    Console().print(table)
+    typer.echo(
+        f"{speed.network} ({speed.identity}): {speed.evaluations_per_s:,.0f} evaluations/s alone, "
+        f"batch {speed.batch_size}, {speed.slots} in flight"
+    )
+
+
 def print_table(results: dict[str, BenchResult]) -> None:
     """Print a table with one row per position."""
     from rich.console import Console
@@ -88,34 +130,71 @@ def print_table(results: dict[str, BenchResult]) -> None:
 class BenchOptions:
     """What is searched."""
 
-    evaluator: Annotated[EvaluatorName, typer.Option(help="Evaluator in place of a network.")] = EvaluatorName.HASH
+    evaluator: Annotated[
+        EvaluatorName, typer.Option(help="What evaluates positions: a network, or a function in its place.")
+    ] = EvaluatorName.HASH
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help="Network; implies --evaluator network.",
+            show_default="with --evaluator network, the embedded network",
+        ),
+    ] = None
     sfen: Annotated[
         str | None,
         typer.Option(help="Position to search.", show_default="the start, and a position with many drops"),
     ] = None
-    nodes: Annotated[int, typer.Option(min=1, max=30_000_000, help="Leaves to evaluate.")] = 400_000
-    batch: Annotated[int, typer.Option(min=1, max=4096, help="Leaves per batch.")] = 64
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=30_000_000,
+            help="Leaves to evaluate.",
+            show_default=f"{NODES}; with a network, as many as 5 seconds allow",
+        ),
+    ] = None
+    batch: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Leaves per batch.", show_default=f"{BATCH}; with a network, measured"),
+    ] = None
     as_json: AsJson = False
 
 
 def bench(options: BenchOptions) -> None:
-    """Measure the search without a network: nodes per second of CPU time, nodes per second, bytes per node.
+    """Measure the search on this computer, without a network or with one.
 
-    With --json only one position is searched: the start, or that of --sfen.
+    Without a network: nodes per second of CPU time, nodes per second, bytes per node. With --json only one position is
+    searched: the start, or that of --sfen.
+
+    With a network: nodes per second of the search, 5 seconds per position, and evaluations per second of the network
+    alone.
 
     \b
     fukayomi bench
     fukayomi bench --nodes 1000000 --evaluator uniform --json
+    fukayomi bench --evaluator network
+    fukayomi bench --model network.onnx --json
     """
+    is_network = options.model is not None or options.evaluator is EvaluatorName.NETWORK
     positions = {"start": START_SFEN} if options.as_json else STANDARD_POSITIONS
     if options.sfen is not None:
         positions = {"given": options.sfen}
+    elif is_network:
+        positions = NETWORK_POSITIONS
     try:
-        results = {
-            name: measure(text, options.nodes, options.batch, options.evaluator) for name, text in positions.items()
-        }
+        parsed = {name: Position.from_sfen(text) for name, text in positions.items()}
     except InvalidSfenError as error:
         raise typer.BadParameter(str(error), param_hint="--sfen") from error
+    if is_network:
+        speed = measure_network(options.model, parsed, options.nodes, options.batch or 0)
+        if options.as_json:
+            typer.echo(json_text(asdict(speed)))
+        else:
+            print_network(speed)
+        return
+    nodes, batch = options.nodes or NODES, options.batch or BATCH
+    results = {name: measure(text, nodes, batch, options.evaluator) for name, text in positions.items()}
     if options.as_json:
         (result,) = results.values()
         typer.echo(json_text(asdict(result)))
