@@ -10,6 +10,7 @@ import typer
 from fukayomi import __version__
 from fukayomi.cli.common.commands import add_command, flowing
 from fukayomi.cli.common.options import spread_options
+from fukayomi.cli.common.streams import guarded_output
 
 # Words of the command, in the order of the help, and where its function is.
 _COMMANDS = {
@@ -108,4 +109,5 @@ def fukayomi(
 
 def main() -> None:
     """Entry point of the program."""
-    make_app(sys.argv[1:])()
+    with guarded_output():
+        make_app(sys.argv[1:])()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import typer
 from command_app import app
+from command_runs import run
 
 from fukayomi.cli.common.commands import flowing
 
@@ -51,6 +52,14 @@ def test_help_says_something_and_fits_a_terminal(name: str) -> None:
         assert len(lines) == 1 or max(map(len, lines)) <= 78, paragraph
     for parameter in command.params:
         assert parameter.help, f"{name} does not tell what {parameter.name} is"
+
+
+@pytest.mark.parametrize("name", ["fukayomi", *ALL])
+def test_help_is_whole_at_80_columns(name: str) -> None:
+    code, printed, _ = run(*name.split()[1:], "--help", TERMINAL_WIDTH="80", COLUMNS="80")
+    assert code == 0
+    assert max(map(len, printed.splitlines())) == 80
+    assert "…" not in printed
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if examples(ALL[name])])

@@ -41,11 +41,12 @@ class BalanceOptions:
         bool,
         typer.Option(
             "--middle-game",
-            "--less-than-moves2",
-            "--less_than_moves2",
             help="End each line just before an evaluation first exceeds --eval2, at a ply from moves1 to moves2.",
         ),
     ] = EVEN_OPENINGS.middle_game
+    less_than_moves2: Annotated[
+        bool, typer.Option("--less-than-moves2", hidden=True, help="dlshogi's name of --middle-game.")
+    ] = False
     eval_limit: Annotated[
         int, typer.Option("--eval", min=0, help="Limit of all evaluations up to the end of the line (centipawns).")
     ] = EVEN_OPENINGS.eval
@@ -55,13 +56,11 @@ class BalanceOptions:
     ] = None
     filter_moves: Annotated[
         int,
-        typer.Option("--filter-moves", "--filter_moves", metavar="N", min=0, help="Use only games of N plies or more."),
+        typer.Option(metavar="N", min=0, help="Use only games of N plies or more."),
     ] = EVEN_OPENINGS.filter_moves
     filter_rating: Annotated[
         float,
         typer.Option(
-            "--filter-rating",
-            "--filter_rating",
             metavar="R",
             min=0,
             help="Use only games with both players rated R or higher; 0 uses all.",
@@ -69,9 +68,7 @@ class BalanceOptions:
     ] = EVEN_OPENINGS.filter_rating
     eval_of: Annotated[
         EvalOf,
-        typer.Option(
-            "--eval-of", "--eval_of", help="Move that holds the evaluation after ply N: move N + 1 (next) or N (last)."
-        ),
+        typer.Option(help="Move that holds the evaluation after ply N: move N + 1 (next) or N (last)."),
     ] = EVEN_OPENINGS.eval_of
 
     def conditions(self) -> BalanceConditions:
@@ -80,7 +77,7 @@ class BalanceOptions:
         Raises:
             ValueError: They contradict each other.
         """
-        base = EVEN_MIDDLE_GAMES if self.middle_game else EVEN_OPENINGS
+        base = EVEN_MIDDLE_GAMES if self.middle_game or self.less_than_moves2 else EVEN_OPENINGS
         return replace(
             base,
             moves1=base.moves1 if self.moves1 is None else self.moves1,

@@ -20,7 +20,13 @@ def add_command(app: typer.Typer, command: Callable[..., Any], name: str | None 
         command: Its parameters are the arguments; a parameter that is a dataclass stands for options (options.py).
         name: Name of the command; by default that of the function.
     """
-    app.command(name, help=flowing(command))(spread_options(command))
+    settings = {"token_normalize_func": _with_hyphens}
+    app.command(name, help=flowing(command), context_settings=settings)(spread_options(command))
+
+
+def _with_hyphens(name: str) -> str:
+    """``filter_moves`` as ``filter-moves``: dlshogi's tools write the names of options with underscores."""
+    return name.replace("_", "-")
 
 
 def flowing(command: Callable[..., Any]) -> str:
