@@ -56,6 +56,16 @@ def test_parts_tell_what_the_whole_tells(tmp_path: Path, monkeypatch: pytest.Mon
     assert [told(found) for source in iter_sources([path]) for found in scan_source(source)] == whole
 
 
+@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi"])
+def test_utf_16_comes_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    path = tmp_path / "many"
+    path.write_bytes(text.encode("utf-16"))
+    whole = [told(found) for found in scan_records(path)]
+    monkeypatch.setattr(record_text, "PART", 40)
+    (source,) = iter_sources([path])
+    assert [told(found) for found in scan_source(source)] == whole
+
+
 def test_other_formats_come_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_text, "PART", 100)
     text = "手合割：平手\n先手：a\n後手：b\n" + "*a remark\n" * 100 + "1 ７六歩(77)\n2 投了\n"

@@ -5,6 +5,7 @@ size. Such files are read in parts that end between two games; lines and games a
 """
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -64,6 +65,8 @@ def too_large() -> str:
 
 
 def _many_games_format(head: bytes) -> Format | None:
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # its line breaks take two bytes
+        return None
     try:
         found = detect_format(decode_text(head.rpartition(b"\n")[0]))
     except ValueError:
