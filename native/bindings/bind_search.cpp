@@ -193,6 +193,13 @@ void bind_search_class(nb::module_& m) {
              "        It does not end the search.\n\n"
              "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
              "Raises:\n    ValueError: A search move is not legal.")
+        .def("compare", [](Search& search, const std::vector<Move>& moves) {
+            const nb::gil_scoped_release release;
+            search.compare(moves);
+        }, "moves"_a,
+             "Give visits to these root moves alone, to each the same number, until the position is set again.\n\n"
+             "The other moves keep what they have. Where all of these are proven, all moves are searched again.\n\n"
+             "Raises:\n    ValueError: There is no move, or one that the root does not have.")
         .def("new_batch", [](Search& search, std::size_t capacity) { return std::make_unique<Batch>(search, capacity); },
              "capacity"_a, nb::keep_alive<0, 1>(), "A batch for up to `capacity` leaves.")
         .def("gather", &gather, "batch"_a, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),

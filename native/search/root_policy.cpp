@@ -1,5 +1,6 @@
 #include "search/root_policy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -87,6 +88,24 @@ Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_
     if (root.children == NOWHERE) return {untried.edge, puct_.fpu(q, mass)};
     return best_edge(tree, {tree.children(tree.root()).begin(), root.child_count}, untried, child_visits(entry), q, mass, puct_,
                      [&](const Child&, std::size_t i) { return prior(i); }, avoid_proven);
+}
+
+Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
+    const Node& root = tree[tree.root()];
+    const EdgeSpan edges = tree.edges(tree.root());
+    const Child* entries = root.children != NOWHERE ? tree.children(tree.root()).begin() : nullptr;
+    Choice choice{edges.size(), std::max(0.0F, 1.0F - entry.q)};
+    std::uint32_t fewest = 0;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (std::find(moves_.begin(), moves_.end(), edge_move(edges[i])) == moves_.end()) continue;
+        const bool is_tried = i < root.child_count;
+        if (is_tried && tree[entries[i].node].proof != Proof::NONE) continue;
+        const std::uint32_t visits = is_tried ? entries[i].visits : 0;
+        if (choice.edge < edges.size() && visits >= fewest) continue;
+        choice.edge = i;
+        fewest = visits;
+    }
+    return choice.edge < edges.size() ? choice : otherwise_.select(tree, entry, avoid_proven);
 }
 
 std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params) {

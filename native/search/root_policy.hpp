@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "search/params.hpp"
@@ -56,6 +57,19 @@ private:
     double alpha_;
     std::uint64_t seed_;
     std::vector<float> priors_;  // by edge_move_bits; those of the root's moves are set
+};
+
+// Gives all visits to some of the moves, to each the same number: for comparing them. Where all of them are proven, it is up to
+// the other policy again.
+class EvenPolicy final : public RootPolicy {
+public:
+    EvenPolicy(std::span<const Move> moves, const RootPolicy& otherwise)
+        : moves_(moves.begin(), moves.end()), otherwise_(otherwise) {}
+    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override;
+
+private:
+    std::vector<Move> moves_;
+    const RootPolicy& otherwise_;
 };
 
 std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params);

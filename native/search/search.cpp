@@ -89,9 +89,18 @@ bool Search::set_position(const Position& position, std::span<const Move> search
     node_limit_ = nodes;
     deepest_ = 0;
     is_full_ = false;
+    comparison_.reset();
     const bool kept = search_moves.empty() && !is_restricted_ && try_advance(position);
     if (!kept) start_anew(position, search_moves);
     return kept;
+}
+
+void Search::compare(std::span<const Move> moves) {
+    const std::lock_guard lock(mutex_);
+    if (moves.empty()) throw std::invalid_argument("there is no move to compare");
+    for (const Move m : moves)
+        if (!root_->moves.contains(m)) throw std::invalid_argument(usi(m) + " is not a move of the root");
+    comparison_ = std::make_unique<EvenPolicy>(moves, *root_policy_);
 }
 
 // The moves of the game after the root, if the root is a position of it. The game before the root must be the same, not only
@@ -223,8 +232,9 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
         if (node.state == NodeState::NEW) return Descent::LEAF;
         if (node.state == NodeState::PENDING) return Descent::COLLISION;
         const Child& entry = tree_.entry(leaf.path, depth);
-        const Choice choice = depth == 0 ? root_policy_->select(tree_, entry, avoid_proven)
-                                         : select_by_puct(tree_, i, entry, puct_, avoid_proven);
+        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
+                              : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
+                                            : root_policy_->select(tree_, entry, avoid_proven);
         std::size_t slot = choice.edge;
         if (slot >= node.child_count) {
             slot = node.child_count;

@@ -56,6 +56,10 @@ public:
     bool set_position(const Position& position, std::span<const Move> search_moves = {},
                       std::optional<std::uint64_t> nodes = {});
 
+    // From now on gives visits to these moves of the root alone, to each the same number, until the position is set again. The
+    // other moves keep what they have. Throws std::invalid_argument if there is no move, or one that the root has not.
+    void compare(std::span<const Move> moves);
+
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided.
     int gather(Batch& batch, const SlotInput& slot, std::size_t limit);
@@ -117,6 +121,7 @@ private:
     mutable std::mutex mutex_;  // guards everything below
     Tree tree_;
     const std::unique_ptr<RootPolicy> root_policy_;
+    std::unique_ptr<const EvenPolicy> comparison_;  // in its place while moves are compared
     std::shared_ptr<const Root> root_;
     Board start_;
     std::vector<Move> game_moves_;

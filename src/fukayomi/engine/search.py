@@ -179,6 +179,7 @@ class Searcher:
         control: Control,
         *,
         search_moves: Sequence[Move] = (),
+        compare: Sequence[Move] = (),
         multipv: int = 1,
         report: Report | None = None,
         report_interval_s: float = 0.5,
@@ -188,7 +189,8 @@ class Searcher:
         Args:
             position: The position with its past.
             control: Limits and stop.
-            search_moves: The root moves to search; all if empty.
+            search_moves: The root moves to search, with a new tree; all if empty.
+            compare: The root moves that get all visits of this search, to each the same number. The tree is kept.
             multipv: Maximum number of lines to report.
             report: Called with the progress from this thread.
             report_interval_s: Seconds between reports; 0: no reports.
@@ -210,6 +212,8 @@ class Searcher:
         nodes = control.limits.nodes
         planned = None if nodes is None else max(0, min(nodes, self._node_limit))
         tree.set_position(position, list(search_moves), nodes=planned)
+        if compare:
+            tree.compare(list(compare))
         feed = Feed(tree, control, self._node_limit)
         progress = partial(self._progress, feed, multipv)
         self._pool.start(feed)
