@@ -1388,6 +1388,16 @@ class Search:
             ValueError: A search move is not legal.
         """
 
+    def compare(self, moves: Sequence[fukayomi.Move]) -> None:
+        """
+        Give visits to these root moves alone, to each the same number, until the position is set again.
+
+        The other moves keep what they have. Where all of these are proven, all moves are searched again.
+
+        Raises:
+            ValueError: There is no move, or one that the root does not have.
+        """
+
     def new_batch(self, capacity: int) -> Batch:
         """A batch for up to `capacity` leaves."""
 

@@ -24,18 +24,20 @@ def _line(winrate: float, moves: str, mate: int | None = None) -> SearchLine:
 
 
 class Script:
-    """Answers from a list, one per position; remembers the positions it was asked about."""
+    """Answers from a list, one per position, however often it is searched; remembers the positions."""
 
     def __init__(self, *answers: SearchResult) -> None:
         self._answers = list(answers)
         self.asked: list[str] = []
 
-    def __call__(self, position: Position) -> SearchResult:
-        self.asked.append(position.sfen())
-        return self._answers.pop(0)
+    def __call__(self, position: Position, **_: object) -> SearchResult:
+        if self.asked[-1:] != [position.sfen()]:
+            self.asked.append(position.sfen())
+            self._answer = self._answers.pop(0)
+        return self._answer
 
 
-def first_move(position: Position) -> SearchResult:
+def first_move(position: Position, **_: object) -> SearchResult:
     """A search that prefers the first legal move and finds every position even."""
     return answer((0.5, position.legal_moves[0].usi()))
 

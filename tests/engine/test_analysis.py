@@ -5,7 +5,7 @@ from analysis_answers import Script, answer, first_move
 
 from fukayomi._native import MATE_CP
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import Mistake
+from fukayomi.engine.analysis import Mistake, SearchLimits
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, DeclarationRule, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
@@ -34,6 +34,29 @@ def test_loss_is_the_win_rate_before_less_the_win_rate_after_for_the_player() ->
     # 756 ln(0.6 / 0.4) = 306.5; 756 ln(0.45 / 0.55) = -151.7; 756 ln(0.8 / 0.2) = 1048.0
     assert [p.score.cp for p in (black.before, black.after, white.after)] == [307, -152, 1048]
     assert (black.loss_cp, white.loss_cp) == (459, 1200)
+
+
+def test_loss_is_the_best_move_less_the_move_played_in_the_same_search() -> None:
+    search = Script(
+        answer((0.60, "2g2f 8c8d"), (0.52, "1g1f 8c8d")),
+        answer((0.70, "8c8d"), (0.68, "9c9d")),  # White sees itself at 70 %, which says nothing of Black's move
+        answer((0.80, "2g2f")),
+    )
+    black, white = analyse_record(record_of("1g1f 9c9d"), search).moves
+    assert black.loss == pytest.approx(0.08)
+    assert black.mistake is Mistake.INACCURACY
+    assert black.loss_cp == 307 - 61  # 756 ln(0.52 / 0.48) = 60.5
+    assert white.loss == pytest.approx(0.02)
+    assert black.before.played is not None
+    assert black.before.played.japanese == ("☗１六歩", "☖８四歩")
+
+
+def test_a_proof_after_the_move_outweighs_the_search_before_it() -> None:
+    search = Script(answer((0.60, "2g2f"), (0.59, "1g1f")), answer((1.0, "8c8d", 3)))
+    (move,) = analyse_record(record_of("1g1f"), search).moves
+    assert move.loss == pytest.approx(0.6)
+    assert move.is_certain
+    assert move.has_allowed_mate
 
 
 def test_the_preferred_move_loses_nothing_and_no_loss_is_negative() -> None:
@@ -196,7 +219,7 @@ def test_lines_say_same_for_the_square_of_the_move_before() -> None:
 
 def test_all_candidates_are_kept() -> None:
     search = Script(answer((0.6, "7g7f 3c3d"), (0.55, "2g2f 8c8d")), answer((0.4, "3c3d")))
-    lines = analyse_record(record_of("2g2f"), search).positions[0].lines
+    lines = analyse_record(record_of("2g2f"), search, limits=SearchLimits(nodes=1, multipv=2)).positions[0].lines
     assert [line.usi for line in lines] == [("7g7f", "3c3d"), ("2g2f", "8c8d")]
     assert lines[1].score.winrate == pytest.approx(0.55)
 

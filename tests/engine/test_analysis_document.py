@@ -159,8 +159,9 @@ class Counted:
     def __init__(self) -> None:
         self.plies: list[int] = []
 
-    def __call__(self, position: Any) -> Any:
-        self.plies.append(position.ply - 1)
+    def __call__(self, position: Any, **_: object) -> Any:
+        if self.plies[-1:] != [position.ply - 1]:
+            self.plies.append(position.ply - 1)
         return first_move(position)
 
 
@@ -173,8 +174,8 @@ class Counted:
         (SearchLimits(None, 500), SearchLimits(None, 400), 0),
         (SearchLimits(None, 400), SearchLimits(None, 500), 5),
         (SearchLimits(800, 350), SearchLimits(None, 350), 5),
-        (SearchLimits(800, 350), SearchLimits(100), 0),  # 100 nodes were evaluated within the time
-        (SearchLimits(800, 350), SearchLimits(101), 5),
+        (SearchLimits(800, 350), SearchLimits(100), 0),  # at least 100 nodes were evaluated within the time
+        (SearchLimits(800, 350), SearchLimits(801), 5),
         (SearchLimits(400, multipv=3), SearchLimits(400), 0),
         (SearchLimits(400), SearchLimits(400, multipv=3), 5),
     ],

@@ -1,11 +1,12 @@
-"""Analysing a game: search each position, then judge each move by the positions before and after it."""
+"""Analysing a game: search each position, then judge each move beside the best one."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MATE_CP, centipawns
 from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score, SearchLimits
+from fukayomi.engine.game_search import GameSearch, Search
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves
@@ -13,10 +14,6 @@ from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 if TYPE_CHECKING:
     from fukayomi._native import SearchLine
-    from fukayomi.engine.search import SearchResult
-
-    Search = Callable[[Position], SearchResult]
-    """Searches a position that has legal moves; the result has at least one line."""
 
 NO_LIMITS = SearchLimits()
 CP_LOSS_CAP = 3_000
@@ -25,7 +22,7 @@ CP_LOSS_CAP = 3_000
 
 def analyse_positions(
     record: Record,
-    search: "Search",
+    search: Search,
     first: int = 1,
     last: int | None = None,
     *,
@@ -38,10 +35,10 @@ def analyse_positions(
 
     Args:
         record: The game.
-        search: Searches one position.
+        search: `Engine.search`, which keeps its tree from position to position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.
-        limits: What `search` was asked for.
+        limits: Limits of the search of one position. Positions with suspicious moves get more, the others less.
         known: An analysis of the same game by the same network. Its positions that were searched with these limits or
             higher ones are not searched again.
 
@@ -50,11 +47,12 @@ def analyse_positions(
     """
     found = {position.ply: position for position in known.positions if position.satisfies(limits)} if known else {}
     last = len(record) if last is None else min(last, len(record))
+    game_search = GameSearch(search, limits, sum(ply not in found for ply in range(first - 1, last + 1)))
     position = Position.from_sfen(record.initial_sfen)
     previous: tuple[str, str] | None = None  # the position before the last move, and the move
     for ply in range(last + 1):
         if ply >= first - 1:
-            yield found.get(ply) or _analyse(record, position, ply, previous, search, limits)
+            yield found.get(ply) or _analyse(record, position, ply, previous, game_search, limits)
         if ply < last:
             move = record.moves[ply].move
             previous = (position.sfen(), move.usi())
@@ -63,7 +61,7 @@ def analyse_positions(
 
 def analyse_record(
     record: Record,
-    search: "Search",
+    search: Search,
     first: int = 1,
     last: int | None = None,
     *,
@@ -104,11 +102,13 @@ def assemble(
 
 
 def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMove, japanese: str) -> MoveAnalysis:
-    """What a move lost, by the searches before and after it."""
+    """What a move lost, by the search before it, unless the result after it is proven."""
     color, usi = before.turn, played.move.usi()
     is_best = bool(before.lines) and before.lines[0].usi[0] == usi
-    loss = before.score.winrate_of(color) - after.score.winrate_of(color)
-    loss_cp = _cut(before.score.cp_of(color)) - _cut(after.score.cp_of(color))
+    is_decided = not after.lines or after.score.mate is not None
+    reached = after.score if is_decided or before.played is None else before.played.score
+    loss = before.score.winrate_of(color) - reached.winrate_of(color)
+    loss_cp = _cut(before.score.cp_of(color)) - _cut(reached.cp_of(color))
     return MoveAnalysis(
         ply=after.ply,
         color=color,
@@ -118,6 +118,7 @@ def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMov
         after=after,
         loss=0.0 if is_best else max(0.0, loss),
         loss_cp=0 if is_best else max(0, loss_cp),
+        is_certain=before.is_certain or is_decided,
         recorded_cp=_recorded_cp(played),
     )
 
@@ -127,7 +128,7 @@ def _analyse(
     position: Position,
     ply: int,
     previous: tuple[str, str] | None,
-    search: "Search",
+    game_search: GameSearch,
     limits: SearchLimits,
 ) -> PositionAnalysis:
     sfen, turn = position.sfen(), position.turn
@@ -137,9 +138,11 @@ def _analyse(
     if position.can_declare_win(DeclarationRule.POINTS_27):
         line = Candidate.named(_won_by(turn), ("win",), sfen, None)
         return PositionAnalysis(ply, sfen, turn, line.score, (line,))
-    result = search(position)
-    lines = tuple(_line(line, sfen, turn, previous) for line in result.lines)
-    return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, result.progress.nodes, limits)
+    move = record.moves[ply].move if ply < len(record) else None
+    found = game_search.examine(position, move)
+    lines = tuple(_line(line, sfen, turn, previous) for line in found.lines[: limits.multipv])
+    played = _line(found.played, sfen, turn, previous) if found.played else None
+    return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, played, found.is_certain, found.nodes, limits)
 
 
 def _line(line: "SearchLine", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:

@@ -1,8 +1,8 @@
 """The analysis of a game (棋譜解析): an evaluation of every position, and what every move lost.
 
-The loss of a move is its player's win rate before the move minus that after it, each from a search of its own. It is
-never negative, and the move that the search prefers loses nothing. Scores are from Black's side, as in game records,
-unless the name says otherwise.
+The loss of a move is the win rate of the best move minus that of the move played, both from one tree, the search of the
+position before them. It is never negative, and the move that the search prefers loses nothing. Scores are from Black's
+side, as in game records, unless the name says otherwise.
 """
 
 from collections import Counter
@@ -132,6 +132,10 @@ class PositionAnalysis:
     score: Score
     lines: tuple[Candidate, ...]
     """The best candidate first; empty where the game is over."""
+    played: Candidate | None = None
+    """The move that was played, by the same search; None at the end of the game, and where it was not searched."""
+    is_certain: bool = True
+    """Whether the loss of the move played was small, or stayed in its class when the search went on."""
     nodes: int = 0
     """Positions that the search evaluated."""
     limits: SearchLimits | None = None
@@ -154,7 +158,7 @@ def _reaches(limit: int | None, wanted: int | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MoveAnalysis:
-    """A move of the game, judged by the positions before and after it."""
+    """A move of the game, judged by the search of the position before it."""
 
     ply: int
     """Number of the move, from 1."""
@@ -167,6 +171,8 @@ class MoveAnalysis:
     """Win rate that the player lost, 0 to 1."""
     loss_cp: int
     """The same in centipawns, with scores cut to ±3000."""
+    is_certain: bool
+    """Whether the class of the mistake is certain: it stayed the same when the position was searched deeper."""
     recorded_cp: int | None
     """The record's own score after the move."""
 

@@ -80,6 +80,7 @@ class Engine:
         time_ms: int | None = None,
         multipv: int = 1,
         moves: Iterable[Move] | None = None,
+        compare: Iterable[Move] = (),
         listener: Listener = SILENT,
     ) -> SearchResult:
         """Search a position.
@@ -89,7 +90,9 @@ class Engine:
             nodes: Maximum number of positions to evaluate.
             time_ms: Maximum search time (ms). One of the two limits is needed.
             multipv: Number of lines to report.
-            moves: The only moves to consider; None: all legal moves.
+            moves: The only moves to consider, with a new tree; None: all legal moves.
+            compare: Moves that get all visits of this search, each the same number; the rest of the tree is kept. So
+                moves can be compared that the search itself would not visit much.
             listener: Told of the nodes evaluated so far, twice a second.
 
         Returns:
@@ -103,6 +106,7 @@ class Engine:
         search_moves = () if moves is None else tuple(moves)
         if moves is not None and not search_moves:
             raise ValueError("moves is empty: there is nothing to search")
+        compared = tuple(compare)
         control = self._control = Control(Limits(nodes=nodes, time_ms=time_ms))
 
         def search(control: Control) -> SearchResult:
@@ -110,6 +114,7 @@ class Engine:
                 position,
                 control,
                 search_moves=search_moves,
+                compare=compared,
                 multipv=multipv,
                 report=lambda progress: listener.progress("nodes", progress.nodes, nodes),
             )
@@ -154,14 +159,13 @@ class Engine:
         if nodes is None and time_ms is None:
             nodes, time_ms = ANALYSIS_NODES, ANALYSIS_TIME_MS
 
-        def search(position: Position) -> SearchResult:
-            return self.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv)
-
         record, engine = _record(game), str(self.network)
         if known is not None and not (known.engine == engine and known.is_of_game(record)):
             raise ValueError("known is the analysis of another game, or by another network")
         limits = SearchLimits(nodes, time_ms, multipv)
-        return analyse_record(record, search, first, last, engine=engine, limits=limits, known=known, listener=listener)
+        return analyse_record(
+            record, self.search, first, last, engine=engine, limits=limits, known=known, listener=listener
+        )
 
     # ------------------------------------------------------------------------------------------ playing
 

@@ -3,7 +3,7 @@
 import pytest
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import Position, SearchLine, SearchParams, UniformEvaluator
+from fukayomi._native import Move, Position, SearchLine, SearchParams, UniformEvaluator
 
 
 def noise(epsilon: float, seed: int = 1, alpha: float = 0.15) -> SearchParams:
@@ -125,3 +125,41 @@ def test_moves_are_ranked_by_proof_then_by_visits() -> None:
         assert open_lines == sorted(open_lines, reverse=True)
         lost = [line.winrate <= 0 and line.visits > 0 for line in found]
         assert True not in lost or not any(line.visits for line in found[lost.index(True) :] if line.winrate > 0)
+
+
+def test_compared_moves_get_the_same_number_of_visits() -> None:
+    runner = Runner(Position.from_sfen(MATSURI))
+    runner.run(1000)
+    before = visits(runner)
+    ranked = sorted(before, key=lambda move: -before[move])
+    pair = [Move.from_usi(ranked[0]), Move.from_usi(ranked[-1])]
+    runner.search.set_position(Position.from_sfen(MATSURI))
+    runner.search.compare(pair)
+    runner.run(2000)
+    runner.search.check_invariants()
+    after = visits(runner)
+    assert abs(after[ranked[0]] - after[ranked[-1]]) <= 1
+    assert {move: after[move] for move in ranked[1:-1]} == {move: before[move] for move in ranked[1:-1]}
+    runner.search.set_position(Position.from_sfen(MATSURI))  # ends the comparison, keeps the tree
+    runner.run(500)
+    assert sum(visits(runner)[move] - after[move] for move in ranked[1:-1]) > 0
+
+
+def test_where_all_compared_moves_are_proven_the_others_are_searched() -> None:
+    runner = Runner(Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G 1"))
+    mate = Move.from_usi("G*5b")
+    runner.run(1)
+    lines = runner.search.lines(600)
+    runner.search.set_position(Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G 1"))
+    runner.search.compare([mate])
+    runner.run(50)
+    assert runner.search.lines(1)[0].mate == 1
+    assert len(runner.search.lines(600)) == len(lines)
+
+
+def test_only_moves_of_the_root_can_be_compared() -> None:
+    runner = Runner(Position())
+    with pytest.raises(ValueError, match="5e5d"):
+        runner.search.compare([Move.from_usi("5e5d")])
+    with pytest.raises(ValueError, match="no move"):
+        runner.search.compare([])

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis, SearchLimits
     from fukayomi.engine.engine import Engine
     from fukayomi.engine.report.files import ReportFolder
-    from fukayomi.engine.search import SearchResult
-    from fukayomi.shogi import Position
     from fukayomi.shogi.record import Record
 
 
@@ -130,15 +128,10 @@ class AnalysisRun:
         from fukayomi.engine.analyser import analyse_positions
 
         self.engine.new_game()
-        limits = self.limits
-        options: dict[str, Any] = {"nodes": limits.nodes, "time_ms": limits.time_ms, "multipv": limits.multipv}
-
-        def search(position: "Position", **given: Any) -> "SearchResult":
-            found = self.engine.search(position, **(options | given))
-            self.nodes += found.progress.nodes
-            return found
-
-        plies = {position.ply for position in known.positions if position.satisfies(limits)} if known else set[int]()
-        for position in analyse_positions(record, search, self.first, self.last, limits=limits, known=known):
-            self.searched += position.ply not in plies
+        kept = {position.ply: position for position in known.positions} if known else {}
+        search, first, last = self.engine.search, self.first, self.last
+        for position in analyse_positions(record, search, first, last, limits=self.limits, known=known):
+            if kept.get(position.ply) is not position:
+                self.searched += 1
+                self.nodes += position.nodes
             yield position

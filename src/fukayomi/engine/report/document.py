@@ -90,6 +90,7 @@ def _move(move: MoveAnalysis) -> dict[str, Any]:
         "loss": move.loss,
         "loss_cp": move.loss_cp,
         "mistake": move.mistake.english if move.mistake else None,
+        "certain": move.is_certain,
         "missed_mate": move.has_missed_mate,
         "allowed_mate": move.has_allowed_mate,
         "recorded_cp": move.recorded_cp,
@@ -104,6 +105,8 @@ def _position(position: PositionAnalysis) -> dict[str, Any]:
         "nodes": position.nodes,
         "limits": _fields(position.limits) if position.limits else None,
         "lines": [_line(line) for line in position.lines],
+        "played": _line(position.played) if position.played else None,
+        "certain": position.is_certain,
     }
 
 
@@ -174,12 +177,15 @@ class _Position(_Score):
     nodes: Natural
     limits: _Limits | None
     lines: list[_Line]
+    played: _Line | None
+    certain: bool
 
 
 class _Judged(_Model):
     ply: Annotated[int, Field(ge=1)]
     loss: Share
     loss_cp: int = Field(ge=0, le=2 * MATE_CP)
+    certain: bool
     recorded_cp: Centipawns | None
 
 
@@ -298,6 +304,7 @@ def _restore(found: _Document) -> GameAnalysis:
                 after=after,
                 loss=judged.loss,
                 loss_cp=judged.loss_cp,
+                is_certain=judged.certain,
                 recorded_cp=judged.recorded_cp,
             )
         )
@@ -354,6 +361,10 @@ def _restore_positions(found: list[_Position], record: Record) -> dict[int, Posi
 
 
 def _restore_position(found: _Position, sfen: str, turn: Color, previous: tuple[str, str] | None) -> PositionAnalysis:
-    lines = tuple(Candidate.named(line.score(), line.pv, sfen, previous, line.visits) for line in found.lines)
+    def restore(line: _Line) -> Candidate:
+        return Candidate.named(line.score(), line.pv, sfen, previous, line.visits)
+
+    lines = tuple(restore(line) for line in found.lines)
+    played = restore(found.played) if found.played else None
     limits = SearchLimits(**dict(found.limits)) if found.limits else None
-    return PositionAnalysis(found.ply, sfen, turn, found.score(), lines, found.nodes, limits)
+    return PositionAnalysis(found.ply, sfen, turn, found.score(), lines, played, found.certain, found.nodes, limits)
