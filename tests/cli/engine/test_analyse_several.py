@@ -175,6 +175,24 @@ def test_ctrl_c_and_again(games: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert plies == []
 
 
+def test_reports_inside_the_folder_are_no_games(games: Path) -> None:
+    assert run(games, *FAST, "--out", games / "a reports").exit_code == 0
+    assert run(games / "one.csa", *FAST, "--out", games / "one-analysis").exit_code == 0
+    result = run(games, *FAST, "--out", games / "a reports")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert set(reports(games / "a reports")) == {"2025-two", "one"}
+
+
+def test_an_index_of_something_else_stays(games: Path, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("my home page")
+    result = run(games, *FAST, "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "index.html of something else: choose another folder" in result.stderr
+    assert (tmp_path / "index.html").read_text() == "my home page"
+    assert {path.name for path in tmp_path.iterdir()} == {"games", "index.html"}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_killed_run_goes_on(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

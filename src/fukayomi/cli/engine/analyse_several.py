@@ -28,8 +28,11 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
         out: Folder of the reports; None: none are written.
         as_json: Print the documents, each when its game is finished.
     """
+    from fukayomi.engine.report.files import INDEX, LOCK
     from fukayomi.engine.report.index import AnalysisIndex
 
+    if out is not None and (out / INDEX).exists() and not (out / LOCK).exists():
+        fail(f"{out} holds an {INDEX} of something else: choose another folder")
     with reading_errors():  # before the search, which takes long
         found = list(_sizes(run, sources))
     problems = [each for each in found if isinstance(each, str)]
@@ -78,9 +81,10 @@ def _sizes(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[int | str]:
 
 def _games(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[Game]:
     """The games that are analysed."""
-    for game in distinct(read_games(sources)):
-        if isinstance(game, Game) and run.positions_of(game.record):
-            yield game
+    with reading_errors():
+        for game in distinct(read_games(sources)):
+            if isinstance(game, Game) and run.positions_of(game.record):
+                yield game
 
 
 def _open_folder(run: AnalysisRun, game: Game, out: Path, index: "AnalysisIndex") -> "ReportFolder":

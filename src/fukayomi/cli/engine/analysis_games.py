@@ -39,7 +39,7 @@ class Game:
 
 
 def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
-    """The games of all sources in order, and those that cannot be analysed.
+    """The games of all sources in order, and those that cannot be analysed. Reports inside folders are left out.
 
     Args:
         sources: Files, folders and archives.
@@ -50,11 +50,14 @@ def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
     """
     from fukayomi.data.records.reading import Drop, Dropped, iter_records
     from fukayomi.data.records.sources import find_files, iter_sources
+    from fukayomi.engine.report.files import is_report
     from fukayomi.shogi import InvalidSfenError, Position
 
     for source in sources:
-        above = source if source.is_dir() else source.parent
-        for found in iter_records(iter_sources(find_files([source]))):
+        files, above = find_files([source]), source.parent
+        if source.is_dir():
+            files, above = [file for file in files if not is_report(file)], source
+        for found in iter_records(iter_sources(files)):
             if isinstance(found, Dropped):
                 yield found
                 continue

@@ -38,13 +38,14 @@ def open_engine(model: Path | None, evaluator: str) -> "Engine":
 @contextmanager
 def locked(folder: Path | None) -> Generator[None]:
     """Keep other processes out of the folder of a report, which is made if it does not exist."""
+    from fukayomi.engine.report.files import LOCK
     from fukayomi.files.lock import FolderLock
 
     if folder is None:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with FolderLock(folder, "analysis.lock"):
+    with FolderLock(folder, LOCK):
         yield
 
 

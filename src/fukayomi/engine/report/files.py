@@ -14,6 +14,10 @@ from fukayomi.shogi.formats import write_kif
 from fukayomi.shogi.record import Record, Result, Termination
 
 PAGE, GRAPH, KIF, PICTURE = "analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"
+INDEX = "index.html"
+"""Name of the list of several analyses, in the folder above theirs."""
+LOCK = "analysis.lock"
+"""Name of the lock's file: one process at a time works in a folder."""
 SAVE_SECONDS = 2.0
 """Time between two saves of an analysis that goes on."""
 
@@ -147,3 +151,9 @@ def _kif(record: Record) -> str:
     except ValueError:
         record.termination, record.result = Termination.NONE, Result.UNKNOWN
         return write_kif(record)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file belongs to a report, so that it is no game to be analysed."""
+    names = (PAGE, GRAPH, KIF, PICTURE, DOCUMENT, LOCK, INDEX)
+    return path.name in names and any(path.with_name(name).exists() for name in (DOCUMENT, LOCK))

@@ -6,14 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 from fukayomi.engine.analysis import GameAnalysis, Mistake, SideSummary
-from fukayomi.engine.report.files import PAGE
+from fukayomi.engine.report.files import INDEX, PAGE
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.words import Words, ending, printable
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.tabular import Tabular
-
-INDEX = "index.html"
 
 
 @dataclass(frozen=True, slots=True)
