@@ -11,6 +11,7 @@ from fukayomi.arena.ratings.draws import draw_chances
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import PlayerRating, rate_pairs, rate_tally
 from fukayomi.arena.ratings.tally import Tally
+from fukayomi.arena.statistics.intervals import estimate_strength
 
 QUICK = RatingOptions(simulations=0)
 
@@ -172,6 +173,76 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say(by_results: bool) -> 
             inside += abs(player.rating - truth[int(player.name)]) <= player.error
             total += 1
     assert 0.92 <= inside / total <= 0.975
+
+
+ELO_SCALE = 200 * np.log10(0.76 / 0.24) * 2
+"""The scale on which ratings are Elo."""
+
+
+@pytest.mark.parametrize(
+    "games",
+    [
+        [("new", "old", 5, 0, 0), ("old", "new", 1, 0, 4)],
+        [("new", "old", 0, 0, 10)],
+        [("new", "old", 9, 0, 1)],
+        [("new", "old", 4, 4, 2)],
+        [("new", "old", 30, 3, 7)],
+    ],
+    ids=["9-1", "0-10", "9-1 in one colour", "draws", "forty"],
+)
+def test_few_games_have_the_errors_of_a_match(games: list[tuple[str, str, int, int, int]]) -> None:
+    """Of two players with a fixed first-move advantage, in Elo: Wilson's interval."""
+    played = tally(*games)
+    options = RatingOptions(anchors={"old": 0.0}, first_mover_advantage=0.0, scale=float(ELO_SCALE), simulations=200)
+    found, pairings = by_name(played, options)["new"], played.pairings()
+    new_first = pairings.first == pairings.names.index("new")
+    wins, losses = (int(np.where(new_first, *pair).sum()) for pair in (
+        (pairings.wins, pairings.losses), (pairings.losses, pairings.wins),
+    ))  # fmt: skip
+    strength = estimate_strength([losses, int(pairings.draws.sum()), wins])
+    if found.bound:
+        assert found.error is None
+        return
+    assert found.rating == pytest.approx(strength.elo, abs=1e-6)
+    assert found.low is not None
+    assert found.high is not None
+    assert (found.high - found.low) / 2 == pytest.approx(found.error)
+    if wins == 9:
+        assert (found.low, found.high) == pytest.approx((strength.elo_low, strength.elo_high), abs=0.01)
+    else:  # simulated under the draw model
+        assert found.error == pytest.approx(strength.elo_error, rel=0.2)
+
+
+def test_after_nine_wins_and_a_loss_the_reader_is_told() -> None:
+    found = rate_tally(tally(("new", "old", 5, 0, 0), ("old", "new", 1, 0, 4)), RatingOptions(anchors={"old": 0.0}))
+    assert f"{found['new'].rating:.0f} {found['new'].error:.0f}" == "385 317", "points are 0.9 % smaller than Elo"
+    assert found.notes[0] == "Too few games to estimate the first-move advantage; 0 is used."
+    assert found.notes[1].startswith("35% of the simulations had no finite ratings")
+    assert found["new"].cfs == pytest.approx(98.1, abs=0.1)
+
+
+@pytest.mark.parametrize("games", [4, 8])
+def test_small_leagues_hold_the_truth_as_often_as_they_say(games: int) -> None:
+    """Leagues of three players; of those with an error, 93 % or more are within it."""
+    rng = np.random.default_rng(3)
+    inside = total = 0
+    for league in range(80):
+        strengths = rng.uniform(-200, 200, 3)
+        truth = dict(zip("abc", strengths - strengths.mean(), strict=True))
+        played = Tally()
+        for first in truth:
+            for second in truth:
+                if first != second:
+                    expected = 1 / (1 + np.exp(-QUICK.point * (truth[first] - truth[second])))
+                    wins = int(rng.binomial(games, expected))
+                    played.add(first, second, 1, wins)
+                    played.add(first, second, 0, games - wins)
+        found = rate_tally(played, RatingOptions(simulations=10, seed=league)).players
+        if not any(player.bound for player in found):
+            inside += sum(player.low <= truth[player.name] <= player.high for player in found)
+            total += 3
+    assert total >= 120
+    assert inside / total >= 0.93
 
 
 def test_several_anchors_hold_and_have_no_error() -> None:

@@ -41,7 +41,7 @@ def test_the_object_of_the_contract(league: Path) -> None:
     assert [player["name"] for player in found["players"]] == ["a", "b", "c"]
     for player in found["players"]:
         assert list(player)[: len(CONTRACT)] == CONTRACT
-        assert set(player) == {*CONTRACT, "bound", "pool"}
+        assert set(player) == {*CONTRACT, "bound", "pool", "low", "high"}
         assert player["points"] == player["wins"] + player["draws"] / 2
         assert player["played"] == player["wins"] + player["draws"] + player["losses"]
         assert player["error"] > 0

@@ -11,6 +11,7 @@ from fukayomi.arena.ratings.bayes import bayes_ratings
 from fukayomi.arena.ratings.estimate import Constraints, Estimate, estimate
 from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.options import RatingOptions
+from fukayomi.arena.ratings.score_interval import ScoreTest
 from fukayomi.arena.ratings.simulation import Replays, simulate
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
 from fukayomi.listener import SILENT, Listener
@@ -23,6 +24,8 @@ _BOUNDS = (
     "players already compared with it. Their likelihood has no maximum; at the rating shown, this outcome had "
     "probability 1/2. It has no error."
 )
+_LEAST_USABLE = 0.99
+"""Share of simulations with finite ratings below which simulated errors are too small."""
 _BY_RESULTS = "Ratings are fitted to win/draw/loss counts, not to points."
 
 
@@ -47,6 +50,10 @@ class PlayerRating:
     then. Otherwise empty."""
     pool: int
     """Number of the player's pool, from 1; players of different pools cannot be compared."""
+    low: float | None
+    """Lower end of the confidence interval; None where `error` is."""
+    high: float | None
+    """Upper end."""
     bayes: float | None
     """The rating by BayesElo's model and prior, if requested."""
 
@@ -134,11 +141,13 @@ def rate_tally(tally: Tally, options: RatingOptions | None = None, *, listener: 
         by_results=options.by_results,
     )
     found = estimate(pairings, given)
-    replays = None
+    replays = test = None
     if options.simulations:
         replays = simulate(pairings, found, anchors, options.simulations, options.seed, listener)
+        if replays.usable < _LEAST_USABLE and not options.by_results:
+            test = ScoreTest.of(pairings, found, anchors)
     bayes = bayes_ratings(pairings, found, anchors) if options.bayes else np.full(len(pairings.names), np.nan)
-    return _RatingsBuilder(pairings, options, found, replays, bayes).build()
+    return _RatingsBuilder(pairings, options, found, replays, test, bayes).build()
 
 
 def rate_pairs(tally: Tally, options: RatingOptions | None = None) -> list[Ratings]:
@@ -179,6 +188,8 @@ class _RatingsBuilder:
     options: RatingOptions
     found: Estimate
     replays: Replays | None
+    test: ScoreTest | None
+    """In place of the replays where too many of them were discarded."""
     bayes: Floats
 
     def build(self) -> Ratings:
@@ -205,12 +216,15 @@ class _RatingsBuilder:
         wins = pairings.of_player(pairings.wins, pairings.losses)
         draws = pairings.of_player(pairings.draws, pairings.draws)
         losses = pairings.of_player(pairings.losses, pairings.wins)
-        errors, bounds = self._errors(), _bounds(pairings, found)
+        (below, above), bounds = self._errors(), _bounds(pairings, found)
+        ratings = found.ratings / self.options.point
         return tuple(
             PlayerRating(
                 name=pairings.names[player],
-                rating=float(found.ratings[player] / self.options.point),
-                error=_or_none(errors[player]),
+                rating=float(ratings[player]),
+                error=_or_none((below[player] + above[player]) / 2),
+                low=_or_none(ratings[player] - below[player]),
+                high=_or_none(ratings[player] + above[player]),
                 points=float(wins[player] + draws[player] / 2),
                 played=int(wins[player] + draws[player] + losses[player]),
                 cfs=_or_none(cfs),
@@ -230,22 +244,30 @@ class _RatingsBuilder:
         points = pairings.of_player(pairings.points, pairings.games - pairings.points)
         return points / pairings.of_player(pairings.games, pairings.games)
 
-    def _errors(self) -> Floats:
-        """[n] errors in points; NaN without an error."""
+    def _errors(self) -> tuple[Floats, Floats]:
+        """Distances [n] in points from the ratings to both ends of their intervals; NaN without an interval."""
+        z, point = float(special.ndtri(0.5 + self.options.confidence / 200)), self.options.point  # pyright: ignore
+        if self.test is not None:
+            below, above = self.test.intervals(z)
+            return below / point, above / point
         if self.replays is None or len(self.replays.ratings) < 2:
-            return np.full(len(self.found.ratings), np.nan)
-        factor = float(special.ndtri(0.5 + self.options.confidence / 200)) / self.options.point  # pyright: ignore
-        errors = factor * self.replays.ratings.std(axis=0, ddof=1)
+            unknown = np.full(len(self.found.ratings), np.nan)
+            return unknown, unknown
+        errors = z / point * self.replays.ratings.std(axis=0, ddof=1)
         is_known = _bounds(self.pairings, self.found) == 0
         is_known[[self.pairings.names.index(name) for name in self.options.anchors]] = False
-        return np.where(is_known, errors, np.nan)
+        errors = np.where(is_known, errors, np.nan)
+        return errors, errors
 
     def _certainty(self) -> Floats:
         """[n, n] see `Ratings.certainty`, for all players."""
         count = len(self.found.ratings)
         if self.replays is None or len(self.replays.ratings) < 2:
             return np.full((count, count), np.nan)
-        covariance = np.cov(self.replays.ratings, rowvar=False).reshape(count, count)
+        if self.test is not None:
+            covariance = self.test.covariance()
+        else:
+            covariance = np.cov(self.replays.ratings, rowvar=False).reshape(count, count)
         variance = np.diag(covariance)
         deviation = np.sqrt(np.maximum(0, variance[:, None] + variance[None, :] - 2 * covariance))
         difference = self.found.ratings[:, None] - self.found.ratings[None, :]
@@ -256,7 +278,12 @@ class _RatingsBuilder:
     def _notes(self) -> list[str]:
         notes = [*([_BY_RESULTS] if self.options.by_results else []), *self.found.notes]
         wanted = self.options.simulations
-        if self.replays is not None and len(self.replays.ratings) < wanted:
+        if self.replays is not None and self.test is not None:
+            notes.append(
+                f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings, so they would give errors "
+                "that are too small: ERROR is by Rao's score test and CFS by Fisher's information."
+            )
+        elif self.replays is not None and len(self.replays.ratings) < wanted:
             notes.append(
                 f"Only {len(self.replays.ratings):,} of {wanted:,} simulations had finite ratings: there are too few "
                 "games for reliable errors."

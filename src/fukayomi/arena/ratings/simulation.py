@@ -32,6 +32,8 @@ class Replays:
     """[R] first-move advantages in logits."""
     draw_rates: Floats
     """[R] draw rates of equal players, 0..1."""
+    usable: float
+    """Share of all replays that had finite ratings, 0..1; the others were discarded."""
 
 
 def simulate(
@@ -59,15 +61,15 @@ def simulate(
     rng = np.random.default_rng(seed)
     chunk = max(1, min(count, _CHUNK // max(1, len(pairings.first), len(pairings.names) ** 2)))
     kept: list[tuple[Floats, Floats, Floats]] = []
-    missing, tries = count, _PATIENCE * count
-    while missing > 0 and tries > 0:
-        size = min(chunk, tries)
+    missing, tried, most = count, 0, _PATIENCE * count
+    while missing > 0 and tried < most:
+        size = min(chunk, most - tried)
         kept.append(model.replay(size, rng))
-        tries -= size
+        tried += size
         missing -= len(kept[-1][1])
         listener.progress("simulating", min(count, count - missing), count)
     ratings, advantages, draw_rates = (np.concatenate(parts)[:count] for parts in zip(*kept, strict=True))
-    return Replays(ratings, advantages, draw_rates)
+    return Replays(ratings, advantages, draw_rates, (count - missing) / tried)
 
 
 @dataclass(frozen=True, eq=False)
