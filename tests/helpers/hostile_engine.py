@@ -107,7 +107,7 @@ def hear(line: str) -> bool:
         if MODE == "errors":
             sys.stderr.write("noise\n" * 200_000)
         say(
-            "id name Hostile",
+            "id name " + ("\x1b[2J" * 1000 if MODE == "long-name" else "Hostile"),
             "id author nobody",
             "option name Depth type spin default 1 min 1 max 9",
             "option name Clear type button",

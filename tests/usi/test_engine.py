@@ -112,6 +112,13 @@ def test_the_last_words_of_an_engine_are_quoted(mode: str, words: list[str]) -> 
     assert str(caught.value).partition(said)[2].splitlines() == ["", *words]
 
 
+def test_a_name_is_quoted_as_text_of_one_line() -> None:
+    with UsiEngine([*HOSTILE, "long-name", "none"]) as engine, pytest.raises(EngineError) as caught:
+        engine.search(Position(), nodes=1)
+    assert str(caught.value).startswith("?[2J?[2J")
+    assert len(str(caught.value)) < 200
+
+
 def test_a_network_that_is_missing_is_named(tmp_path: Path) -> None:
     engine = UsiEngine("fukayomi-usi", options={"DNN_Model": str(tmp_path / "none.onnx")})
     with pytest.raises(EngineDiedError, match=r"exit code 1\n.*none\.onnx"):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 
+from fukayomi.tabular import printable
 from fukayomi.usi.options import Option
 from fukayomi.usi.process import (
     EngineDiedError,
@@ -35,6 +36,7 @@ from fukayomi.usi.text import (
     SimpleCommand,
     UsiTextError,
     parse_answer,
+    shorten,
 )
 
 __all__ = [
@@ -215,7 +217,7 @@ class UsiClient:
         while (line := self._process.read(deadline_s, "usiok", self.interrupt).text.rstrip()) != "usiok":
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
-                self._process.label = self.name or self._process.label
+                self._process.label = shorten(printable(self.name)) or self._process.label
             elif line.startswith("id author "):
                 self.author = line.removeprefix("id author ").strip()
             elif line.startswith("option "):

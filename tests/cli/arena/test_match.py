@@ -223,15 +223,17 @@ WHOLE = [*TWO, *GAMES]
         ([*WHOLE, "--resign", "x"], "rules, resign, score_cp: "),
         ([*WHOLE, "--sprt", "elo0=3,elo1=2"], "elo0 must be less"),
         ([*WHOLE, *engine("c"), "--sprt", "5"], "compares two engines"),
-        ([*WHOLE, "--openings", "none.sfen"], "none.sfen"),
+        ([*WHOLE, "--openings", "none.sfen"], "none.sfen: No such file or directory"),
+        ([*WHOLE, "--openings", "/dev/zero"], "/dev/zero: this is a device; give a regular file"),
         ([*WHOLE, "--cores-per-game", "9999"], "9999 cores each"),
         (["--config", "none.toml"], "cannot read the settings (--config) in none.toml: No such file or directory"),
+        (["--config", "/dev/zero"], "in /dev/zero: this is a device; give a regular file"),
     ],
     ids=[
         "no-engines", "no-games", "no-clock", "clock", "games", "many-games", "margin", "concurrency", "opening-start",
         "engine", "quote", "empty-command", "twice", "option",
         "engine-clock", "engine-clock-value", "program", "spaces", "folder", "resign", "resign-value", "sprt",
-        "sprt-of-three", "openings", "cores", "config",
+        "sprt-of-three", "openings", "openings-device", "cores", "config", "config-device",
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, arguments: list[str], said: str) -> None:

@@ -12,7 +12,11 @@ from itertools import count
 from pathlib import Path
 
 from fukayomi.arena.game.choices import OpeningOrder
+from fukayomi.files.inputs import read_input
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, Repetition, ShogiError
+
+LARGEST_FILE = 64 << 20
+"""Bytes of a file of openings."""
 
 
 class OpeningError(ValueError):
@@ -42,7 +46,7 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
     """Read a file of openings.
 
     Args:
-        path: UTF-8, with any line ends, with or without a byte order mark.
+        path: UTF-8, with any line ends, with or without a byte order mark; at most 64 MiB.
         plies: Cut each opening after this many moves; None: use them whole.
 
     Raises:
@@ -50,7 +54,7 @@ def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
         OSError: The file cannot be read.
     """
     openings: list[Opening] = []
-    for line_number, raw in enumerate(path.read_bytes().splitlines(), 1):
+    for line_number, raw in enumerate(read_input(path, LARGEST_FILE).splitlines(), 1):
         try:
             line = raw.decode("utf-8-sig" if line_number == 1 else "utf-8").partition("#")[0].strip()
             if not line or line.startswith("//"):

@@ -10,8 +10,12 @@ from pydantic import ValidationError
 
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.files.inputs import read_input
 from fukayomi.usi.engine import option_text, split_words
 from fukayomi.usi.process import find_program
+
+LARGEST_FILE = 1 << 20
+"""Bytes of a TOML file."""
 
 
 class ConfigurationError(ValueError):
@@ -25,7 +29,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ConfigurationError: The file cannot be read, or is not valid TOML.
     """
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_input(path, LARGEST_FILE).decode("utf-8"))
     except OSError as error:
         raise ConfigurationError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML

@@ -33,5 +33,8 @@ def user_errors() -> Generator[None]:
         if module not in EXTRA_OF_MODULE:
             raise
         fail(f"this command needs {module}: pip install 'fukayomi[{EXTRA_OF_MODULE[module]}]'")
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
+        fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
+    except ValueError as error:
         fail(str(error))
