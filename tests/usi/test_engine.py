@@ -119,6 +119,16 @@ def test_a_name_is_quoted_as_text_of_one_line() -> None:
     assert len(str(caught.value)) < 200
 
 
+def test_our_own_program_need_not_be_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with UsiEngine("fukayomi-usi", options={"DNN_Model": "<hash>"}) as engine:
+        assert engine.name.startswith("fukayomi ")
+    with UsiEngine("fukayomi usi", options={"DNN_Model": "<hash>"}) as engine:
+        assert engine.name.startswith("fukayomi ")
+    with pytest.raises(EngineError, match="cannot start sleep"):
+        UsiEngine("sleep 1").search(Position(), nodes=1)
+
+
 def test_a_network_that_is_missing_is_named(tmp_path: Path) -> None:
     engine = UsiEngine("fukayomi-usi", options={"DNN_Model": str(tmp_path / "none.onnx")})
     with pytest.raises(EngineDiedError, match=r"exit code 1\n.*none\.onnx"):
