@@ -195,6 +195,16 @@ def test_variations_keep_their_place_and_cannot_hurt() -> None:
     assert record.variations[0].moves[0].comment == "堅い"
 
 
+def test_variations_of_a_record_that_begins_later() -> None:
+    text = f"{HEAD}  41 ７六歩(77)\n  42 ３四歩(33)\n\n変化：42手\n  42 ８四歩(83)\n\n変化：2手\n   2 ４四歩(43)\n"
+    record = read(text)
+    assert [(line.ply, len(line.moves)) for line in record.variations] == [(2, 1)]
+
+
+def test_repeated_headers() -> None:
+    assert read(f"備考：a\n備考：b\n先手：c\n{HEAD}").headers == {"備考": "a\nb"}
+
+
 def test_headers_below_the_moves() -> None:
     record = read(f"{HEAD}   1 ７六歩(77)\n戦型：矢倉\n先手：c\n備考：夕休\n   2 ３四歩(33)\n")
     assert (record.opening, record.black_name, record.headers, len(record)) == ("矢倉", "a", {"備考": "夕休"}, 2)

@@ -23,6 +23,7 @@ KIF = """#KIF version=2.0 encoding=UTF-8
 持ち時間：各３時間
 表題：名人戦
 備考：夕休前\\n再開
+備考：封じ手
 TC：60
 手合割：平手
 先手：羽生
@@ -177,7 +178,7 @@ def test_shift_jis_names_the_character_that_it_lacks() -> None:
     assert "後手：谷川～－\n" in text
     assert text.startswith("#KIF version=2.0 encoding=Shift_JIS\n")
     record.moves[1].comment = "♔"
-    with pytest.raises(RecordError, match=r"line 23: shift_jis has no character '♔' \(WHITE CHESS KING\), in '\*♔'"):
+    with pytest.raises(RecordError, match=r"line 24: shift_jis has no character '♔' \(WHITE CHESS KING\), in '\*♔'"):
         encode_record(record, Format.KIF, "shift_jis")
     assert "*♔\n".encode() in encode_record(record, Format.KIF)
     with pytest.raises(ValueError, match="encoding 'latin-1' is not one of utf-8, shift_jis"):

@@ -20,6 +20,8 @@ END_WORDS = {
     "反則行為": (Termination.ILLEGAL_MOVE, NOBODY),
     "入玉勝ち": (Termination.DECLARATION, MOVER_WINS),
     "宣言勝ち": (Termination.DECLARATION, MOVER_WINS),
+    "入玉宣言勝ち": (Termination.DECLARATION, MOVER_WINS),
+    "入玉宣言": (Termination.DECLARATION, MOVER_WINS),
     "不戦勝": (Termination.OTHER, MOVER_WINS),
     "不戦敗": (Termination.OTHER, MOVER_LOSES),
     "トライ": (Termination.OTHER, NOBODY),
@@ -32,6 +34,7 @@ END_WORDS = {
     "裁定引分": (Termination.DRAW, NOBODY),
     "不詰": (Termination.NO_MATE, NOBODY),
     "中断": (Termination.INTERRUPTED, NOBODY),
+    "切断": (Termination.INTERRUPTED, NOBODY),
     "待った": (Termination.TAKEN_BACK, NOBODY),
     "エラー": (Termination.ERROR, NOBODY),
 }

@@ -38,8 +38,6 @@ _FIELDS = {
     "戦型": "opening",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_WITHOUT_NAME = ("その他", "詰将棋", "詰め将棋", "")
-"""Handicaps that leave the position to the board."""
 _BLACK = ("先手", "下手")
 
 
@@ -68,7 +66,7 @@ class Head:
         """
         if line.startswith("*"):
             self.comments.append(line[1:])
-        elif not line or line[0] in "#&" or _FRAME.fullmatch(line):
+        elif not line.strip() or line[0] in "#&" or _FRAME.fullmatch(line):
             pass
         elif is_row(line):
             self.rows_line = self.rows_line or number
@@ -97,7 +95,8 @@ class Head:
         if key == "手合割":
             self.handicap, self.handicap_line = value, number
         elif key != "変化":
-            self.fields[key] = value
+            is_repeated = key in self.fields and key not in _FIELDS
+            self.fields[key] = f"{self.fields[key]}\n{value}" if is_repeated else value
 
     def record(self) -> Record:
         """The record that the head begins, without moves.
@@ -111,10 +110,10 @@ class Head:
         return record
 
     def _initial_sfen(self) -> str:
-        handicap = START_SFEN if self.handicap in _WITHOUT_NAME else handicap_sfen(self.handicap)
+        handicap = handicap_sfen(self.handicap) if self.handicap else START_SFEN
         if self.rows:
             return self._sfen_of_board(handicap)
-        if handicap is None or (self.handicap == "その他" and not self.rows):
+        if handicap is None:
             what = f"unknown handicap {self.handicap[:40]!r} without a board: add the board, or name another handicap"
             raise RecordError(self.name, self.handicap_line, what)
         if self.hands_line:
@@ -170,7 +169,8 @@ def head_lines(record: Record) -> list[str]:
         )
         if value
     ]
-    lines += [f"{key}：{one_line(value)}" for key, value in record.headers.items() if _is_header(key)]
+    headers = ((key, line) for key, value in record.headers.items() if _is_header(key) for line in value.split("\n"))
+    lines += [f"{key}：{one_line(line)}" for key, line in headers]
     name = handicap_name(record.initial_sfen)
     lines += [f"手合割：{name}"] if name else ["手合割：その他", *board_lines(record.initial_sfen)]
     lines.append(f"{'下手' if is_odds else '先手'}：{one_line(record.black_name)}")
