@@ -258,7 +258,7 @@ def plain(scores: list[int | None], number: int) -> int:
     return abs(scores[number - 1] or 0) if 1 <= number <= len(scores) else 0
 
 
-def test_csa_and_kif_give_the_same_line_and_what_cannot_be_read_is_named() -> None:
+def test_csa_and_kif_are_one_game_and_what_cannot_be_read_is_named() -> None:
     record = game()
     sources = [
         Source("a.csa", write_csa(record).encode()),
@@ -275,10 +275,10 @@ def test_csa_and_kif_give_the_same_line_and_what_cannot_be_read_is_named() -> No
             seen.append(found.games_read)
 
     found = balanced_positions(sources, ANY_RATING, listener=Follower())
-    assert seen == [1, 2, 3, 3, 3, 4]
+    assert seen == [1, 1, 2, 2, 2, 3]
     assert sorted(text.split()[2] for text in found.lines()) == ["1g1f", "7g7f"]
-    assert found.left_out == {
-        Exclusion.DUPLICATE: 1, Exclusion.UNREADABLE: 1, Exclusion.NO_RECORD: 1, Exclusion.DAMAGED: 1,
+    assert +found.left_out == {
+        Exclusion.COPY: 1, Exclusion.UNREADABLE: 1, Exclusion.NO_RECORD: 1, Exclusion.DAMAGED: 1,
     }  # fmt: skip
     assert len(found.problems) == 3
     assert [name for name in ("games.zip/c.csa", "README", "d.csa") if name not in "\n".join(found.problems)] == []

@@ -87,11 +87,12 @@ def test_a_game_in_two_formats_counts_once(tmp_path: Path) -> None:
         (record,) = read_records(path)
         path.with_suffix(".kif").write_text(write_kif(record), encoding="utf-8")
     assert len(list(folder.iterdir())) == 2 * len(LEAGUE)
-    assert run_json(folder) == expected
+    copies = {"problems": [f"{len(LEAGUE)} records of games given before; each game counts once"]}
+    assert run_json(folder) == expected | copies
     with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
         for path in sorted(folder.iterdir()):
             archive.write(path, path.name)
-    assert run_json(tmp_path / "both.zip") == expected
+    assert run_json(tmp_path / "both.zip") == expected | copies
 
 
 def test_pairs_alone(league: Path) -> None:

@@ -1,7 +1,6 @@
 """Games to positions: the bytes that cshogi writes, the filters, the hold-out, and what is said about the rest."""
 
 import zipfile
-import zlib
 from pathlib import Path
 
 import cshogi
@@ -9,7 +8,10 @@ import numpy as np
 import pytest
 from cshogi import CSA
 from places import RECORDS
+from verb_runs import make_games
 
+from fukayomi.data.convert.convert import convert_data
+from fukayomi.data.convert.keys import game_hashes
 from fukayomi.data.convert.overlap import measure_overlap
 from fukayomi.data.convert.positions import (
     Filters,
@@ -19,11 +21,14 @@ from fukayomi.data.convert.positions import (
     convert_records,
     positions_of,
 )
+from fukayomi.data.convert.reading import read_data
+from fukayomi.data.formats.games import record_from_game
 from fukayomi.data.formats.hcpe import HCPE, read_hcpe
 from fukayomi.data.formats.rows import position_keys
 from fukayomi.data.records.reading import Drop, Dropped
+from fukayomi.data.verbs import split
 from fukayomi.listener import Listener
-from fukayomi.shogi.formats import read_records
+from fukayomi.shogi.formats import read_records, write_csa, write_kif
 from fukayomi.shogi.record import Record, Result
 
 SAMPLES = sorted((RECORDS).glob("*.csa"))
@@ -191,19 +196,42 @@ def test_nothing_is_written_where_nothing_passes(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.csa"]
 
 
-def test_whole_games_are_held_out_by_their_names(tmp_path: Path) -> None:
-    train, test = tmp_path / "train.hcpe", tmp_path / "test.hcpe"
-    names = [f"folder/{number}.csa" for number in range(60)]
-    hold_out = HoldOut(5, test)
-    kept_apart = [name for name in names if zlib.crc32(name.rpartition("/")[2].encode()) % 5 == 0]
-    assert 0 < len(kept_apart) < 30
-    summary = convert_records([write(tmp_path / name) for name in names], train, hold_out=hold_out)
-    assert summary.held_out.games == len(kept_apart)
-    assert summary.training.games == 60 - len(kept_apart)
-    assert len(read_hcpe(test)) == 4 * len(kept_apart)
-    assert hold_out.takes("elsewhere.zip/" + kept_apart[0])
+def test_a_game_is_held_out_by_its_moves_whatever_its_file_and_format(tmp_path: Path) -> None:
+    folders = {suffix: tmp_path / suffix for suffix in ("csa", "kif")}
+    for suffix, folder in folders.items():
+        folder.mkdir()
+        for number, played in enumerate(make_games(200, 3)):
+            record = record_from_game(played)
+            text = write_csa(record) if suffix == "csa" else write_kif(record)
+            (folder / f"{suffix} {number}.{suffix}").write_text(text, encoding="utf-8")
+    convert_data(folders["csa"], tmp_path / "all.hcpe3")
+    convert_data(folders["csa"], tmp_path / "all.csa")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in sorted(folders["csa"].iterdir(), reverse=True):
+            archive.write(path, path.name)
+    test = tmp_path / "test.hcpe"
+    summary = convert_records(folders["csa"], tmp_path / "train.hcpe", hold_out=HoldOut(5, test))
+    assert 20 < summary.held_out.games < 60
+    assert summary.training.games > 100
     assert summary.overlap is not None
-    assert (summary.overlap.positions, summary.overlap.shared) == (0, 0)  # no game reaches ply 30
+    assert summary.overlap.positions == 0  # no game reaches ply 30
+    held_out = positions_in(test)
+    for name in ("all.csa", "all.zip"):
+        convert_records(tmp_path / name, tmp_path / "a.hcpe", hold_out=HoldOut(5, tmp_path / "b.hcpe"))
+        assert positions_in(tmp_path / "b.hcpe") == held_out, name
+    chosen: dict[str, set[bytes]] = {}
+    for source in (tmp_path / "all.hcpe3", folders["csa"], folders["kif"], tmp_path / "all.zip"):
+        outs = [tmp_path / f"{name}.{'hcpe3' if source.suffix == '.hcpe3' else 'csa'}" for name in "cd"]
+        split(source, outs, every=5)
+        contents = [{key for part in read_data(out) for key in game_hashes(part)} for out in outs]  # type: ignore[arg-type]
+        assert not contents[0] & contents[1]
+        chosen[source.name] = contents[1]
+    assert chosen["all.hcpe3"] == chosen["csa"] == chosen["kif"] == chosen["all.zip"]
+    assert len(chosen["csa"]) >= summary.held_out.games
+
+
+def positions_in(path: Path) -> list[bytes]:
+    return sorted(row.tobytes() for row in read_hcpe(path))
 
 
 def test_overlap_counts_late_positions_that_training_has() -> None:

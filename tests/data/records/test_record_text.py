@@ -11,6 +11,7 @@ from fukayomi.data.convert.convert import NothingConvertedError, convert_data
 from fukayomi.data.formats.kinds import Target
 from fukayomi.data.records import text as record_text
 from fukayomi.data.records import xz
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Dropped, scan_source
 from fukayomi.data.records.sources import SourceError, iter_sources
 from fukayomi.shogi.formats import scan_records
@@ -51,9 +52,9 @@ def test_parts_tell_what_the_whole_tells(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(record_text, "PART", part)
     sources = list(iter_sources([path]))
     assert len(sources) > 1
-    assert [told(found) for source in sources for found in scan_source(source)] == whole
+    assert [told(found) for source in sources for found in scan_source(source, SeenGames())] == whole
     path.write_bytes(lzma.compress(text.encode()))
-    assert [told(found) for source in iter_sources([path]) for found in scan_source(source)] == whole
+    assert [told(found) for source in iter_sources([path]) for found in scan_source(source, SeenGames())] == whole
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi"])
@@ -71,7 +72,7 @@ def test_other_formats_come_in_one_part(tmp_path: Path, monkeypatch: pytest.Monk
     text = "手合割：平手\n先手：a\n後手：b\n" + "*a remark\n" * 100 + "1 ７六歩(77)\n2 投了\n"
     (tmp_path / "a.kif").write_text(text, encoding="utf-8")
     (source,) = iter_sources([tmp_path / "a.kif"])
-    (record,) = scan_source(source)
+    (record,) = scan_source(source, SeenGames())
     assert isinstance(record, Record)
     assert record.usi_moves() == ["7g7f"]
 
@@ -82,7 +83,7 @@ def test_a_game_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     bomb = GOOD + "/\nPI\n+\n" + "'800,7776FU,400\n" * (1 << 18)
     (tmp_path / "bomb.csa.xz").write_bytes(lzma.compress(bomb.encode()))
     first, second = iter_sources([tmp_path / "bomb.csa.xz"])
-    assert (first.problem, len(list(scan_source(first)))) == ("", 1)
+    assert (first.problem, len(list(scan_source(first, SeenGames())))) == ("", 1)
     assert second.problem == "the game from line 10 on is larger than 1 MiB"
 
 

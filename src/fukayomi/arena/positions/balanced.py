@@ -30,6 +30,8 @@ class Exclusion(StrEnum):
     """The file or archive member cannot be read."""
     NO_RECORD = "no_record"
     """The file has an unknown format."""
+    COPY = "copy"
+    """The game was given before, in another file."""
     DAMAGED = "damaged"
     """The record is truncated or has an invalid or illegal move."""
     START = "start"

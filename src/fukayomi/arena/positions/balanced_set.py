@@ -16,6 +16,7 @@ from fukayomi.arena.positions.balanced import (
     find_line,
     position_key,
 )
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import find_files, iter_sources
 from fukayomi.data.records.text import Source
@@ -32,7 +33,7 @@ class BalancedSet(Tabular):
     conditions: BalanceConditions
     """The conditions for a line."""
     games_read: int = 0
-    """Games read, without unreadable files and files that are not records."""
+    """Games read, each once, without unreadable files and files that are not records."""
     left_out: Counter[Exclusion] = field(default_factory=Counter[Exclusion])
     """Games without a line, by reason; files that could not be read count too."""
     unjudged: Counter[int] = field(default_factory=Counter[int])
@@ -62,11 +63,12 @@ class BalancedSet(Tabular):
         self._lines[key] = min(filter(None, (other, (length, line))))
 
     def leave_out(self, dropped: Dropped) -> None:
-        """Count a file or record that cannot be read, and keep its message."""
+        """Count a file or record that cannot be read, or a copy of a game, and keep the message of the former."""
         self.games_read += dropped.is_game
         reason = Exclusion.DAMAGED if dropped.reason is Drop.ILLEGAL_MOVE else Exclusion(dropped.reason)
         self.left_out[reason] += 1
-        self.problems.append(dropped.message)
+        if dropped.is_problem:
+            self.problems.append(dropped.message)
 
     def lines(self) -> list[str]:
         """The lines as ``startpos moves ...``, in a pseudo-random order that depends on the lines alone.
@@ -111,9 +113,9 @@ def balanced_positions(
     Raises:
         SourceError: A path does not exist, or an archive is damaged.
     """
-    found = BalancedSet(conditions)
+    found, seen = BalancedSet(conditions), SeenGames()
     for item in _iterate(records, listener):
-        for record in [item] if isinstance(item, Record) else scan_source(item):
+        for record in [item] if isinstance(item, Record) else scan_source(item, seen):
             if isinstance(record, Dropped):
                 found.leave_out(record)
             else:

@@ -1,7 +1,7 @@
 """Reading games from any source: folders and databases of matches, PGN, records (CSA, KIF, ...), zip and tar archives.
 
-What cannot be read is reported and skipped: one damaged file does not spoil a league. A game stored twice counts once
-where that is certain: a.csa beside a.kif, and the records and PGN in the folder of a match.
+What cannot be read is reported and skipped: one damaged file does not spoil a league. A game given twice counts once
+(`fukayomi.data.records.copies`), and of the folder of a match only the database is read.
 """
 
 import io
@@ -13,7 +13,8 @@ from fukayomi.arena.results import match_db
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.pgn import looks_like_pgn, scan_pgn
-from fukayomi.data.records.reading import Dropped, scan_source
+from fukayomi.data.records.copies import SeenGames, copies_text
+from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import SourceError, find_files, iter_sources
 from fukayomi.files.inputs import open_input
 from fukayomi.listener import SILENT, Listener
@@ -21,7 +22,6 @@ from fukayomi.shogi.record import Record, RecordError
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _HEAD = 4096  # bytes that identify a file
-_SAME_GAME = frozenset({"csa", "kif"})  # suffixes of files that hold the same game if the rest of the name is equal
 
 
 def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterator[Game]:
@@ -31,7 +31,8 @@ def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterato
 
     Args:
         paths: Databases of matches, PGN files, records in any format, zip and tar archives, folders of these.
-        listener: Gets a note for each game, file or archive that cannot be read; it names the place.
+        listener: Gets a note for each game, file or archive that cannot be read; it names the place. At the end, one
+            with the number of copies of games.
 
     Raises:
         SourceError: A source does not exist, or no game can be read from any of them.
@@ -39,8 +40,8 @@ def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterato
     games = problems = 0
     first = ""
     files = {file.resolve(): file for path in paths for file in _files_of(path)}  # each file once
-    is_copy = _Copies()
-    for found in _scan([file for place, file in files.items() if not is_copy(str(place))]):
+    seen = SeenGames()
+    for found in _scan(files.values(), seen):
         if isinstance(found, Game):
             games += 1
             yield found
@@ -48,6 +49,8 @@ def read_games(paths: Sequence[Path], *, listener: Listener = SILENT) -> Iterato
             problems += 1
             first = first or found
             listener.note(found)
+    if seen.copies:
+        listener.note(copies_text(seen.copies))
     if games == 0:
         raise SourceError(f"no game can be read: {first}" if problems else "the sources have no games")
 
@@ -69,7 +72,7 @@ def _files_of(path: Path) -> list[Path]:
     return files
 
 
-def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
+def _scan(files: Iterable[Path], seen: SeenGames) -> Iterator[Game | str]:
     """Games, and messages about what cannot be read."""
     for path in files:
         try:
@@ -81,7 +84,7 @@ def _scan(files: Iterable[Path]) -> Iterator[Game | str]:
                 with open_input(path) as file:  # as a stream: it may be large
                     yield from map(_game_or_message, scan_pgn(file, str(path)))
             else:
-                yield from _scan_records(path)
+                yield from _scan_records(path, seen)
         except OSError as error:
             yield f"{path}: cannot be read: {error.strerror or error}"
 
@@ -93,30 +96,18 @@ def _scan_match(path: Path) -> Iterator[Game | str]:
         yield str(error)
 
 
-class _Copies:
-    """Recognises, name by name, games that were seen in the other format."""
-
-    def __init__(self) -> None:
-        self._endings: dict[str, str] = {}
-
-    def __call__(self, name: str) -> bool:
-        stem, _, ending = name.rpartition(".")
-        return ending in _SAME_GAME and self._endings.setdefault(stem, ending) != ending
-
-
-def _scan_records(path: Path) -> Iterator[Game | str]:
+def _scan_records(path: Path, seen: SeenGames) -> Iterator[Game | str]:
     """Games of a record, or of an archive, whose members may be records or PGN."""
-    is_copy = _Copies()
     try:
         for source in iter_sources([path]):
-            if is_copy(source.name):
-                continue
             if source.data.startswith(_SQLITE_MAGIC):
                 yield f"{source.name}: a database inside an archive; unpack it first"
             elif looks_like_pgn(source.data[:_HEAD]):
                 yield from map(_game_or_message, scan_pgn(io.BytesIO(source.data), source.name))
             else:
-                yield from map(_game_or_message, scan_source(source))
+                for found in scan_source(source, seen):
+                    if not (isinstance(found, Dropped) and found.reason is Drop.COPY):
+                        yield _game_or_message(found)
     except SourceError as error:
         yield str(error)
 

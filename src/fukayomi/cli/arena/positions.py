@@ -151,6 +151,7 @@ def _reasons(conditions: BalanceConditions) -> dict[Exclusion, str]:
     return {
         Exclusion.UNREADABLE: "unreadable files",
         Exclusion.NO_RECORD: "files that are not records",
+        Exclusion.COPY: "copies of games given before",
         Exclusion.DAMAGED: "damaged",
         Exclusion.START: "another start position",
         Exclusion.ENDING: "other endings",
@@ -174,7 +175,7 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
     table.add_row("read", "", f"{left:,}")
     for reason, text in _reasons(found.conditions).items():
         count = found.left_out[reason]
-        if reason in (Exclusion.UNREADABLE, Exclusion.NO_RECORD):
+        if reason in (Exclusion.UNREADABLE, Exclusion.NO_RECORD, Exclusion.COPY):
             if count:
                 table.add_row(text, f"{count:,}", "")
             continue

@@ -96,9 +96,9 @@ def rate(
     A player who won (>) or lost (<) every game has no maximum-likelihood rating. It is placed where that outcome had
     probability 1/2. "White" is the player who moves first (先手), as in PGN.
 
-    Games without a result, or broken off by a crash, stall or interruption, are left out and counted. A game found in
-    several sources counts several times, with two exceptions: only the database of a match folder is read, and only the
-    first of a.csa and a.kif.
+    Games without a result, or broken off by a crash, stall or interruption, are left out and counted. Records with the
+    same players, start, moves and time of start (without a time of day also the same name, but for the suffix) are one
+    game, which counts once. Of a match folder only the database is read.
     """
     if ratings.average is not None and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")

@@ -22,6 +22,14 @@ class ProblemList(Listener):
         self.problems.append(text)
 
 
+def print_copies(count: int) -> None:
+    """Print on stderr how many records were copies of games, if any."""
+    if count:
+        from fukayomi.data.records.copies import copies_text
+
+        typer.echo(f"skipped {copies_text(count)}", err=True)
+
+
 def print_problems(problems: Sequence[str], count: int | None = None, word: str = "skipped") -> None:
     """Print the first messages on stderr, and the number of the others.
 

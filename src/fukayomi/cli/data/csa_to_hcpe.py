@@ -38,7 +38,7 @@ class HoldOutOptions:
     """A test set of whole games."""
 
     hold_out: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Hold out one game in N for testing, chosen by its name.")
+        int | None, typer.Option(min=2, metavar="N", help="Hold out one game in N for testing, chosen by its moves.")
     ] = None
     hold_out_to: Annotated[Path | None, typer.Option(help="File for the games held out.")] = None
 
@@ -145,6 +145,7 @@ _REASONS = {
     "no_scores": "no scores",
     "filtered": "no position passes the filters",
     "no_hcp": "no king at the start",
+    "copy": "copies of games given before",
 }
 
 

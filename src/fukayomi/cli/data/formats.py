@@ -8,7 +8,7 @@ import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
-from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
@@ -135,9 +135,13 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
         }  # fmt: skip
         typer.echo(json_text(document | ({"encoding": encoding} if has_encoding else {})))
         return
+    from fukayomi.data.records.reading import Drop
+
     print_problems(found.problems)
     for reason, count in found.dropped.most_common():
-        typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
+        if reason is not Drop.COPY:
+            typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
+    print_copies(found.dropped[Drop.COPY])
     games = f"{found.games:,} games, " if found.games else ""
     place = f"{out} in {encoding.label}" if has_encoding else f"{out}"
     wrote = f"; wrote {found.written:,} records to {place}" if is_written else ""

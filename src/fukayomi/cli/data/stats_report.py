@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fukayomi._native import EVAL_SCALE, MATE_CP
-from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.tables import number_table
 from fukayomi.data.formats.evaluations import Calibration, win_probabilities
 from fukayomi.data.stats import Statistics
@@ -36,6 +36,7 @@ def print_statistics(statistics: Statistics) -> None:
     if statistics.calibration is not None:
         console.print(_evaluations(statistics, statistics.calibration))
     print_problems(statistics.skipped.messages, statistics.skipped.count)
+    print_copies(statistics.skipped.copies)
 
 
 def _counts(statistics: Statistics) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
-from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.data.formats.kinds import DataFormat
@@ -74,11 +74,13 @@ def run_verb(
     if as_json:
         typer.echo(json_text({
             "verb": summary.job, "read": summary.read, "written": summary.written,
-            "unreadable": summary.skipped.count, "problems": summary.skipped.messages, **summary.found,
+            "unreadable": summary.skipped.count, "problems": summary.skipped.messages,
+            "copies": summary.skipped.copies, **summary.found,
             "resumed": summary.resumed,
         }))  # fmt: skip
         return
     print_problems(summary.skipped.messages, summary.skipped.count)
+    print_copies(summary.skipped.copies)
     for name, value in summary.found.items():
         typer.echo(f"{name.replace('_', ' ')}: {value:,}")
     suffixes = {Path(path).suffix for path in summary.written}

@@ -39,7 +39,7 @@ class Game:
 
 
 def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
-    """The games of all sources in order, and those that cannot be analysed. Reports inside folders are left out.
+    """The games of all sources in order, each once, and those that cannot be analysed. Reports inside folders are left out.
 
     Args:
         sources: Files, folders and archives.
@@ -48,18 +48,21 @@ def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
         SourceError: One of them cannot be read.
         OSError: One of them cannot be reached.
     """
+    from fukayomi.data.records.copies import SeenGames
     from fukayomi.data.records.reading import Drop, Dropped, iter_records
     from fukayomi.data.records.sources import find_files, iter_sources
     from fukayomi.engine.report.files import is_report
     from fukayomi.shogi import InvalidSfenError, Position
 
+    seen = SeenGames()
     for source in sources:
         files, above = find_files([source]), source.parent
         if source.is_dir():
             files, above = [file for file in files if not is_report(file)], source
-        for found in iter_records(iter_sources(files)):
+        for found in iter_records(iter_sources(files), seen):
             if isinstance(found, Dropped):
-                yield found
+                if found.reason is not Drop.COPY:
+                    yield found
                 continue
             try:
                 Position.from_sfen(found.initial_sfen)  # a mate problem may lack a king: no network evaluates it
@@ -70,7 +73,7 @@ def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
 
 
 def distinct(games: "Iterable[Game | Dropped]") -> "Iterator[Game | Dropped]":
-    """The same without games that came before, as a match's come as CSA and KIF."""
+    """The same without games with the players and moves of one before: one analysis of them is enough."""
     seen: set[str] = set()
     for game in games:
         if isinstance(game, Game):

@@ -22,6 +22,7 @@ from fukayomi.data.formats.hcpe3 import Games, Hcpe3Error, join_games, scan_hcpe
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data, refusal
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.sources import find_files
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.listener import SILENT, Listener, counter
@@ -101,6 +102,7 @@ class _Check:
         self.report = Report()
         self._advance = advance
         self._duplicates = duplicates
+        self._seen = SeenGames()
 
     def run(self, path: Path, kind: DataFormat, out: AtomicFile | None) -> None:
         description = FORMATS[kind]
@@ -120,7 +122,7 @@ class _Check:
 
     def count_duplicates(self) -> None:
         """Count the duplicates among all files."""
-        self.report.duplicates = self._duplicates.count()
+        self.report.duplicates = self._duplicates.count() + self._seen.copies
         self.report.not_compared = self._duplicates.passed_over
 
     def _check_hcpe3(self, path: Path, out: AtomicFile | None) -> None:
@@ -134,7 +136,7 @@ class _Check:
                 self.report.add(Finding(level, path, found.first + index, ply, int(found.offsets[index]), reason))
 
     def _check_records(self, path: Path, out: AtomicFile | None) -> None:
-        for found in scan_for_check(path, self._advance):
+        for found in scan_for_check(path, self._advance, self._seen):
             if isinstance(found, Finding):
                 self.add_one(found)
                 continue

@@ -10,6 +10,7 @@ from fukayomi.data.formats import games
 from fukayomi.data.formats.format import Advance
 from fukayomi.data.formats.games import game_from_record
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import COMPRESSED_SUFFIXES, SourceError, iter_sources
 from fukayomi.data.records.text import Source
@@ -41,15 +42,15 @@ class CheckedGames:
         return join_games(self.games, self.path)
 
 
-def scan_for_check(path: Path, advance: Advance) -> Iterator[CheckedGames | Finding]:
+def scan_for_check(path: Path, advance: Advance, seen: SeenGames) -> Iterator[CheckedGames | Finding]:
     """Read the games of a file or an archive, some at a time, with findings about the rest.
 
     A game that cannot be read is an error, and so is a file that is not a record though its suffix says so. Any other
-    file (a README in an archive), and a game that gives no training data, is a remark.
+    file (a README in an archive), a game that gives no training data, and a copy of a game, is a remark.
     """
     try:
         for source in iter_sources([path], advance):
-            yield from _scan(source)
+            yield from _scan(source, seen)
     except SourceError as error:
         yield Finding(Level.ERROR, path, 0, None, None, str(error).removeprefix(f"{path}: "))
 
@@ -60,9 +61,9 @@ def level_of_unknown(path: Path) -> Level:
     return Level.ERROR if name.suffix.lower() in games.FORMAT.suffixes else Level.REMARK
 
 
-def _scan(source: Source) -> Iterator[CheckedGames | Finding]:
+def _scan(source: Source, seen: SeenGames) -> Iterator[CheckedGames | Finding]:
     part = CheckedGames(Path(source.name))
-    for number, record in enumerate(scan_source(source), source.games_before):
+    for number, record in enumerate(scan_source(source, seen), source.games_before):
         found = game_from_record(record) if isinstance(record, Record) else record
         if isinstance(found, Game) and isinstance(record, Record):
             part.add(number, record.termination, found)

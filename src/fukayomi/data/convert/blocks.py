@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi.data.formats import psv
+from fukayomi.data.formats import games, psv
 from fukayomi.data.formats.content import as_rows, split_dropped
 from fukayomi.data.formats.format import Advance, Format, Place, RowFormat, ignore
 from fukayomi.data.formats.hcpe import without_flags
@@ -21,6 +21,7 @@ from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data, refusal
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.data.records.sources import find_files
 from fukayomi.shogi.formats import write_csa
@@ -195,7 +196,7 @@ def read_blocks(
     Args:
         inputs: The files.
         begin: Where to begin.
-        skipped: Receives the records that cannot be read; damage in other formats is raised.
+        skipped: Receives the records that cannot be read, and copies of games; damage in other formats is raised.
         advance: Called with the number of bytes read since the last call, those before `begin` included.
 
     Raises:
@@ -203,21 +204,35 @@ def read_blocks(
         SourceError: An archive is damaged.
         OSError: A file cannot be read.
     """
+    if inputs.kind is DataFormat.RECORDS:
+        yield from _read_records(inputs, begin, skipped or Skipped(), advance)
+        return
     advance(sum(path.stat().st_size for path in inputs.paths[: begin.file]))
-    skipped = skipped or Skipped()
     place, items = Place(begin.outer, begin.inner), begin.items
     for file, path in list(enumerate(inputs.paths))[begin.file :]:
         for content, after in inputs.format.read(path, place, advance):
-            if inputs.kind is DataFormat.RECORDS:
-                content, dropped = split_dropped(content)
-                for problem in dropped:
-                    skipped.add(problem.message)
-            elif inputs.as_rows:
+            if inputs.as_rows:
                 content = as_rows(content).records
             if len(content):
                 yield Block(content, items, Cursor(file, *after, items + len(content)), path)
             items += len(content)
         place = Place()
+
+
+def _read_records(inputs: Inputs, begin: Cursor, skipped: Skipped, advance: Advance) -> Iterator[Block]:
+    """The records of all inputs, each game once. What is before `begin` is read again: it may have copies later on."""
+    seen, items = SeenGames(), 0
+    for file, path in enumerate(inputs.paths):
+        for content, after in games.FORMAT.scan(path, seen, advance):
+            records, dropped = split_dropped(content)
+            items += len(records)
+            here = Cursor(file, *after, items)
+            if here[:3] <= begin[:3]:
+                continue
+            for each in dropped:
+                skipped.add(each)
+            if records:
+                yield Block(records, items - len(records), here, path)
     if items == 0 and skipped.count:
         raise VerbError(f"no record can be read: {skipped.messages[0]}")
 

@@ -16,6 +16,7 @@ from fukayomi.data.formats.games import TARGETS, Targets
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS, UnknownDataError, detect_data
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources
 from fukayomi.listener import SILENT, Listener, counter
@@ -79,7 +80,7 @@ def convert_data(
     given = None if source is None else DataFormat(source)
     files = find_files(paths)
     advance = counter(listener, "converting", sum(file.stat().st_size for file in files))
-    found = Conversion(target=target)
+    found, seen = Conversion(target=target), SeenGames()
     if target is Target.CACHE:
         _write_cache(paths, Path(out), given, found, advance)
         return found
@@ -87,9 +88,9 @@ def convert_data(
         for kind, group in groupby(_known_files(files, set(paths), given, found), key=itemgetter(0)):
             members = map(itemgetter(1), group)
             if kind is DataFormat.RECORDS and target.is_record:
-                _copy_records(members, writer, found, advance)
+                _copy_records(members, writer, found, seen, advance)
                 continue
-            for content in _read(members, kind, targets, found, advance):
+            for content in _read(members, kind, targets, found, seen, advance):
                 found.add(content)
                 writer.append(content)
         if writer.count == 0:
@@ -129,10 +130,15 @@ def _known_files(
 
 
 def _read(
-    files: Iterable[Path | FileHead], kind: DataFormat, targets: Targets, found: Conversion, advance: Advance
+    files: Iterable[Path | FileHead],
+    kind: DataFormat,
+    targets: Targets,
+    found: Conversion,
+    seen: SeenGames,
+    advance: Advance,
 ) -> Iterator[Content]:
     if kind is DataFormat.RECORDS:
-        yield from read_games(files, targets, found, advance)
+        yield from read_games(files, targets, found, seen, advance)
         return
     for file in files:
         yield from read_checked(file.path if isinstance(file, FileHead) else file, kind, advance)
@@ -149,9 +155,11 @@ def _write_cache(
     found.positions = found.written = write_cache(out, (averages_to_cache(part.content) for part in parts))
 
 
-def _copy_records(files: Iterable[Path | FileHead], writer: DataWriter, found: Conversion, advance: Advance) -> None:
+def _copy_records(
+    files: Iterable[Path | FileHead], writer: DataWriter, found: Conversion, seen: SeenGames, advance: Advance
+) -> None:
     """From one format of records to another, with everything that both can express."""
-    for record in iter_records(iter_sources(files, advance)):
+    for record in iter_records(iter_sources(files, advance), seen):
         if isinstance(record, Dropped):
             found.leave_out(record)
             continue

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fukayomi.data.convert.blocks import Block, Content
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.rows import position_keys
-from fukayomi.data.records.columns import RecordColumns
+from fukayomi.data.records.columns import RecordColumns, start_key
 from fukayomi.shogi.record import Record
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so multiplication maps no two 64-bit numbers to one
@@ -54,11 +54,25 @@ def position_hashes(positions: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def game_hashes(content: Games | list[Record]) -> list[bytes]:
-    """A 16-byte hash of the start and the moves of each game; evaluations and comments do not count."""
+    """A 16-byte hash of the start and the moves of each game; evaluations and comments do not count.
+
+    It is the same for a game in any format.
+    """
     if isinstance(content, Games):
-        return [_hash(game.start, game.moves) for game in content]
-    return [_hash(record.initial_sfen.encode(), RecordColumns.of(record).moves) for record in content]
+        return [game_hash(game.start, game.moves) for game in content]
+    return [game_hash(start_key(record.initial_sfen), RecordColumns.of(record).moves) for record in content]
 
 
-def _hash(start: bytes, moves: NDArray[np.uint16]) -> bytes:
+def game_hash(start: bytes, moves: NDArray[np.uint16]) -> bytes:
+    """The hash of a game: the hcp of its first position, and its moves as `Move.raw`, uint16 [N]."""
     return hashlib.blake2b(start + moves.astype("<u2").tobytes(), digest_size=16).digest()
+
+
+def hash_numbers(hashes: list[bytes]) -> NDArray[np.uint64]:
+    """Hashes of games as numbers: uint64 [N]."""
+    return np.array([int.from_bytes(key[:8], "little") for key in hashes], np.uint64)
+
+
+def held_out(hashes: list[bytes], one_in: int) -> NDArray[np.bool_]:
+    """Which games are held out: about one in `one_in`, a function of start and moves alone; bool [N]."""
+    return hash_numbers(hashes) % np.uint64(one_in) == 0

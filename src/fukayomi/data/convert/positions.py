@@ -4,7 +4,6 @@ Which moves become positions is decided in `fukayomi.data.formats.games`, as for
 filters only leave out more.
 """
 
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import MATE_CP
+from fukayomi.data.convert.keys import game_hash, held_out
 from fukayomi.data.convert.overlap import Overlap, measure_overlap
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.content import as_rows
@@ -22,6 +22,7 @@ from fukayomi.data.formats.games import PlayedGame, make_games, read_played, use
 from fukayomi.data.formats.hcpe import RESULT_BITS, Rows, without_flags
 from fukayomi.data.formats.kinds import Target
 from fukayomi.data.records.columns import NO_SCORE
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import find_files, iter_sources
 from fukayomi.listener import SILENT, Listener, counter
@@ -68,18 +69,14 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """Which games go to a test set: those whose name has a CRC-32 that `one_in` divides.
-
-    The name is that of the file without folders (with #2 and so on for later games of a file). So a game falls into
-    the same set whatever else is converted with it.
-    """
+    """Which games go to a test set: those that `held_out` chooses by their start and moves."""
 
     one_in: int
     path: Path
 
-    def takes(self, record_name: str) -> bool:
+    def takes(self, game: PlayedGame) -> bool:
         """Whether a game goes to the test set."""
-        return zlib.crc32(record_name.rpartition("/")[2].encode()) % self.one_in == 0
+        return bool(held_out([game_hash(game.hcps[0].tobytes(), game.columns.moves)], self.one_in)[0])
 
 
 @dataclass(slots=True)
@@ -194,11 +191,11 @@ def convert_records(
         held_out = None
         if hold_out is not None:
             held_out = _Output(stack.enter_context(DataWriter(hold_out.path, Target.HCPE)), summary.held_out)
-        for record in iter_records(iter_sources(files, advance)):
+        for record in iter_records(iter_sources(files, advance), SeenGames()):
             game = _choose(record, filters, summary)
             if isinstance(game, Dropped):
                 summary.leave_out(game)
-            elif held_out is not None and hold_out is not None and hold_out.takes(game[0].name):
+            elif held_out is not None and hold_out is not None and hold_out.takes(game[0]):
                 held_out.add(*game)
             else:
                 training.add(*game)

@@ -16,6 +16,7 @@ from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import FORMATS, detect_data, refusal
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, iter_sources
 from fukayomi.listener import SILENT, Listener, counter
@@ -73,7 +74,11 @@ def read_checked(path: Path, kind: DataFormat, advance: Advance = ignore) -> Ite
 
 
 def read_games(
-    files: Iterable[Path | FileHead], targets: Targets, tally: ReadCounts, advance: Advance = ignore
+    files: Iterable[Path | FileHead],
+    targets: Targets,
+    tally: ReadCounts,
+    seen: SeenGames,
+    advance: Advance = ignore,
 ) -> Iterator[Games]:
     """Read the records of many files, archives too, as games in common batches.
 
@@ -81,13 +86,14 @@ def read_games(
         files: The files, or their heads.
         targets: How the moves of records become training positions.
         tally: Counts what is left out.
+        seen: The games of the collection so far.
         advance: Called with the number of bytes read since the last call.
 
     Raises:
         SourceError: A file or an archive cannot be read.
     """
     played: list[PlayedGame] = []
-    for record in iter_records(iter_sources(files, advance)):
+    for record in iter_records(iter_sources(files, advance), seen):
         game = read_played(record, targets) if isinstance(record, Record) else record
         if isinstance(game, Dropped):
             tally.leave_out(game)
@@ -125,7 +131,8 @@ def read_data(
         if kind is DataFormat.RECORDS:
             content, dropped = split_dropped(content)
             for problem in dropped:
-                listener.note(problem.message)
+                if problem.is_problem:
+                    listener.note(problem.message)
         if len(content):
             yield content
 
@@ -158,7 +165,9 @@ def read_rows(
     advance = counter(listener, "reading", path.stat().st_size)
     tally = ReadCounts()
     is_records = kind is DataFormat.RECORDS
-    contents = read_games([path], targets, tally, advance) if is_records else read_checked(path, kind, advance)
+    contents = (
+        read_games([path], targets, tally, SeenGames(), advance) if is_records else read_checked(path, kind, advance)
+    )
     noted = 0
     for content in contents:
         yield without_flags(as_rows(content).records)

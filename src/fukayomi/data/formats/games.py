@@ -22,6 +22,7 @@ from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
 from fukayomi.data.formats.hcpe3 import MOST_MOVES, MOST_VISITS, Game, Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.records.columns import NO_SCORE, RecordColumns
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, scan_source
 from fukayomi.data.records.sources import iter_sources
 from fukayomi.shogi import BLACK, Color, Move, Position, Repetition, ShogiError
@@ -379,11 +380,15 @@ class RecordsFormat(Format):
 
     def read(self, path: Path, begin: Place = START, advance: Advance = ignore) -> Iterator[Part]:
         """Yield lists of `Record` and `Dropped`; `Place` counts sources (members of an archive) and their records."""
+        for part in self.scan(path, SeenGames(), advance):
+            if part.after > begin:
+                yield part
+
+    def scan(self, path: Path, seen: SeenGames, advance: Advance = ignore) -> Iterator[Part]:
+        """As `read`, from the beginning, for a file of a collection whose games so far are `seen`."""
         for number, source in enumerate(iter_sources([path], advance)):
-            if number < begin.outer:
-                continue
-            inner = begin.inner if number == begin.outer else 0
-            scanned = islice(scan_source(source), inner, None)
+            inner = 0
+            scanned = scan_source(source, seen)
             while part := list(islice(scanned, RECORDS_AT_ONCE)):
                 inner += len(part)
                 yield Part(part, Place(number, inner))

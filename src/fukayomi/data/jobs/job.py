@@ -268,7 +268,7 @@ class Job:
                 "memory": self.memory,
                 "found": self.found,
                 "read": self.read,
-                "skipped": [self.skipped.count, self.skipped.messages],
+                "skipped": [self.skipped.count, self.skipped.messages, self.skipped.copies],
                 "finished": self._is_finished,
             },
         )

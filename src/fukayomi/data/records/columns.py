@@ -5,13 +5,14 @@ The CSA reader returns columns already; then no Python object is made for a move
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import NO_SCORE
-from fukayomi.shogi import Position
+from fukayomi.shogi import Position, ShogiError
 from fukayomi.shogi.formats.csa.columns import CsaMoves
 from fukayomi.shogi.record import Record
 
@@ -57,3 +58,13 @@ class RecordColumns:
         if self.game is not None:
             return any(pattern.match(comment) for _, comment in self.game.comments)
         return any(pattern.match(played.comment) for played in record.moves)
+
+
+@lru_cache(maxsize=1024)
+def start_key(initial_sfen: str) -> bytes:
+    """The position from which a game starts as bytes, equal in all formats: its hcp, or its SFEN if it lacks a king."""
+    position = Position.from_sfen(initial_sfen, allow_missing_king=True)
+    try:
+        return _native.encode_hcp(position)
+    except ShogiError:
+        return " ".join(position.sfen().split()[:3]).encode()

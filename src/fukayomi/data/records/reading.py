@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, islice
 
+from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.text import Source
 from fukayomi.shogi.formats import scan_records
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, UnknownFormatError
@@ -29,6 +31,8 @@ class Drop(StrEnum):
     """The game has scores, but no position passed the filters."""
     NO_HCP = "no_hcp"
     """The start position lacks a king, as in a mate problem."""
+    COPY = "copy"
+    """The game was given before, in another file."""
 
 
 _PROBLEMS = frozenset({Drop.UNREADABLE, Drop.NO_RECORD, Drop.DAMAGED, Drop.ILLEGAL_MOVE})
@@ -65,36 +69,45 @@ class Dropped:
 
     @property
     def is_game(self) -> bool:
-        """Whether a game was found, though it may be damaged."""
-        return self.reason not in (Drop.UNREADABLE, Drop.NO_RECORD)
+        """Whether a game was found that was not given before, though it may be damaged."""
+        return self.reason not in (Drop.UNREADABLE, Drop.NO_RECORD, Drop.COPY)
 
     def __str__(self) -> str:
         return self.message
 
 
-def iter_records(sources: Iterable[Source]) -> Iterator[Record | Dropped]:
+def iter_records(sources: Iterable[Source], seen: SeenGames) -> Iterator[Record | Dropped]:
     """Read the games of all sources, in order.
 
     Args:
         sources: As `fukayomi.data.records.sources.iter_sources` reads them.
+        seen: The games of the collection so far; of the records of one game only the first counts.
 
     Yields:
-        A `Record` for each game, a `Dropped` for each game or file that cannot be read.
+        A `Record` for each game, a `Dropped` for each copy, and for each game or file that cannot be read.
     """
     for source in sources:
-        yield from scan_source(source)
+        yield from scan_source(source, seen)
 
 
-def scan_source(source: Source) -> Iterator[Record | Dropped]:
+def scan_source(source: Source, seen: SeenGames) -> Iterator[Record | Dropped]:
     """As `iter_records`, for one source; names and lines are those in the whole file."""
     if source.problem:
         yield Dropped(source.name, Drop.UNREADABLE, f"{source.name}: {source.problem}", source.problem)
         return
     records = scan_records(source.data, name=source.name, text_format=source.format)
-    for index, found in enumerate(records, source.games_before):
+    first = list(islice(records, 2))
+    in_collection = len(first) > 1 or source.format is not None
+    for index, found in enumerate(chain(first, records), source.games_before):
         if source.games_before:
             found.name = f"{source.name}#{index + 1}"
             if isinstance(found, RecordError):
                 line = None if found.line is None else found.line + source.lines_before
                 found = type(found)(found.name, line, found.reason)
-        yield found if isinstance(found, Record) else Dropped.of(found)
+        if isinstance(found, RecordError):
+            yield Dropped.of(found)
+        elif seen.is_copy(found, in_collection=in_collection):
+            reason = "the game was given before"
+            yield Dropped(found.name, Drop.COPY, f"{found.name}: {reason}", reason)
+        else:
+            yield found

@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import struct
 import tarfile
 import zipfile
@@ -71,25 +72,26 @@ class FileHead:
 
 
 def find_files(inputs: Sequence[Path]) -> list[Path]:
-    """The files among the inputs, and those inside folders, sorted by name.
+    """The files among the inputs, and those inside folders, sorted by name; each file once, by its first name.
 
     Raises:
         SourceError: An input does not exist or is no regular file, or a folder is empty.
         OSError: An input cannot be reached.
     """
-    files: list[Path] = []
+    files: dict[object, Path] = {}  # by their identity
     for path in inputs:
         if path.is_dir():
             inside = sorted(
-                file
+                (file, found)
                 for folder, _, names in os.walk(path)
                 for home in (Path(folder),)
                 for name in sorted(names)  # names are compared faster than paths
-                if not name.startswith(".") and (file := home / name).is_file()
+                if not name.startswith(".") and (found := _identity(file := home / name)) is not None
             )
             if not inside:
                 raise SourceError(f"{path}: the folder has no files")
-            files += inside
+            for file, found in inside:
+                files.setdefault(found, file)
             continue
         try:
             require_file(path)
@@ -97,8 +99,19 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
             raise SourceError(f"{path}: no such file or folder") from error
         except InputFileError as error:
             raise SourceError(str(error)) from error
-        files.append(path)
-    return files
+        files.setdefault(_identity(path), path)
+    return list(files.values())
+
+
+def _identity(path: Path) -> object:
+    """What a regular file has in common with its other names; None for anything else."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return (status.st_dev, status.st_ino) if status.st_ino else path
 
 
 def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None] = lambda _: None) -> Iterator[Source]:

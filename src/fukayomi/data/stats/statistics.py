@@ -83,6 +83,7 @@ class Statistics(Tabular):
             "files": self.files, "games": self.games, "games without positions": self.games_without_positions,
             "moves": self.moves, "positions": self.positions, "different positions": self.unique,
             "mates": self.mates, "mated": self.mated, "scale": self.scale, "unreadable records": self.skipped.count,
+            "copies of games": self.skipped.copies,
         }  # fmt: skip
         return [{"count": name, self.kind: value} for name, value in counts.items()]
 
@@ -95,7 +96,7 @@ class Statistics(Tabular):
             "results": dict(self.results), "game_results": dict(self.game_results), "game_ends": dict(self.game_ends),
             "game_lengths": _sorted(self.lengths), "plies": _sorted(self.plies), "ratings": _sorted(self.ratings),
             "mates": self.mates, "mated": self.mated, "unreadable": self.skipped.count,
-            "problems": self.skipped.messages,
+            "problems": self.skipped.messages, "copies": self.skipped.copies,
         }  # fmt: skip
         if self.calibration is not None:
             table = self.calibration
@@ -217,7 +218,7 @@ def _add_records(statistics: Statistics, records: list[Record]) -> Games:
                 statistics.ratings[int(rating // RATING_BIN) * RATING_BIN] += 1
         game = read_played(record)
         if isinstance(game, Dropped) and game.is_problem:
-            statistics.skipped.add(game.message)
+            statistics.skipped.add_problem(game.message)
         elif isinstance(game, Dropped):
             statistics.games_without_positions += 1
             statistics.moves = (statistics.moves or 0) + len(record)

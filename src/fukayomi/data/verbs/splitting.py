@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.data.convert.blocks import Block, Inputs, VerbError
-from fukayomi.data.convert.keys import game_hashes, packed_positions, position_hashes, seeded_keys
+from fukayomi.data.convert.keys import (
+    game_hashes,
+    hash_numbers,
+    held_out,
+    packed_positions,
+    position_hashes,
+    seeded_keys,
+)
 from fukayomi.data.defaults import SPLIT_RUN, Unit
 from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
@@ -51,7 +58,8 @@ def split(
         outs: The files to write.
         shares: The share of each output, in proportion; equal if None. Items are assigned at random, so the sizes
             meet the shares approximately.
-        every: Instead of shares: the second of two outputs gets one item in `every`.
+        every: Instead of shares: the second of two outputs gets one game, or run of rows, in `every`. Games are
+            chosen by their moves, so their number meets the share approximately.
         by: What stays together: "game" or "position".
         run: Consecutive rows that stay together as if they were a game; 1 if the rows were shuffled.
         seed: Random seed; the same seed gives identical output.
@@ -81,17 +89,19 @@ def split(
 
 def _parts(block: Block, rule: _Rule) -> NDArray[np.int64]:
     """The output that each item of a block goes to: int64 [N]."""
-    units = block.indices
-    if isinstance(block.content, np.ndarray) and rule.by is Unit.GAME:
-        units = units // np.uint64(rule.run)
-    if rule.every is not None:
-        return (units % np.uint64(rule.every) == rule.every - 1).astype(np.int64)
+    if not isinstance(block.content, np.ndarray):
+        hashes = game_hashes(block.content)
+        if rule.every is not None:
+            return held_out(hashes, rule.every).astype(np.int64)
+        units = hash_numbers(hashes)
+    else:
+        units = block.indices // np.uint64(rule.run if rule.by is Unit.GAME else 1)
+        if rule.every is not None:
+            return (units % np.uint64(rule.every) == rule.every - 1).astype(np.int64)
     if rule.by is Unit.POSITION:
         positions = packed_positions(block.content)
         assert positions is not None  # _check refuses games
         units = position_hashes(positions)
-    elif not isinstance(block.content, np.ndarray):
-        units = np.array([int.from_bytes(key[:8], "little") for key in game_hashes(block.content)], np.uint64)
     chances = (seeded_keys(units, rule.seed) >> np.uint64(11)) * 2.0**-53  # uniform over 0 to 1
     ends = np.cumsum(rule.shares)[:-1] / sum(rule.shares)
     return np.searchsorted(ends, chances, side="right")
