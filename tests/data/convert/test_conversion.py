@@ -137,7 +137,7 @@ def test_a_folder_keeps_the_names_of_its_files(tmp_path: Path, target: str) -> N
     source = tmp_path / "in"
     (source / "2025").mkdir(parents=True)
     game = (RECORDS / "resign.csa").read_bytes()
-    (source / "first.csa").write_bytes(game)
+    (source / "first.csa").write_bytes(game.replace(b"N+", b"N+other "))  # a game of its own
     (source / "2025" / "竜王戦.csa").write_bytes(game + b"/\n" + game)
     (tmp_path / "out").mkdir()
     convert_data(source, tmp_path / "out", to=target)
