@@ -39,7 +39,9 @@ class Game:
 
 
 def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
-    """The games of all sources in order, each once, and those that cannot be analysed. Reports inside folders are left out.
+    """The games of all sources in order, each once, and those that cannot be analysed.
+
+    Reports inside folders are left out.
 
     Args:
         sources: Files, folders and archives.
