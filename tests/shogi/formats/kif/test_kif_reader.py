@@ -164,7 +164,13 @@ def test_the_line_below_counts_if_there_is_no_word(closing: str, termination: Te
 @pytest.mark.parametrize("end", ["4 反則勝ち", "4 反則負け", "4 反則行為", "まで3手で先手の反則負け"])
 @pytest.mark.parametrize(
     ("move", "usi"),
-    [("５一玉(59)", "5i5a"), ("７五歩打", "P*7e"), ("７五金(22)", "2b7e"), ("同　歩成(77)", "7g3d+")],
+    [
+        ("２二金成(88)", "２二金成(88)"),
+        ("５一玉(59)", "5i5a"),
+        ("７五歩打", "P*7e"),
+        ("７五金(22)", "2b7e"),
+        ("同　歩成(77)", "7g3d+"),
+    ],
 )
 def test_an_illegal_last_move_ends_the_game(end: str, move: str, usi: str) -> None:
     record = read(f"{HEAD}   1 ７六歩(77)\n   2 ３四歩(33)\n   3 {move}   ( 0:10/00:00:11)\n*反則です\n   {end}\n")

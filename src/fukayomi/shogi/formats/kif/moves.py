@@ -66,19 +66,21 @@ def read_move(found: re.Match[str], position: Position, last: int | None) -> Mov
     return move_from_raw(target | origin << 7 | (_PROMOTION if how == "成" else 0))
 
 
-def usi_of(found: re.Match[str], last: int | None) -> str:
-    """The move of a line in USI, whether it is possible or not; the text itself if it has no USI form."""
-    _, text, file, rank, name, how, from_file, from_rank, _ = found.groups()
+def illegal_usi(found: re.Match[str], position: Position, last: int | None) -> str:
+    """The illegal move of a line in USI; empty if it has no USI form, or if only its piece is wrong."""
+    _, _, file, rank, name, how, from_file, from_rank, _ = found.groups()
     target = FILES[file] * 9 + RANKS[rank] if file is not None else last
-    if target is None:
-        return text
     piece = PIECES[name]
+    if target is None:
+        return ""
     if how == "打" or from_file is None or from_file == "0":
-        return f"{'?PLNSBRG'[piece]}*{square_name(target)}" if piece <= PieceType.GOLD else text
+        return f"{'?PLNSBRG'[piece]}*{square_name(target)}" if piece <= PieceType.GOLD else ""
     if from_rank == "0":
-        return text
+        return ""
     origin = FILES[from_file] * 9 + RANKS[from_rank]
-    return f"{square_name(origin)}{square_name(target)}{'+' if how == '成' else ''}"
+    usi = f"{square_name(origin)}{square_name(target)}{'+' if how == '成' else ''}"
+    is_legal = origin != target and position.is_legal(Move.from_usi(usi))
+    return "" if is_legal else usi
 
 
 def write_move(move: Move, piece: PieceType, last: int | None) -> str:

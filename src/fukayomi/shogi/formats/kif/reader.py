@@ -10,7 +10,7 @@ from itertools import chain
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, end_of_word
 from fukayomi.shogi.formats.kif.header import Head, begins_moves, is_position_line, set_header
-from fukayomi.shogi.formats.kif.moves import MOVE, read_move, usi_of
+from fukayomi.shogi.formats.kif.moves import MOVE, illegal_usi, read_move
 from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import Position, ShogiError
@@ -159,7 +159,7 @@ class _Game:
             self._illegal = IllegalMoveInRecordError(
                 record.name, number, f"ply {ply}: illegal move {text!r} ({why}) in {self.play.position.sfen()!r}"
             )
-            record.illegal_move = usi_of(found, last)
+            record.illegal_move = illegal_usi(found, self.play.position, last) or text
 
     def _read_word(self, line: str, number: int) -> None:
         found = _SPECIAL.match(line)
