@@ -1,0 +1,350 @@
+"""Reading JKF: the main line and its end, then the forks.
+
+Damage in the main line is an error that names the ply. A damaged fork ends where the damage is. An illegal move is the
+end of the game if a foul follows it.
+"""
+
+import json
+from typing import Any, cast
+
+from fukayomi.shogi.formats.csa.reader import ENDINGS
+from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.ki2 import find_moves
+from fukayomi.shogi.formats.kif.board import handicap_sfen
+from fukayomi.shogi.formats.kif.header import set_header
+from fukayomi.shogi.formats.kif.moves import move_from_raw
+from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
+from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.position import (
+    BLACK,
+    START_SFEN,
+    Color,
+    Move,
+    PieceType,
+    Position,
+    ShogiError,
+    square_name,
+)
+from fukayomi.shogi.record import (
+    IllegalMoveInRecordError,
+    Record,
+    RecordedMove,
+    RecordError,
+    Result,
+    Termination,
+    Variation,
+    result_of,
+    winner_is,
+)
+
+_TYPES = {kind: piece for piece, kind in KINDS.items()}
+_LETTERS = dict(zip(KINDS.values(), ("P", "L", "N", "S", "B", "R", "G", "K", "+P", "+L", "+N", "+S", "+B", "+R"), strict=True))
+_MARKS = {letter: mark for mark, letter in RELATIVES.items()}
+_HAND_ORDER = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
+_MOST_HELD = 18
+_DROPPED = 80  # raw moves have 80 + piece type as the origin of a drop
+_PROMOTION = 1 << 14
+_LONGEST_TIME = 10**9  # seconds
+_Object = dict[str, Any]
+
+
+def read_jkf(text: str, name: str) -> Record:
+    """Read a JKF record.
+
+    Raises:
+        IllegalMoveInRecordError: A move is illegal.
+        RecordError: The record is damaged.
+    """
+    try:
+        return _JkfReader(name).read(json.loads(text))
+    except RecordError:
+        raise
+    except RecursionError as error:
+        raise RecordError(name, None, "nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise RecordError(name, error.lineno, f"not JSON: {error.msg}") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise RecordError(name, None, f"not JSON: {error}") from error
+
+
+class _MoveError(ValueError):
+    """A move that cannot be played; the message says why."""
+
+    def __init__(self, reason: str, *, is_illegal: bool = True) -> None:
+        super().__init__(reason)
+        self.is_illegal = is_illegal
+
+
+class _JkfReader:
+    """A record as it is read."""
+
+    def __init__(self, name: str) -> None:
+        self.record = Record(name=name)
+        self.position = Position()
+        self.path: list[RecordedMove] = []
+        """The moves played on the position."""
+        self._variation_plies = 0
+
+    def read(self, document: object) -> Record:
+        """Read the document."""
+        root = self._object(document, "the record")
+        header = self._object(root.get("header") or {}, "header")
+        texts = {_text(key): _text(value).strip() for key, value in header.items() if isinstance(value, str)}
+        self.record.initial_sfen = self._initial_sfen(root.get("initial"), texts.pop("手合割", ""))
+        for key, value in texts.items():
+            set_header(self.record, key, value)
+        self.position = Position.from_sfen(self.record.initial_sfen, allow_missing_king=True)
+        items = [self._object(item, "an item of moves") for item in self._list(root.get("moves"), "moves")]
+        forks = self._play_game(items)
+        self.record.moves = list(self.path)
+        self._read_forks(forks, None)
+        return self.record
+
+    def _error(self, reason: str) -> RecordError:
+        return RecordError(self.record.name, None, reason)
+
+    def _object(self, value: object, what: str) -> _Object:
+        if not isinstance(value, dict):
+            raise self._error(f"JKF: {what} is no object")
+        return cast(_Object, value)
+
+    def _list(self, value: object, what: str) -> list[object]:
+        if not isinstance(value, list):
+            raise self._error(f"JKF: {what} is no list")
+        return cast("list[object]", value)
+
+    def _initial_sfen(self, initial: object, handicap: str) -> str:
+        if initial is None:
+            return (handicap_sfen(handicap) if handicap else None) or START_SFEN
+        preset = self._object(initial, "initial").get("preset")
+        if preset != "OTHER":
+            if not isinstance(preset, str) or preset not in PRESETS:
+                raise self._error(f"JKF: unknown preset {str(preset)[:40]!r}")
+            return PRESETS[preset]
+        data = self._object(self._object(initial, "initial").get("data"), "the data of initial")
+        board = data.get("board")
+        columns = [self._list(column, "a column of the board") for column in self._list(board or [], "the board")]
+        rows = "/".join(
+            "".join(self._square(columns, file, rank) for file in range(8, -1, -1)) for rank in range(9)
+        )
+        hands = self._list(data.get("hands"), "hands")
+        held = "".join(self._held(hand, number) for number, hand in enumerate(hands[:2]))
+        sfen = f"{rows} {'w' if data.get('color') == 1 else 'b'} {held or '-'} 1"
+        try:
+            return Position.from_sfen(sfen, allow_missing_king=True).sfen()
+        except ShogiError as error:
+            raise self._error(f"the first position is impossible: {error}") from error
+
+    def _square(self, columns: list[list[object]], file: int, rank: int) -> str:
+        if file >= len(columns) or rank >= len(columns[file]):
+            return "1"
+        square = self._object(columns[file][rank], "a square of the board")
+        kind = square.get("kind")
+        if kind is None:
+            return "1"
+        if not isinstance(kind, str) or kind not in _LETTERS:
+            raise self._error(f"JKF: unknown piece {str(kind)[:40]!r} on the board")
+        return _LETTERS[kind].lower() if square.get("color") == 1 else _LETTERS[kind]
+
+    def _held(self, hand: object, color: int) -> str:
+        counts = self._object(hand, "a hand")
+        text = ""
+        for kind in _HAND_ORDER:
+            count = counts.get(kind) or 0
+            if not isinstance(count, int) or not 0 <= count <= _MOST_HELD:
+                raise self._error(f"JKF: {str(count)[:40]} {kind} in a hand")
+            letter = _LETTERS[kind].lower() if color else _LETTERS[kind]
+            text += f"{count}{letter}" if count else ""
+        return text
+
+    def _play_game(self, items: list[_Object]) -> list[tuple[int, list[object]]]:
+        """Play the main line; returns the forks with the number of moves before them."""
+        record = self.record
+        forks: list[tuple[int, list[object]]] = []
+        illegal: _MoveError | None = None
+        for item in items:
+            if isinstance(found := item.get("forks"), list):
+                forks.append((len(self.path), cast("list[object]", found)))
+            special = item.get("special")
+            ply = len(self.path) + 1
+            if item.get("move") is not None:
+                if illegal is not None:
+                    break
+                if record.termination is not Termination.NONE:
+                    raise self._error(f"ply {ply}: a move after the end of the game")
+                check_plies(ply, record.name, None)
+                try:
+                    self._play(item)
+                except _MoveError as error:
+                    illegal = error
+                    record.illegal_move = self._usi_of(item["move"])
+            elif isinstance(special, str) and record.termination is Termination.NONE:
+                self._read_special(special)
+                self._add_comments(item)
+            else:
+                self._add_comments(item)
+        if illegal is not None and (not illegal.is_illegal or record.termination is not Termination.ILLEGAL_MOVE):
+            kind = IllegalMoveInRecordError if illegal.is_illegal else RecordError
+            raise kind(record.name, None, f"ply {len(self.path) + 1}: {illegal}") from illegal
+        return forks
+
+    def _read_special(self, word: str) -> None:
+        record, turn = self.record, self.position.turn
+        record.termination = ENDINGS.get(word, Termination.OTHER)
+        if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
+            record.result = Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN
+        else:
+            record.result = result_of(record.termination, turn)
+
+    def _add_comments(self, item: _Object) -> None:
+        """Give the comments of an item without a move to the last move, or to the record."""
+        comment = self._comment(item)
+        place = self.path[-1] if self.path else self.record
+        place.comment = f"{place.comment}\n{comment}" if place.comment and comment else place.comment or comment
+
+    def _comment(self, item: _Object) -> str:
+        lines = item.get("comments")
+        if isinstance(lines, str):
+            lines = [lines]
+        return "\n".join(_text(line) for line in self._list(lines or [], "comments") if isinstance(line, str))
+
+    def _play(self, item: _Object) -> None:
+        """Play the move of an item.
+
+        Raises:
+            _MoveError: It is illegal, or no move.
+        """
+        move = self._move(self._object(item["move"], "a move"))
+        try:
+            self.position.push(move)
+        except ShogiError as error:
+            raise _MoveError(str(error)) from error
+        played = RecordedMove(move, time_ms=_time_ms(item.get("time")), comment=self._comment(item))
+        read_remarks(played.comment, played)
+        self.path.append(played)
+
+    def _move(self, found: _Object) -> Move:
+        position = self.position
+        if found.get("color") in (0, 1) and (found["color"] == 0) != (position.turn == BLACK):
+            raise _MoveError("it is the other side's turn", is_illegal=False)
+        target = _square_of(found.get("to"))
+        if target is None and found.get("same") and self.path:
+            target = self.path[-1].move.to_square
+        kind = found.get("piece")
+        piece = _TYPES.get(kind) if isinstance(kind, str) else None
+        if target is None or piece is None:
+            raise _MoveError("a move without target or piece", is_illegal=False)
+        if found.get("from") is None:
+            return self._move_without_origin(found, target, piece)
+        origin = _square_of(found["from"])
+        if origin is None or origin == target:
+            raise _MoveError("a move without origin", is_illegal=False)
+        standing = position.piece_on(origin)
+        if standing is None:
+            raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no piece")
+        is_promotion = found.get("promote") is True
+        if piece != standing.type:
+            # CSA names the piece after the move, and so do some programs here
+            if not is_promotion and KINDS.get(piece) not in _promoted_kinds(standing.type):
+                raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no {kind}")
+            is_promotion = True
+        return move_from_raw(target | origin << 7 | (_PROMOTION if is_promotion else 0))
+
+    def _move_without_origin(self, found: _Object, target: int, piece: PieceType) -> Move:
+        relative = found.get("relative")
+        drop = move_from_raw(target | (_DROPPED + piece) << 7) if piece <= PieceType.GOLD else None
+        if drop is not None and (relative in (None, "H") and self.position.is_legal(drop)):
+            return drop
+        marks = "".join(_MARKS.get(letter, "") for letter in relative) if isinstance(relative, str) else ""
+        moves = find_moves(self.position, target, piece, marks, "成" if found.get("promote") is True else None)
+        if len(moves) == 1:
+            return moves[0]
+        if drop is None or moves:
+            raise _MoveError(f"a move of {KINDS[piece]} to {square_name(target)} without origin", is_illegal=not moves)
+        return drop
+
+    def _usi_of(self, move: object) -> str:
+        """The illegal move of an item in USI, as far as it is one."""
+        found = self._object(move, "a move")
+        origin, target = _square_of(found.get("from")), _square_of(found.get("to"))
+        kind = found.get("piece")
+        if target is None:
+            return ""
+        if origin is not None:
+            return square_name(origin) + square_name(target) + ("+" if found.get("promote") is True else "")
+        letter = _LETTERS.get(kind, "") if isinstance(kind, str) else ""
+        return f"{letter}*{square_name(target)}" if len(letter) == 1 and letter != "K" else ""
+
+    def _read_forks(self, forks: list[tuple[int, list[object]]], shared: int | None) -> None:
+        """Read the forks of the line that was played last, from its end to its beginning.
+
+        Args:
+            forks: Forks with the number of moves before them.
+            shared: Moves before the line leaves the game; None for the game.
+        """
+        for before, lines in reversed(forks):
+            for line in lines:
+                while len(self.path) > before:
+                    self.path.pop()
+                    self.position.pop()
+                if not isinstance(line, list) or self._variation_plies > MOST_VARIATION_PLIES:
+                    continue
+                self._read_fork(cast("list[object]", line), before if shared is None else shared)
+
+    def _read_fork(self, items: list[object], shared: int) -> None:
+        """Read a fork up to its end or the first damage, and the forks that leave it."""
+        begin, comment = len(self.path), ""
+        forks: list[tuple[int, list[object]]] = []
+        for item in items:
+            if not isinstance(item, dict):
+                break
+            found = cast(_Object, item)
+            if isinstance(inner := found.get("forks"), list):
+                forks.append((len(self.path), cast("list[object]", inner)))
+            try:
+                if found.get("move") is not None:
+                    check_plies(len(self.path) + 1, self.record.name, None)
+                    self._play(found)
+                elif len(self.path) == begin:
+                    comment = self._comment(found)
+                else:
+                    self._add_comments(found)
+            except ValueError:  # damage, or an illegal move
+                break
+        if len(self.path) > begin:
+            self._variation_plies += len(self.path) - shared
+            self.record.variations.append(Variation(shared + 1, self.path[shared:], comment))
+        self._read_forks(forks, shared)
+
+
+def _text(text: str) -> str:
+    """Text that can be written: JSON may have halves of characters."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _promoted_kinds(piece: PieceType) -> tuple[str, ...]:
+    promoted = {
+        PieceType.PAWN: "TO", PieceType.LANCE: "NY", PieceType.KNIGHT: "NK", PieceType.SILVER: "NG",
+        PieceType.BISHOP: "UM", PieceType.ROOK: "RY",
+    }  # fmt: skip
+    return (promoted[piece],) if piece in promoted else ()
+
+
+def _square_of(place: object) -> int | None:
+    if not isinstance(place, dict):
+        return None
+    x, y = cast(_Object, place).get("x"), cast(_Object, place).get("y")
+    if isinstance(x, int) and isinstance(y, int) and 1 <= x <= 9 and 1 <= y <= 9:
+        return (x - 1) * 9 + y - 1
+    return None
+
+
+def _time_ms(time: object) -> int | None:
+    now = cast(_Object, time).get("now") if isinstance(time, dict) else None
+    if not isinstance(now, dict):
+        return None
+    hours, minutes, seconds = (cast(_Object, now).get(unit) or 0 for unit in "hms")
+    for part in (hours, minutes, seconds):
+        if not isinstance(part, int | float) or not 0 <= part < _LONGEST_TIME:
+            return None
+    return round(1000 * (3600 * hours + 60 * minutes + seconds))
