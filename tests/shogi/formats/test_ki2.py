@@ -1,12 +1,16 @@
 """KI2: the marks that choose among the moves of a piece to a square, and errors."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import RECORDS
+from record_samples import records
 
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_records, scan_records, write_ki2
+from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -125,8 +129,8 @@ def test_endings(end: str, termination: Termination, result: Result) -> None:
         (("▲４五角打", "▲４五飛打"), r"line 11: ply 5: illegal move '▲４五飛打'"),  # a rook that is not in hand
         (("△３四歩", "▲３四歩"), "line 8: ply 2: '▲３四歩' is a move of the wrong side"),
         (("△５二金右", "△５二金"), "line 11: ply 6: '△５二金' may mean 4a5b, 6a5b"),
-        (("△３四歩", "△３十歩"), "line 8: not a move: '△３十歩"),
-        (("△３四歩", "what"), "line 8: not a move: 'what"),
+        (("△３四歩", "△３十歩"), "line 8: ply 2: not a move: '△３十歩"),
+        (("△３四歩", "what"), "line 8: ply 2: not a move: 'what"),
         (("▲７六歩", "▲同歩"), "line 8: ply 1: there is no move before '▲同歩'"),
     ],
 )
@@ -163,6 +167,59 @@ def test_random_games_come_back_from_ki2(data: st.DataObject) -> None:
         record.moves.append(RecordedMove(move))
     record.termination = Termination.INTERRUPTED
     assert read(write_ki2(record)).usi_moves() == record.usi_moves()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_games_of_random_moves_are_unambiguous(seed: int) -> None:
+    position, record, choice = Position(), Record(termination=Termination.INTERRUPTED), random.Random(seed)
+    while len(record) < 400 and (moves := position.legal_moves):
+        move = choice.choice(moves)
+        position.push(move)
+        record.moves.append(RecordedMove(move))
+    assert read(write_ki2(record)).usi_moves() == record.usi_moves()
+
+
+@settings(max_examples=60, deadline=None)
+@given(records())
+def test_whole_records_come_back(record: Record) -> None:
+    """KI2 has no times; everything else comes back."""
+    for line in (record, *record.variations):
+        for played in line.moves:
+            played.time_ms = None
+    (again,) = read_records(write_ki2(record).encode(), name="game")
+    assert again == record
+
+
+def test_golds_that_need_a_side_and_a_direction() -> None:
+    """Golds on 6e, 4e and 6f: 左 alone would fit two of them."""
+    (record,) = read_records(b"sfen 4k4/9/9/9/3G1G3/3G5/9/9/4K4 b 2R2BG4S4N4L18P 1 moves 6e5e\n")
+    text = write_ki2(record)
+    assert "▲５五金左寄" in text
+    assert read(text).usi_moves() == ["6e5e"]
+
+
+def test_variations_and_a_foul() -> None:
+    record = read(KI2)
+    assert [(line.ply, [played.move.usi() for played in line.moves]) for line in record.variations] == [(3, ["2g2f"])]
+    foul = read("手合割：平手\n先手：a\n\n▲７六歩 △５五角\nまで1手で後手の反則負け\n")
+    assert (foul.usi_moves(), foul.illegal_move, foul.result) == (["7g7f"], "△５五角", Result.BLACK_WIN)
+    for text in ("▲７六歩 △５五角\n", "▲７六歩 △５五角 ▲２六歩\nまで1手で後手の反則負け\n"):
+        with pytest.raises(IllegalMoveInRecordError, match="line 4: ply 2: illegal move '△５五角'"):
+            read(f"手合割：平手\n先手：a\n\n{text}")
+
+
+def test_damage_in_a_variation_does_not_touch_the_game() -> None:
+    record = read(KI2 + "変化：2手\n△８四歩 ▲９九王 what\n変化：x\n変化：9手\n▲７六歩\n")
+    assert len(record) == 6
+    assert [len(line.moves) for line in record.variations] == [1, 1]
+
+
+def test_a_game_of_too_many_plies_is_an_error() -> None:
+    cycle = ["▲３八飛", "△７二飛", "▲２八飛", "△８二飛"]
+    moves = [cycle[ply % 4] for ply in range(MOST_PLIES + 1)]
+    assert len(read("\n".join(moves[:-1]))) == MOST_PLIES
+    with pytest.raises(RecordError, match=r"game\.ki2, line 10001: a game may have at most 10000 plies"):
+        read("\n".join(moves))
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,4 +1,4 @@
-"""Game records in the formats CSA, KIF, KI2, JKF and USI. Nothing else imports rsshogi.
+"""Game records in the formats CSA, KIF, KI2, JKF and USI.
 
 >>> from fukayomi.shogi.formats import read_records
 >>> next(read_records(b"PI\\n+\\n+7776FU\\n-3334FU\\n%TORYO\\n", name="game.csa")).usi_moves()
@@ -7,8 +7,9 @@
 
 from fukayomi.shogi.formats.csa.writer import csa_moves, write_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
+from fukayomi.shogi.formats.jkf import write_jkf
+from fukayomi.shogi.formats.ki2 import write_ki2
 from fukayomi.shogi.formats.kif import write_kif
-from fukayomi.shogi.formats.library import write_jkf, write_ki2
 from fukayomi.shogi.formats.reader import read_record, read_records, scan_records
 from fukayomi.shogi.formats.usi import write_usi
 from fukayomi.shogi.formats.writer import write_record

@@ -5,10 +5,17 @@ the direction, 右 左 直 the side of the origin, all from the player's view.
 """
 
 import re
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
-from fukayomi.shogi.formats.kif import read_kif
-from fukayomi.shogi.formats.remarks import read_remarks
+from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, ending_of
+from fukayomi.shogi.formats.kif.header import Head, begins_moves, head_lines
+from fukayomi.shogi.formats.kif.moves import FILES, PIECES, RANKS
+from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number, read_variations
+from fukayomi.shogi.formats.kif.writer import comment_lines, text_comment_lines
+from fukayomi.shogi.formats.limits import check_plies
+from fukayomi.shogi.formats.notation import move_name
 from fukayomi.shogi.position import BLACK, Color, IllegalMoveError, InvalidMoveError, Move, PieceType, Position
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
@@ -20,101 +27,189 @@ from fukayomi.shogi.record import (
     winner_is,
 )
 
-_PIECES = {
-    "歩": PieceType.PAWN, "香": PieceType.LANCE, "桂": PieceType.KNIGHT, "銀": PieceType.SILVER, "金": PieceType.GOLD,
-    "角": PieceType.BISHOP, "飛": PieceType.ROOK, "玉": PieceType.KING, "王": PieceType.KING, "と": PieceType.PRO_PAWN,
-    "成香": PieceType.PRO_LANCE, "杏": PieceType.PRO_LANCE, "成桂": PieceType.PRO_KNIGHT, "圭": PieceType.PRO_KNIGHT,
-    "成銀": PieceType.PRO_SILVER, "全": PieceType.PRO_SILVER, "馬": PieceType.HORSE, "龍": PieceType.DRAGON,
-    "竜": PieceType.DRAGON,
-}  # fmt: skip
-_FILES = {digit: index for digits in ("123456789", "１２３４５６７８９") for index, digit in enumerate(digits)}
-_RANKS = {digit: index for digits in ("123456789", "一二三四五六七八九") for index, digit in enumerate(digits)}
 _BLACK_MARKS, _WHITE_MARKS = "▲▼☗", "△▽☖"
 _MOVE = re.compile(
     rf"(?P<mark>[{_BLACK_MARKS}{_WHITE_MARKS}])"
-    r"(?:(?P<file>[1-9１-９])(?P<rank>[1-9一二三四五六七八九])|同)[\s　]*"
+    r"(?:(?P<file>[1-9１-９])(?P<rank>[1-9１-９一二三四五六七八九])|同)[\s　]*"
     r"(?P<piece>成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬龍竜])"
-    r"(?P<marks>[右左直上行入引寄]*)(?P<how>不成|成|打|生)?"
+    r"(?P<marks>[右左直上行入引寄]*)(?P<how>不成|成|打|生)?[\s　]*"
 )
-_END = re.compile(r"まで[、\s]*[0-9０-９]+手(?:で)?(.*)")
-_WINNER = re.compile(r"(先手|下手|後手|上手)の(?:勝ち|反則勝ち|入玉勝ち)")
-_FOUL = re.compile(r"(先手|下手|後手|上手)の反則負け")
-# The first of these words that occurs in the last line decides; a word that contains another comes before it.
-_ENDINGS = (
-    ("反則", Termination.ILLEGAL_MOVE), ("入玉勝ち", Termination.DECLARATION), ("千日手", Termination.REPETITION),
-    ("持将棋", Termination.IMPASSE), ("時間切れ", Termination.TIME_UP), ("切れ負け", Termination.TIME_UP),
-    ("最大手数", Termination.MAX_PLIES), ("中断", Termination.INTERRUPTED), ("不詰", Termination.NO_MATE),
-    ("詰", Termination.MATE), ("引分", Termination.DRAW), ("引き分け", Termination.DRAW), ("勝ち", Termination.RESIGN),
-    ("投了", Termination.RESIGN),
-)  # fmt: skip
-_DRAWN = (Termination.REPETITION, Termination.IMPASSE, Termination.MAX_PLIES, Termination.DRAW)
+_MOVES_A_LINE = 6
+_MOVE_WIDTH = 12  # columns
 
 
 def read_ki2(text: str, name: str) -> Record:
-    """Read the main line of a KI2 record.
+    """Read a KI2 record, with its variations.
 
     Raises:
-        IllegalMoveInRecordError: No legal move fits.
+        IllegalMoveInRecordError: No legal move fits, and the record does not say that the game ended by a foul.
         RecordError: The record is damaged.
     """
-    lines = text.replace("\r", "").split("\n")
-    first = next((index for index, line in enumerate(lines) if _MOVE.match(line.strip())), len(lines))
-    head = ["" if line.startswith(("*", "まで")) else line for line in lines[:first]]
-    record = read_kif("\n".join(head), name)
-    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
-    for number, line in enumerate(lines, 1):
-        stripped = line.strip()
-        if stripped.startswith("変化"):
+    lines: Lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
+    head = Head(name)
+    first: list[tuple[int, str]] = []
+    for number, line in lines:
+        if begins_moves(line):
+            first.append((number, line))
             break
-        if line.startswith("*"):
-            _add_comment(record, line[1:])
-        elif found := _END.match(stripped):
-            _read_end(record, found[1], position.turn)
-        elif number > first and stripped and not line.startswith(("#", "&")):
-            _read_moves(record, position, stripped, number)
-    for played in record.moves:
-        if played.comment:
-            read_remarks(played.comment, played)
+        head.read(line, number)
+    record = head.record()
+    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+    play = Play(position, list[RecordedMove](), list(head.comments))
+    branch = _read_game(record, play, chain(first, lines))
+    record.moves = list(play.moves)
+    if branch is not None:
+        read_variations(record, play, 1, branch, lines, _plays_on)
     return record
 
 
-def _add_comment(record: Record, text: str) -> None:
-    if not record.moves:
-        record.comment = f"{record.comment}\n{text}" if record.comment else text
+class _MoveError(ValueError):
+    """A move that cannot be played; the message says why."""
+
+    def __init__(self, reason: str, illegal: str = "") -> None:
+        super().__init__(reason)
+        self.illegal = illegal
+        """The move, if it is illegal."""
+
+
+def _read_game(record: Record, play: Play, lines: Lines) -> int | None:
+    """Read the game and its end; returns the number of the first move of the first variation."""
+    illegal: IllegalMoveInRecordError | None = None
+    branch: int | None = None
+    for number, line in lines:
+        if line.startswith("*"):
+            play.comments.append(line[1:])
+        elif found := BRANCH.match(line):
+            branch = branch_number(found)
+            break
+        elif not line.strip() or line[0] in "#&":
+            continue
+        elif found := CLOSING.fullmatch(line):
+            if record.termination is Termination.NONE:
+                record.termination, record.result = end_of_closing(found[1], play.position.turn)
+        elif illegal is not None:
+            raise illegal
+        elif record.termination is not Termination.NONE:
+            raise RecordError(record.name, number, f"a move after the end of the game: {line.strip()[:40]!r}")
+        else:
+            _add_comments(record, play)
+            illegal = _play_line(record, play, line, number)
+    _add_comments(record, play)
+    if illegal is not None and record.termination is not Termination.ILLEGAL_MOVE:
+        raise illegal
+    if illegal is not None and record.result is Result.UNKNOWN:
+        record.result = winner_is(play.position.turn.opponent)
+    return branch
+
+
+def _add_comments(record: Record, play: Play) -> None:
+    """Give the comments that were collected to the last move, or to the record."""
+    if play.moves:
+        play.add_comments()
     else:
-        last = record.moves[-1]
-        last.comment = f"{last.comment}\n{text}" if last.comment else text
+        record.comment, play.comments = "\n".join(play.comments), []
 
 
-def _read_moves(record: Record, position: Position, line: str, number: int) -> None:
-    at = 0
+def _play_line(record: Record, play: Play, line: str, number: int) -> IllegalMoveInRecordError | None:
+    """Play the moves of a line; returns the error of a move that is illegal, if it is the last one."""
+    moves = _written_moves(line)
+    for index, text in enumerate(moves):
+        ply = len(play.moves) + 1
+        check_plies(ply, record.name, number)
+        try:
+            play.push(_find_move(play, text))
+        except _MoveError as error:
+            if not error.illegal:
+                raise RecordError(record.name, number, f"ply {ply}: {error}") from error
+            record.illegal_move = error.illegal
+            illegal = IllegalMoveInRecordError(record.name, number, f"ply {ply}: {error}")
+            if index < len(moves) - 1:
+                raise illegal from error
+            return illegal
+    return None
+
+
+def _plays_on(play: Play, line: str) -> bool:
+    """Play the moves of a line of a variation; False if one cannot be played, and the variation ends there."""
+    try:
+        for text in _written_moves(line):
+            play.push(_find_move(play, text))
+    except _MoveError:
+        return False
+    return True
+
+
+def _written_moves(line: str) -> list[str]:
+    """The moves of a line; what is no move is one by itself."""
+    moves: list[str] = []
+    line, at = line.strip(), 0
     while at < len(line):
         found = _MOVE.match(line, at)
-        if found is None:
-            raise RecordError(record.name, number, f"not a move: {line[at : at + 40]!r}")
-        move = _find_move(record, position, found, number)
-        position.push(move)
-        record.moves.append(RecordedMove(move))
-        at = found.end()
-        while at < len(line) and line[at].isspace():
-            at += 1
+        moves.append(found[0].rstrip() if found else line[at : at + 40])
+        at = found.end() if found else len(line)
+    return moves
 
 
-def _find_move(record: Record, position: Position, found: re.Match[str], number: int) -> Move:
-    ply = len(record) + 1
-    text = found[0]
+def _find_move(play: Play, text: str) -> Move:
+    """The move that a text means.
+
+    Raises:
+        _MoveError: There is none, or there are several.
+    """
+    position = play.position
+    found = _MOVE.fullmatch(text)
+    if found is None:
+        raise _MoveError(f"not a move: {text!r}")
     if (found["mark"] in _BLACK_MARKS) != (position.turn == BLACK):
-        raise RecordError(record.name, number, f"ply {ply}: {text!r} is a move of the wrong side")
-    if not found["file"] and not record.moves:
-        raise RecordError(record.name, number, f"ply {ply}: there is no move before {text!r}")
+        raise _MoveError(f"{text!r} is a move of the wrong side")
+    if not found["file"] and play.last is None:
+        raise _MoveError(f"there is no move before {text!r}")
     candidates = _candidates(position, found)
     if not candidates:
-        raise IllegalMoveInRecordError(
-            record.name, number, f"ply {ply}: illegal move {text!r}: no such move in {position.sfen()!r}"
-        )
+        raise _MoveError(f"illegal move {text!r}: no such move in {position.sfen()!r}", text)
     if len(candidates) > 1:
-        raise RecordError(record.name, number, f"ply {ply}: {text!r} may mean {', '.join(map(str, candidates))}")
+        raise _MoveError(f"{text!r} may mean {', '.join(map(str, candidates))}")
     return candidates[0]
+
+
+def write_ki2(record: Record) -> str:
+    """Write a record as KI2, with its variations; KI2 has no times.
+
+    Raises:
+        RecordError: KI2 cannot express how the game ended, or a variation has no place in the game.
+    """
+    position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+    lines = [*head_lines(record), *text_comment_lines(record.comment)]
+    lines += _move_lines(position, record.moves)
+    if (ending := ending_of(record, position.turn)) is not None:
+        lines.append(f"まで{len(record)}手で{ending.closing}")
+    for variation in sorted(record.variations, key=lambda line: -line.ply):
+        if not 1 <= variation.ply <= len(record) + 1:
+            what = f"a variation at ply {variation.ply} of a game of {len(record)} plies"
+            raise RecordError(record.name, None, what)
+        while len(position.moves) >= variation.ply:
+            position.pop()
+        lines += ["", f"変化：{variation.ply}手", *text_comment_lines(variation.comment)]
+        lines += _move_lines(position, variation.moves)
+        for _ in variation.moves:
+            position.pop()
+    return "\n".join(lines) + "\n"
+
+
+def _move_lines(position: Position, moves: Iterable[RecordedMove]) -> list[str]:
+    """The lines of moves, which are played on the position."""
+    lines: list[str] = []
+    row: list[str] = []
+    for played in moves:
+        last = position.peek().to_square if position.moves else None
+        name = ("▲" if position.turn == BLACK else "△") + move_name(position, played.move, last)
+        position.push(played.move)
+        row.append(name + " " * max(1, _MOVE_WIDTH - 2 * len(name)))
+        comments = comment_lines(played)
+        if comments or len(row) == _MOVES_A_LINE:
+            lines += ["".join(row).rstrip(), *comments]
+            row = []
+    return [*lines, "".join(row).rstrip()] if row else lines
 
 
 def push_ki2(position: Position, text: str) -> Move:
@@ -140,15 +235,26 @@ def push_ki2(position: Position, text: str) -> Move:
 
 def _candidates(position: Position, found: re.Match[str]) -> list[Move]:
     """The legal moves that the notation may mean; 同 is the target of the last move played."""
-    target = _FILES[found["file"]] * 9 + _RANKS[found["rank"]] if found["file"] else position.peek().to_square
-    piece = _PIECES[found["piece"]]
-    candidates = [move for move in position.legal_moves if move.to_square == target]
-    candidates = [move for move in candidates if _piece_of(position, move) == piece]
-    candidates = [move for move in candidates if move.is_promotion == (found["how"] == "成")]
-    from_board = [move for move in candidates if not move.is_drop]
-    if found["how"] == "打" or not from_board:
-        return [move for move in candidates if move.is_drop]
-    return _narrow([_Origin.of(move, position.turn) for move in from_board], found["marks"], piece)
+    target = FILES[found["file"]] * 9 + RANKS[found["rank"]] if found["file"] else position.peek().to_square
+    return find_moves(position, target, PIECES[found["piece"]], found["marks"], found["how"])
+
+
+def find_moves(position: Position, target: int, piece: PieceType, marks: str, how: str | None) -> list[Move]:
+    """The legal moves that Japanese notation may mean.
+
+    Args:
+        position: Position before the move.
+        target: Square it goes to.
+        piece: The piece, before it promotes.
+        marks: 右 左 直 上 引 寄 in any number.
+        how: 打, 成, or something else for neither.
+    """
+    moves = [move for move in position.legal_moves if move.to_square == target]
+    moves = [move for move in moves if _piece_of(position, move) == piece and move.is_promotion == (how == "成")]
+    from_board = [move for move in moves if not move.is_drop]
+    if how == "打" or not from_board:
+        return [move for move in moves if move.is_drop]
+    return _narrow([_Origin.of(move, position.turn) for move in from_board], marks, piece)
 
 
 def _piece_of(position: Position, move: Move) -> PieceType | None:
@@ -195,19 +301,3 @@ def _narrow(origins: list[_Origin], marks: str, piece: PieceType) -> list[Move]:
                 beside = [origin for origin in origins if sign * origin.right == outermost]
             origins = beside
     return [origin.move for origin in origins]
-
-
-def _read_end(record: Record, text: str, turn: Color) -> None:
-    record.termination = next((ending for word, ending in _ENDINGS if word in text), Termination.OTHER)
-    if foul := _FOUL.search(text):
-        record.result = winner_is(_side(foul[1]).opponent)
-    elif won := _WINNER.search(text):
-        record.result = winner_is(_side(won[1]))
-    elif record.termination in (Termination.MATE, Termination.RESIGN):
-        record.result = winner_is(turn.opponent)
-    elif record.termination in _DRAWN:
-        record.result = Result.DRAW
-
-
-def _side(word: str) -> Color:
-    return BLACK if word in ("先手", "下手") else BLACK.opponent

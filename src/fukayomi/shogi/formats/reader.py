@@ -6,9 +6,9 @@ from pathlib import Path
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi.formats.csa.reader import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
+from fukayomi.shogi.formats.jkf import read_jkf
 from fukayomi.shogi.formats.ki2 import read_ki2
 from fukayomi.shogi.formats.kif import read_kif
-from fukayomi.shogi.formats.library import read_library_record
 from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.formats.usi import read_usi
@@ -92,6 +92,6 @@ def _read_one(text: str, text_format: Format, name: str) -> Record | RecordError
     try:
         if text_format is Format.KIF:
             return read_kif(text, name)
-        return read_ki2(text, name) if text_format is Format.KI2 else read_library_record(text, name)
+        return read_ki2(text, name) if text_format is Format.KI2 else read_jkf(text, name)
     except RecordError as error:
         return error

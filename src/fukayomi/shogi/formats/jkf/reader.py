@@ -7,6 +7,7 @@ end of the game if a foul follows it.
 import json
 from typing import Any, cast
 
+from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.ki2 import find_moves
@@ -18,7 +19,6 @@ from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import (
     BLACK,
     START_SFEN,
-    Color,
     Move,
     PieceType,
     Position,
@@ -34,11 +34,9 @@ from fukayomi.shogi.record import (
     Termination,
     Variation,
     result_of,
-    winner_is,
 )
 
 _TYPES = {kind: piece for piece, kind in KINDS.items()}
-_LETTERS = dict(zip(KINDS.values(), ("P", "L", "N", "S", "B", "R", "G", "K", "+P", "+L", "+N", "+S", "+B", "+R"), strict=True))
 _MARKS = {letter: mark for mark, letter in RELATIVES.items()}
 _HAND_ORDER = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
 _MOST_HELD = 18
@@ -124,9 +122,7 @@ class _JkfReader:
         data = self._object(self._object(initial, "initial").get("data"), "the data of initial")
         board = data.get("board")
         columns = [self._list(column, "a column of the board") for column in self._list(board or [], "the board")]
-        rows = "/".join(
-            "".join(self._square(columns, file, rank) for file in range(8, -1, -1)) for rank in range(9)
-        )
+        rows = "/".join("".join(self._square(columns, file, rank) for file in range(8, -1, -1)) for rank in range(9))
         hands = self._list(data.get("hands"), "hands")
         held = "".join(self._held(hand, number) for number, hand in enumerate(hands[:2]))
         sfen = f"{rows} {'w' if data.get('color') == 1 else 'b'} {held or '-'} 1"
@@ -142,9 +138,9 @@ class _JkfReader:
         kind = square.get("kind")
         if kind is None:
             return "1"
-        if not isinstance(kind, str) or kind not in _LETTERS:
+        if not isinstance(kind, str) or kind not in SFEN_LETTER:
             raise self._error(f"JKF: unknown piece {str(kind)[:40]!r} on the board")
-        return _LETTERS[kind].lower() if square.get("color") == 1 else _LETTERS[kind]
+        return SFEN_LETTER[kind].lower() if square.get("color") == 1 else SFEN_LETTER[kind]
 
     def _held(self, hand: object, color: int) -> str:
         counts = self._object(hand, "a hand")
@@ -153,7 +149,7 @@ class _JkfReader:
             count = counts.get(kind) or 0
             if not isinstance(count, int) or not 0 <= count <= _MOST_HELD:
                 raise self._error(f"JKF: {str(count)[:40]} {kind} in a hand")
-            letter = _LETTERS[kind].lower() if color else _LETTERS[kind]
+            letter = SFEN_LETTER[kind].lower() if color else SFEN_LETTER[kind]
             text += f"{count}{letter}" if count else ""
         return text
 
@@ -252,16 +248,14 @@ class _JkfReader:
 
     def _move_without_origin(self, found: _Object, target: int, piece: PieceType) -> Move:
         relative = found.get("relative")
-        drop = move_from_raw(target | (_DROPPED + piece) << 7) if piece <= PieceType.GOLD else None
-        if drop is not None and (relative in (None, "H") and self.position.is_legal(drop)):
-            return drop
+        if piece <= PieceType.GOLD and relative in (None, "H"):
+            return move_from_raw(target | (_DROPPED + piece) << 7)
         marks = "".join(_MARKS.get(letter, "") for letter in relative) if isinstance(relative, str) else ""
         moves = find_moves(self.position, target, piece, marks, "成" if found.get("promote") is True else None)
-        if len(moves) == 1:
-            return moves[0]
-        if drop is None or moves:
-            raise _MoveError(f"a move of {KINDS[piece]} to {square_name(target)} without origin", is_illegal=not moves)
-        return drop
+        if len(moves) != 1:
+            what = f"illegal move of {KINDS[piece]} to {square_name(target)}"
+            raise _MoveError(f"{what}: {len(moves)} moves fit" if moves else what, is_illegal=not moves)
+        return moves[0]
 
     def _usi_of(self, move: object) -> str:
         """The illegal move of an item in USI, as far as it is one."""
@@ -272,7 +266,7 @@ class _JkfReader:
             return ""
         if origin is not None:
             return square_name(origin) + square_name(target) + ("+" if found.get("promote") is True else "")
-        letter = _LETTERS.get(kind, "") if isinstance(kind, str) else ""
+        letter = SFEN_LETTER.get(kind, "") if isinstance(kind, str) else ""
         return f"{letter}*{square_name(target)}" if len(letter) == 1 and letter != "K" else ""
 
     def _read_forks(self, forks: list[tuple[int, list[object]]], shared: int | None) -> None:

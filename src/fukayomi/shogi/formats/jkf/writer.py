@@ -42,7 +42,7 @@ def write_jkf(record: Record) -> str:
         end = end or [{}]
         end[0]["forks"] = found
     document = {
-        "header": dict(header_pairs(record)),
+        "header": _header(record),
         "initial": _initial(record.initial_sfen),
         "moves": [{"comments": lines} if lines else {}, *items, *end],
     }
@@ -96,6 +96,11 @@ def _items(
         position.push(played.move)
         items.append(item)
     return items
+
+
+def _header(record: Record) -> dict[str, str]:
+    names = (("先手", record.black_name), ("後手", record.white_name))
+    return dict(header_pairs(record)) | {key: name for key, name in names if name}
 
 
 def _lines(comments: list[str]) -> list[str]:

@@ -135,7 +135,7 @@ class Head:
 
 
 def set_header(record: Record, key: str, value: str) -> None:
-    """Set the field of a record that a header line gives; one that has a value keeps it."""
+    """Set the field of a record that a header line or a key of JKF gives; one that has a value keeps it."""
     if key not in _FIELDS:
         record.headers.setdefault(key, value)
     elif not getattr(record, _FIELDS[key]):
@@ -154,28 +154,35 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
+def header_pairs(record: Record) -> list[tuple[str, str]]:
+    """The keys of KIF, KI2 and JKF that a record has a value for, without the players and the first position."""
+    pairs = [
+        ("開始日時", record.start_time),
+        ("終了日時", record.end_time),
+        ("棋戦", record.event),
+        ("戦型", record.opening),
+        ("場所", record.site),
+        ("持ち時間", _time_limit(record.time_limit)),
+    ]
+    pairs = [(key, value) for key, value in pairs if value]
+    return pairs + [(key, value) for key, value in record.headers.items() if key not in _FIELDS]
+
+
 def head_lines(record: Record) -> list[str]:
     """The head of a record in KIF and KI2, up to the comments before the first move."""
     is_odds = is_handicap(record.initial_sfen)
-    lines = [
-        f"{key}：{one_line(value)}"
-        for key, value in (
-            ("開始日時", record.start_time),
-            ("終了日時", record.end_time),
-            ("棋戦", record.event),
-            ("戦型", record.opening),
-            ("場所", record.site),
-            ("持ち時間", _time_limit(record.time_limit)),
-        )
-        if value
-    ]
-    headers = ((key, line) for key, value in record.headers.items() if _is_header(key) for line in value.split("\n"))
-    lines += [f"{key}：{one_line(line)}" for key, line in headers]
+    pairs = [(key, value) for key, value in header_pairs(record) if key in _FIELDS or _is_header(key)]
+    lines = [f"{key}：{one_line(line)}" for key, value in pairs for line in _lines(key, value)]
     name = handicap_name(record.initial_sfen)
     lines += [f"手合割：{name}"] if name else ["手合割：その他", *board_lines(record.initial_sfen)]
     lines.append(f"{'下手' if is_odds else '先手'}：{one_line(record.black_name)}")
     lines.append(f"{'上手' if is_odds else '後手'}：{one_line(record.white_name)}")
     return lines
+
+
+def _lines(key: str, value: str) -> list[str]:
+    """The lines of a header: a key without a field of its own may have several."""
+    return [value] if key in _FIELDS else value.split("\n")
 
 
 def _time_limit(text: str) -> str:
@@ -191,7 +198,7 @@ def _is_header(key: str) -> bool:
         head.read(line, 1)
     except RecordError:
         return False
-    return head.fields == {key: "x"} and key not in _FIELDS and not begins_moves(line)
+    return head.fields == {key: "x"} and not begins_moves(line)
 
 
 def begins_moves(line: str) -> bool:

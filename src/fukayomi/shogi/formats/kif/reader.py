@@ -5,14 +5,13 @@ is not touched by it. An illegal move is the end of a game if a word for a foul 
 """
 
 import re
-from collections.abc import Iterator
 from itertools import chain
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, end_of_word
 from fukayomi.shogi.formats.kif.header import Head, begins_moves, is_position_line, set_header
 from fukayomi.shogi.formats.kif.moves import MOVE, illegal_usi, read_move
+from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number, read_variations
 from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
-from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import Position, ShogiError
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
@@ -21,17 +20,12 @@ from fukayomi.shogi.record import (
     RecordError,
     Result,
     Termination,
-    Variation,
     winner_is,
 )
 
 _SPECIAL = re.compile(r"[\s　]*[0-9０-９]{1,6}[\s　]+([^\s　(（]+)")
 _TIME = re.compile(r"[(（][\s　]*(?:([0-9]{1,5}):)?([0-9]{1,5}):([0-9]{1,2})(?:\.([0-9]{1,3}))?")
-_BRANCH = re.compile(r"[\s　]*変化[\s　]*[：:][\s　]*([0-9０-９]{1,6})?")
 _HEADER = re.compile(r"([^\s：:0-9０-９][^\s：:]{0,39})[\s　]*[：:](.*)")
-_MOST_VARIATION_PLIES = 100_000  # of all variations of a game, each counted from where it leaves the game
-
-_Lines = Iterator[tuple[int, str]]
 
 
 def read_kif(text: str, name: str) -> Record:
@@ -41,7 +35,7 @@ def read_kif(text: str, name: str) -> Record:
         IllegalMoveInRecordError: A move is illegal.
         RecordError: The record is damaged.
     """
-    lines: _Lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
+    lines: Lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
     head = Head(name)
     first: list[tuple[int, str]] = []
     for number, line in lines:
@@ -53,40 +47,26 @@ def read_kif(text: str, name: str) -> Record:
     game = _Game(record, head.comments)
     branch = game.read(chain(first, lines))
     if branch is not None:
-        _read_variations(game, branch, lines)
+        read_variations(record, game.play, game.first_number, branch, lines, _play_line)
     return record
 
 
-class _Play:
-    """Moves that are played one after another, with their comments."""
+def _play_line(play: Play, line: str) -> bool:
+    """Play the move of a line of a variation; False if the line has none that can be played."""
+    found = MOVE.match(line)  # otherwise a word for the end, the closing line, or damage
+    return found is not None and len(play.moves) < MOST_PLIES and _play(play, found) is None
 
-    def __init__(self, position: Position, moves: list[RecordedMove], comments: list[str]) -> None:
-        self.position = position
-        self.moves = moves
-        self.comments = comments
-        """Of the last move, or before the first one."""
-        self.last = moves[-1].move.to_square if moves else None
 
-    def play(self, found: re.Match[str]) -> str | None:
-        """Play the move of a line; returns why it is illegal."""
-        move = read_move(found, self.position, self.last)
-        if isinstance(move, str):
-            return move
-        try:
-            self.position.push(move)
-        except ShogiError as error:
-            return str(error).rpartition("': ")[2]
-        self.moves.append(RecordedMove(move, time_ms=_time_ms(found[9])))
-        self.last = move.to_square
-        return None
-
-    def add_comments(self) -> None:
-        """Give the comments that were collected to the last move."""
-        if self.comments:
-            played = self.moves[-1]
-            played.comment = "\n".join(self.comments)
-            read_remarks(played.comment, played)
-            self.comments = []
+def _play(play: Play, found: re.Match[str]) -> str | None:
+    """Play the move of a line; returns why it is illegal."""
+    move = read_move(found, play.position, play.last)
+    if isinstance(move, str):
+        return move
+    try:
+        play.push(move, _time_ms(found[9]))
+    except ShogiError as error:
+        return str(error).rpartition("': ")[2]
+    return None
 
 
 class _Game:
@@ -96,13 +76,13 @@ class _Game:
         self.record = record
         position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
         self.moves: list[RecordedMove] = []
-        self.play = _Play(position, self.moves, list(comments))
+        self.play = Play(position, self.moves, list(comments))
         record.moves = self.moves
         self.first_number = 1
         """The number that the record gives its first move."""
         self._illegal: IllegalMoveInRecordError | None = None
 
-    def read(self, lines: _Lines) -> int | None:
+    def read(self, lines: Lines) -> int | None:
         """Read the game; returns the number of the first move of the first variation."""
         branch = self._read_lines(lines)
         self._add_comments()
@@ -112,7 +92,7 @@ class _Game:
             self.record.result = winner_is(self.play.position.turn.opponent)
         return branch
 
-    def _read_lines(self, lines: _Lines) -> int | None:
+    def _read_lines(self, lines: Lines) -> int | None:
         for number, line in lines:
             if line.startswith("*"):
                 self.play.comments.append(line[1:])
@@ -120,9 +100,9 @@ class _Game:
                 self._read_move(found, number)
             elif not line.strip() or line[0] in "#&" or line.lstrip().startswith("手数-"):
                 continue
-            elif found := _BRANCH.match(line):
+            elif found := BRANCH.match(line):
                 if self.moves or self.record.termination is not Termination.NONE:
-                    return int(found[1] or 0)
+                    return branch_number(found)
             elif found := CLOSING.fullmatch(line):
                 self._read_closing(found[1])
             elif is_position_line(line):
@@ -154,7 +134,7 @@ class _Game:
         if ply == 1:
             self.first_number = int(found[1])
         last = self.play.last
-        why = self.play.play(found)
+        why = _play(self.play, found)
         if why is not None:
             self._illegal = IllegalMoveInRecordError(
                 record.name, number, f"ply {ply}: illegal move {text!r} ({why}) in {self.play.position.sfen()!r}"
@@ -187,61 +167,3 @@ def _time_ms(text: str) -> int | None:
     hours, minutes, seconds, fraction = found.groups()
     milliseconds = int(fraction.ljust(3, "0")) if fraction else 0
     return 1000 * (3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)) + milliseconds
-
-
-def _read_variations(game: _Game, branch: int, lines: _Lines) -> None:
-    """Read the lines that leave the game or each other: one that begins at a move leaves the line above it there."""
-    path = list(game.moves)
-    shared, total = len(path), 0
-    number: int | None = branch
-    while number is not None:
-        ply = number - game.first_number + 1
-        if not 1 <= ply <= len(path) + 1:
-            number = _next_branch(lines)
-            continue
-        while len(path) >= ply:
-            path.pop()
-            game.play.position.pop()
-        shared = min(shared, len(path))
-        play = _Play(game.play.position, path, [])
-        comment, number = _read_variation(play, lines)
-        total += len(path) - shared
-        if total > _MOST_VARIATION_PLIES:
-            return
-        if len(path) >= ply:
-            game.record.variations.append(Variation(shared + 1, path[shared:], comment))
-
-
-def _read_variation(play: _Play, lines: _Lines) -> tuple[str, int | None]:
-    """Read the moves of a variation up to its end or the first that is illegal.
-
-    Returns:
-        The comment before the first move, and the number of the first move of the next variation.
-    """
-    begin = len(play.moves)
-    comment = ""
-    is_over = False
-    branch: int | None = None
-    for _, line in lines:
-        if line.startswith("*"):
-            play.comments.append(line[1:])
-        elif found := _BRANCH.match(line):
-            branch = int(found[1] or 0)
-            break
-        elif is_over or not line.strip() or line[0] in "#&":
-            continue
-        elif found := MOVE.match(line):
-            if len(play.moves) == begin:
-                comment, play.comments = "\n".join(play.comments), []
-            play.add_comments()
-            is_over = len(play.moves) >= MOST_PLIES or play.play(found) is not None
-        else:
-            is_over = True  # a word for the end, the closing line, or damage
-    if len(play.moves) == begin:
-        play.comments = []
-    play.add_comments()
-    return comment, branch
-
-
-def _next_branch(lines: _Lines) -> int | None:
-    return next((int(found[1] or 0) for _, line in lines if (found := _BRANCH.match(line))), None)
