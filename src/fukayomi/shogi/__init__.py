@@ -87,7 +87,7 @@ __all__ = [
     "write_record",
 ]
 
-# Reading and writing records needs rsshogi.
+# Reading and writing records is imported on first use.
 __getattr__, __dir__ = lazy(
     __name__,
     {
