@@ -60,7 +60,9 @@ _ROW = re.compile(
     rf"[ 　]*[|｜]?((?:{_CELL.pattern.replace('(', '(?:')}){{9}})[ 　]*[|｜]?[ 　]*[一二三四五六七八九1-9１-９]?[ 　]*"
 )
 _LOOKS_LIKE_ROW = re.compile(rf"[ 　]*[|｜]|(?:[ 　vV^]?[{_CELLS}・．･]){{5}}")
-_HELD = re.compile(r"([歩香桂銀金角飛])([0-9]{1,2}|[一二三四五六七八九十〇]{1,3})?")
+_HELD = re.compile(
+    r"([歩香桂銀金角飛])([0-9]{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九〇]{1,2})?"
+)
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")}
 _KANJI = "〇一二三四五六七八九"
 _NOTHING = ("", "なし", "無し", "無", "ナシ")
