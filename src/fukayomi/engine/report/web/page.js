@@ -309,7 +309,7 @@
       go(Math.round(+first + share * (last - first)));
     };
     for (const plot of graph.querySelectorAll(".plot")) {
-      plot.addEventListener("pointerdown", event => event.button === 0 && follow(event));
+      plot.addEventListener("click", follow);  // not pointerdown: a finger that scrolls the page begins with it, too
       plot.addEventListener("pointermove", event => event.buttons & 1 && follow(event));
     }
   }
