@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from fukayomi import analyse
 from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis import Candidate, Score
 from fukayomi.engine.report.index import AnalysisIndex
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
@@ -147,6 +148,30 @@ def test_a_mistake_shows_what_was_better(open_page: Open) -> None:
     expect_status(page, "3手目")
     expect(page.locator("#board .arrow.best")).to_have_count(1)
     expect(page.locator("#board .arrow.played")).to_have_count(1)
+
+
+def test_uncertain_verdicts_have_a_question_mark(open_page: Open) -> None:
+    record, analysis = game()
+    positions = list(analysis.positions)
+    positions[3] = replace(positions[3], is_certain=False)
+    page = open_page(analysis_page(assemble(record, positions)), address="#ply-4")
+    expect_status(page, "大悪手？ −55 %")
+    expect(page.locator(".mark.uncertain")).to_have_count(1)
+    expect(page.locator("#ply-4")).to_contain_text("大悪手？")
+    page.get_by_text("English").click()
+    expect_status(page, "blunder? −55 %")
+
+
+def test_the_move_of_the_game_has_the_numbers_that_judged_it(open_page: Open) -> None:
+    record, analysis = game()
+    positions = list(analysis.positions)
+    played = Candidate(Score(0.7, 640), ("8c8d", "7g7f"), ("☖８四歩", "☗７六歩"), visits=12)
+    positions[3] = replace(positions[3], played=played)
+    page = open_page(analysis_page(assemble(record, positions)), address="#ply-3")
+    row = page.locator("#lines li.played")
+    assert re.split(r"\s+", row.inner_text()) == ["☖８四歩実戦", "+640", "70.0", "%", "12", "☗７六歩"]
+    page.keyboard.press("ArrowRight")
+    expect_status(page, "悪手 −35 %")  # 65 % for the best move, 30 % for this one
 
 
 def test_candidates_have_numbers_and_the_move_of_the_game(open_page: Open) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from fukayomi.engine.analysis import Score
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import write_report
 from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png, graph_svg
-from fukayomi.engine.report.words import evaluation, lost
+from fukayomi.engine.report.words import evaluation, lost, verdict
 from fukayomi.shogi.formats import read_records
 from fukayomi.shogi.record import Result, Termination
 
@@ -30,6 +31,12 @@ from fukayomi.shogi.record import Result, Termination
 )
 def test_evaluations_in_words(score: Score, japanese: str, english: str) -> None:
     assert (evaluation(score, "ja"), evaluation(score, "en")) == (japanese, english)
+
+
+def test_verdicts_in_words() -> None:
+    moves = game()[1].moves
+    assert [verdict(move) for move in moves] == [("疑問手", "dubious"), ("", ""), ("", ""), ("大悪手", "blunder")]
+    assert verdict(replace(moves[3], is_certain=False)) == ("大悪手？", "blunder?")
 
 
 def test_a_loss_is_never_rounded_up_to_the_next_class() -> None:

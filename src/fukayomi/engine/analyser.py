@@ -5,7 +5,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MATE_CP, centipawns
-from fukayomi.engine.analysis import Candidate, GameAnalysis, MoveAnalysis, PositionAnalysis, Score, SearchLimits
+from fukayomi.engine.analysis import (
+    Candidate,
+    GameAnalysis,
+    MoveAnalysis,
+    PositionAnalysis,
+    Score,
+    SearchLimits,
+    reached_score,
+)
 from fukayomi.engine.game_search import GameSearch, Search
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
@@ -105,8 +113,7 @@ def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMov
     """What a move lost, by the search before it, unless the result after it is proven."""
     color, usi = before.turn, played.move.usi()
     is_best = bool(before.lines) and before.lines[0].usi[0] == usi
-    is_decided = not after.lines or after.score.mate is not None
-    reached = after.score if is_decided or before.played is None else before.played.score
+    reached = reached_score(before, after)
     loss = before.score.winrate_of(color) - reached.winrate_of(color)
     loss_cp = _cut(before.score.cp_of(color)) - _cut(reached.cp_of(color))
     return MoveAnalysis(
@@ -118,7 +125,7 @@ def judge(before: PositionAnalysis, after: PositionAnalysis, played: RecordedMov
         after=after,
         loss=0.0 if is_best else max(0.0, loss),
         loss_cp=0 if is_best else max(0, loss_cp),
-        is_certain=before.is_certain or is_decided,
+        is_certain=before.is_certain or after.is_decided,
         recorded_cp=_recorded_cp(played),
     )
 

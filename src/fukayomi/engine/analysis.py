@@ -141,6 +141,11 @@ class PositionAnalysis:
     limits: SearchLimits | None = None
     """Limits of its search; None where the rules decide and nothing was searched."""
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the rules or a mate decide the game."""
+        return not self.lines or self.score.mate is not None
+
     def satisfies(self, limits: SearchLimits) -> bool:
         """Whether a search with these limits would find no more: it was searched with as much, or needs no search."""
         if self.limits is None:
@@ -150,6 +155,11 @@ class PositionAnalysis:
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return True
         return _reaches(self.limits.nodes, limits.nodes) and _reaches(self.limits.time_ms, limits.time_ms)
+
+
+def reached_score(before: PositionAnalysis, after: PositionAnalysis) -> Score:
+    """The score that the move between two positions reached: by the search before it, unless the result is proven."""
+    return after.score if after.is_decided or before.played is None else before.played.score
 
 
 def _reaches(limit: int | None, wanted: int | None) -> bool:
@@ -180,6 +190,11 @@ class MoveAnalysis:
     def mistake(self) -> Mistake | None:
         """Class of the mistake; None if it is not a mistake."""
         return Mistake.from_loss(self.loss)
+
+    @property
+    def reached(self) -> Score:
+        """The score after the move as `loss` counts it: by the search that found the best move, or proven."""
+        return reached_score(self.before, self.after)
 
     @property
     def best(self) -> Candidate:

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis
-from fukayomi.engine.report.words import evaluation
+from fukayomi.engine.report.words import evaluation, verdict
 from fukayomi.shogi import BLACK, WHITE
 
 PV_PLIES = 6
@@ -51,7 +51,7 @@ def _table_of_moves(analysis: GameAnalysis) -> Table:
 
 
 def _verdict(move: MoveAnalysis) -> str:
-    words = [move.mistake.japanese if move.mistake else ""]
+    words = [verdict(move)[0]]
     words += ["詰み逃し"] if move.has_missed_mate else []
     words += ["頓死"] if move.has_allowed_mate else []
     return " ".join(filter(None, words))
@@ -78,11 +78,11 @@ def _print_worst(console: Console, analysis: GameAnalysis) -> None:
         console.print(Text("The biggest mistakes, and what was better", style="bold"))
     for move in worst:
         assert move.mistake is not None
-        before, after = (100 * score.winrate_of(move.color) for score in (move.before.score, move.after.score))
+        before, after = (100 * score.winrate_of(move.color) for score in (move.before.score, move.reached))
         line = Text()
         line.append(f"{move.ply:4} ")
         line.append(move.japanese, style="bold")
-        line.append(f" {_verdict(move)} {move.mistake.english}", style=STYLES[move.mistake])
+        line.append(f" {_verdict(move)} {verdict(move)[1]}", style=STYLES[move.mistake])
         line.append(f"  {before:.0f} → {after:.0f} %\n     ")
         line.append(move.best.japanese[0], style="bold green")
         line.append(f" {' '.join(move.best.japanese[1:PV_PLIES])}", style="dim")

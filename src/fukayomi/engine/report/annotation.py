@@ -3,7 +3,7 @@
 import copy
 
 from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis, Score
-from fukayomi.engine.report.words import evaluation, percent
+from fukayomi.engine.report.words import evaluation, percent, verdict
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.record import Record, RecordedMove, Variation
@@ -39,8 +39,8 @@ def _comment(played: RecordedMove, notes: list[str]) -> None:
 def _notes(move: MoveAnalysis) -> list[str]:
     notes: list[str] = []
     if move.mistake is not None:
-        before, after = (percent(score.winrate_of(move.color)) for score in (move.before.score, move.after.score))
-        notes.append(f"【{move.mistake.japanese}】勝率 {before} → {after} %、最善は{move.best.japanese[0]}")
+        before, after = (percent(score.winrate_of(move.color)) for score in (move.before.score, move.reached))
+        notes.append(f"【{verdict(move)[0]}】勝率 {before} → {after} %、最善は{move.best.japanese[0]}")
     if not move.is_best:
         notes.append(f"最善の読み筋 {''.join(move.best.japanese)}（{evaluation(move.best.score)}）")
     notes += _score_notes(move.after.score)

@@ -202,7 +202,7 @@ def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Lan
 
 
 def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnalysis], page: str) -> None:
-    """Draw mistakes of one class as the falls of the curve, with links to their rows in the page."""
+    """Draw mistakes of one class as the falls of the curve, uncertain ones hollow, with links to rows in the page."""
     if not moves:
         return
     color = COLORS[kind.english]
@@ -217,10 +217,12 @@ def _draw_mistakes(axes: "Axes", kind: Mistake, name: str, moves: list[MoveAnaly
                 str(move.ply), (move.ply, ends[1]), (0, -13 if ends[1] < ends[0] else 7),
                 textcoords="offset points", ha="center", color=color, weight="bold",
             )  # fmt: skip
+    moves = sorted(moves, key=lambda move: not move.is_certain)  # the legend shows the first mark
     points = axes.scatter(
         [move.ply for move in moves],
         [100 * move.after.score.winrate for move in moves],
-        s=MARK_SIZES[kind], color=color, zorder=3, label=name, clip_on=False,
+        s=MARK_SIZES[kind], edgecolors=color, zorder=3, label=name, clip_on=False,
+        facecolors=[color if move.is_certain else COLORS["card"] for move in moves],
     )  # fmt: skip
     points.set_urls([f"{page}#ply-{move.ply}" for move in moves])
 

@@ -7,7 +7,7 @@ from fukayomi.engine.analysis import GameAnalysis, SearchLimits, SideSummary
 from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay
-from fukayomi.engine.report.words import Words, ending, search_limits
+from fukayomi.engine.report.words import Words, ending, search_limits, verdict
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.svg import board_frame, piece_symbols
 
@@ -45,6 +45,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         shown=CARDS,
         turning_point=analysis.turning_point(),
         marks_of=marks_of,
+        verdict_of=verdict,
         graph=PageGraph.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
         board=Markup(board_frame()),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fukayomi.engine.analysis import Candidate, GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis, Score
-from fukayomi.engine.report.words import Words, evaluation, lost
+from fukayomi.engine.report.words import Words, evaluation, lost, verdict
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats.notation import japanese_moves
 
@@ -29,6 +29,8 @@ def replay(analysis: GameAnalysis) -> list[dict[str, Any]]:
             entry |= {"usi": usis[ply - 1], "name": names[ply - 1]}
         if ply in positions:
             entry |= _position(positions[ply])
+            if ply + 1 in moves and not any(line.usi[0] == usis[ply] for line in positions[ply].lines):
+                entry["played"] = _line(_played(moves[ply + 1]))
         if ply in moves and moves[ply].mistake is not None:
             entry["verdict"] = _verdict(moves[ply])
         entries.append(entry)
@@ -67,6 +69,16 @@ def _line(line: Candidate) -> dict[str, Any]:
     }
 
 
+def _played(move: MoveAnalysis) -> Candidate:
+    """The move of the game as a candidate: its score as it was judged, and the line of whichever search has one."""
+    found = move.before.played
+    if found is not None and found.score == move.reached:
+        return found
+    reply = move.after.lines[0] if move.after.lines else None
+    usi, japanese = (reply.usi, reply.japanese) if reply else ((), ())
+    return Candidate(move.reached, (move.usi, *usi), (move.japanese, *japanese))
+
+
 def _score(score: Score) -> dict[str, Any]:
     japanese, english = evaluation(score, "ja"), evaluation(score, "en")
     return {
@@ -79,7 +91,7 @@ def _verdict(move: MoveAnalysis) -> dict[str, Any]:
     assert isinstance(move.mistake, Mistake)
     return {
         "kind": move.mistake.english,
-        "words": [move.mistake.japanese, move.mistake.english],
+        "words": list(verdict(move)),
         "loss": lost(move.loss),
         "marks": [list(mark) for mark in marks_of(move)],
         "best": move.best.japanese[0],

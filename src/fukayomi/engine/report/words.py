@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from fukayomi.engine.analysis import Mistake, Score, SearchLimits
+from fukayomi.engine.analysis import Mistake, MoveAnalysis, Score, SearchLimits
 from fukayomi.shogi.record import Record, Result, Termination
 
 Language = Literal["ja", "en"]
@@ -58,6 +58,15 @@ def evaluation(score: Score, language: Language = "ja") -> str:
     if language == "ja":
         return f"{winner}{plies}手詰" if plies else f"{winner}勝ち"
     return f"{winner} mate in {plies}" if plies else f"{winner} wins"
+
+
+def verdict(move: MoveAnalysis) -> Words:
+    """Class of a mistake, with a question mark if a longer search might change it; empty for other moves."""
+    if move.mistake is None:
+        return "", ""
+    if move.is_certain:
+        return move.mistake.japanese, move.mistake.english
+    return f"{move.mistake.japanese}？", f"{move.mistake.english}?"
 
 
 def ending(record: Record) -> Words:

@@ -197,12 +197,10 @@
   }
 
   function showCandidates(entry, next) {
-    const shown = entry.lines ?? [], isPlayed = line => line.usi.split(" ")[0] === next?.usi;
-    const items = shown.map(line => candidate(line, isPlayed(line)));
-    if (next?.evaluation && !shown.some(isPlayed)) {
-      const reply = next.lines?.[0] ?? {usi: "", names: ""};
-      const usi = `${next.usi} ${reply.usi}`.trim(), names = `${next.name} ${reply.names}`.trim();
-      const item = candidate({usi, names, evaluation: next.evaluation, winrate: next.winrate}, true);
+    const isPlayed = line => line.usi.split(" ")[0] === next?.usi;
+    const items = (entry.lines ?? []).map(line => candidate(line, isPlayed(line)));
+    if (entry.played) {
+      const item = candidate(entry.played, true);
       item.className = "played " + (next.verdict?.kind ?? "");
       items.push(item);
     }
