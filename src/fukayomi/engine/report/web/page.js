@@ -191,7 +191,7 @@
     const item = make("li", "", name, numbers, rest);
     item.addEventListener("click", event => {
       const steps = [...item.querySelectorAll(".line span")];
-      tryLine({line, item, step: Math.max(0, steps.indexOf(event.target)  + 1) + 1});
+      tryLine({line, item, step: steps.indexOf(event.target) + 2});
     });
     return item;
   }
@@ -293,6 +293,7 @@
 
   document.addEventListener("click", event => {
     const link = event.target.closest('a[href^="#ply-"]'), row = event.target.closest("tbody tr");
+    if (event.ctrlKey || event.metaKey) return;  // another tab
     if (link?.closest("#graph")) event.preventDefault();
     else if (link ?? row) {
       event.preventDefault();
