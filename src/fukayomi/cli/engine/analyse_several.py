@@ -107,14 +107,17 @@ def _table(index: "AnalysisIndex") -> "Table":
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("game", "☗", "☖"):
+    for name in ("game", "players"):
         table.add_column(name, overflow="fold")
-    for name in ("moves", "loss ☗ %", "loss ☖ %", "悪手 ☗", "悪手 ☖"):
+    for name in ("moves", "loss % ☗ / ☖", "悪手 ☗ / ☖"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in index.games:
-        moves = str(line.moves) if line.is_complete else f"{line.moves}/{line.total_moves}"
-        losses = [f"{100 * loss:.1f}" for loss in (line.black_loss, line.white_loss)]
-        mistakes = [str(count) for count in (line.black_mistakes, line.white_mistakes)]
-        names = (Text(name) for name in (line.folder or line.name, line.black or "先手", line.white or "後手"))
-        table.add_row(*names, moves, *losses, *mistakes)
+        moves = str(line.moves) if line.is_complete else f"{line.moves} of {line.total_moves}"
+        table.add_row(
+            Text(line.folder or line.name),
+            Text(f"☗ {line.black or '先手'} ☖ {line.white or '後手'}"),
+            moves,
+            f"{100 * line.black_loss:.1f} / {100 * line.white_loss:.1f}",
+            f"{line.black_mistakes} / {line.white_mistakes}",
+        )
     return table
