@@ -201,6 +201,33 @@ def test_records_are_copied_with_what_they_say(tmp_path: Path) -> None:
     assert [played.score_cp for played in second.moves] == [played.score_cp for played in first.moves]
 
 
+@pytest.mark.parametrize(
+    "end", ["%KACHI\n'summary:illegal kachi:a lose:b win\n", "%TORYO\n'summary:abnormal:a lose:b win\n"]
+)
+def test_fouls_and_lost_connections_are_not_learnt_from(tmp_path: Path, end: str) -> None:
+    (tmp_path / "a.csa").write_text(f"PI\n+\n+7776FU\n'** 30\n-3334FU\n'** 20\n{end}")
+    with pytest.raises(NothingConvertedError) as caught:
+        convert_data(tmp_path / "a.csa", tmp_path / "a.hcpe3", targets=Targets(one_hot=True))
+    assert caught.value.conversion.dropped == {Drop.ENDING: 1}
+
+
+def test_a_game_without_an_end_does_not_spoil_a_folder(tmp_path: Path) -> None:
+    """65 535 plies, and 100 000 in CSA."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    cycle = ["2h3h", "8b7b", "3h2h", "7b8b"]
+    (folder / "a.usi").write_text(f"startpos moves {' '.join(cycle[ply % 4] for ply in range(65_535))}\n")
+    csa = ["+2838HI", "-8272HI", "+3828HI", "-7282HI"]
+    (folder / "b.csa").write_text("PI\n+\n" + "\n".join(csa[ply % 4] for ply in range(100_000)) + "\n%CHUDAN\n")
+    (folder / "c.csa").write_bytes((RECORDS / "resign.csa").read_bytes())
+    found = convert_data(folder, tmp_path / "out", to="kif")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["c.kif"]
+    assert sorted(message.removeprefix(f"{folder}/") for message in found.problems) == [
+        "a.usi, line 1: a game may have at most 10000 plies",
+        "b.csa, line 10003: a game may have at most 10000 plies: '+2838HI'",
+    ]
+
+
 def test_usi_lines_need_a_result(tmp_path: Path) -> None:
     (tmp_path / "a.usi").write_text("startpos moves 7g7f 3c3d\n")
     with pytest.raises(NothingConvertedError) as caught:

@@ -64,7 +64,7 @@ def test_utf_16_comes_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     whole = [told(found) for found in scan_records(path)]
     monkeypatch.setattr(record_text, "PART", 40)
     (source,) = iter_sources([path])
-    assert [told(found) for found in scan_source(source)] == whole
+    assert [told(found) for found in scan_source(source, SeenGames())] == whole
 
 
 def test_other_formats_come_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

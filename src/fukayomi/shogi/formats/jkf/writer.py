@@ -7,6 +7,7 @@ from typing import Any
 
 from fukayomi.shogi.formats.csa.board import CsaBoard
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.kif.board import handicap_name
 from fukayomi.shogi.formats.kif.endings import ending_of
 from fukayomi.shogi.formats.kif.header import header_pairs
 from fukayomi.shogi.formats.kif.writer import comment_lines, text_comment_lines
@@ -141,7 +142,7 @@ def _time(milliseconds: int) -> dict[str, int]:
 
 
 def _initial(sfen: str) -> _Object:
-    if sfen in _PRESET_OF:
+    if handicap_name(sfen) is not None:  # not every program knows the others
         return {"preset": _PRESET_OF[sfen]}
     board = CsaBoard.from_sfen(sfen)
     squares = [{"color": 0 if text[0] == "+" else 1, "kind": text[1:]} if text else {} for text in board.squares]
