@@ -1,6 +1,7 @@
 """The commands from end to end: hcpe to checkpoint to ONNX, and what they say when something is wrong."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,19 @@ def test_from_positions_to_onnx(trained: dict[str, Any], test_file: Path, tmp_pa
     text = fukayomi("eval-model", onnx, test_file).stdout
     assert "policy accuracy" in text
     assert "value loss (result)" in text
+
+
+def test_without_a_terminal_there_are_lines_between_evaluations(
+    train_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from fukayomi.cli.learning import train_progress
+
+    options = ["--out", tmp_path / "slow", *TINY, "--steps", 4]
+    assert "step 1 of 4" not in fukayomi("train", train_file, *options).stdout, "not before half a minute"
+    monkeypatch.setattr(train_progress.TrainingProgress.__init__, "__defaults__", (0.0,))
+    lines = fukayomi("train", train_file, "--out", tmp_path / "lines", *TINY, "--steps", 4).stdout.splitlines()
+    found = [re.fullmatch(r"step (\d) of 4  [\d,]+ positions/s  loss \d+\.\d{4}", line) for line in lines[:4]]
+    assert [match and match[1] for match in found] == ["1", "2", "3", "4"]
 
 
 def test_games_are_trained_from_as_rows_are(train_file: Path, test_file: Path, tmp_path: Path):

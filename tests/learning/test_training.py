@@ -1,6 +1,9 @@
 """Training: it learns, it resumes to the same weights, and it refuses what makes no sense."""
 
 import itertools
+import re
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from fukayomi.learning import (
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.devices import fastest_threads, measure_threads, use_threads
 from fukayomi.learning.listener import RunStart, TrainingStep
 from fukayomi.nn import NetworkConfig
 
@@ -55,6 +59,63 @@ def test_resumed_weights_are_those_of_an_uninterrupted_run(tmp_path: Path, train
         for name, value in state.items():
             assert torch.equal(torch.as_tensor(value), torch.as_tensor(found.optimizer["state"][number][name]))
     assert resumed.metrics == whole.metrics
+
+
+class ThreadCounter(TrainingListener):
+    """Notes how many threads each step had, and stops after some."""
+
+    def __init__(self, stop_after: int = 0) -> None:
+        self.found: list[int] = []
+        self.notes: list[str] = []
+        self._stop_after = stop_after
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def step(self, step: TrainingStep) -> None:
+        self.found.append(torch.get_num_threads())
+        if step.step == self._stop_after:
+            signal.raise_signal(signal.SIGTERM)
+
+
+def test_the_number_of_threads_is_measured_once_and_stays_with_the_run(tmp_path: Path, train_file, test_file):
+    files, settings = (train_file, test_file), TrainingSettings(steps=6, batch=20, seed=4, amp="off")
+    with use_threads(3):
+        first = ThreadCounter(stop_after=3)
+        run_training(tmp_path / "run", files, settings, listener=first)
+        assert torch.get_num_threads() == 3, "as before the run"
+    (note,) = first.notes
+    assert re.fullmatch(r"training with (\d) CPU threads?: [\d,]+ positions/s with 1, [\d,]+ positions/s with 3", note)
+    chosen = int(note.split()[2])
+    assert first.found == [chosen] * 3
+    resumed = ThreadCounter()
+    result = run_training(tmp_path / "run", files, settings, resume=True, listener=resumed)
+    assert (resumed.found, resumed.notes) == ([chosen] * 3, [])
+    assert load_checkpoint(result.checkpoint).settings["threads"] == chosen
+    whole = run_training(tmp_path / "whole", files, settings, threads=chosen)
+    expected, found = load_checkpoint(whole.checkpoint).model, load_checkpoint(result.checkpoint).model
+    assert all(torch.equal(tensor, found[name]) for name, tensor in expected.items())
+
+
+def test_another_number_of_threads_is_told(tmp_path: Path, train_file, test_file):
+    files, settings = (train_file, test_file), TrainingSettings(steps=4, batch=20, amp="off")
+    run_training(tmp_path / "run", files, settings, threads=1, listener=ThreadCounter(stop_after=2))
+    resumed = ThreadCounter()
+    run_training(tmp_path / "run", files, settings, threads=2, resume=True, listener=resumed)
+    assert (resumed.found, resumed.notes) == ([2, 2], ["threads changes from 1 to 2 after step 2"])
+
+
+def test_on_a_busy_machine_fewer_threads_are_chosen():
+    def wait_for_each_other() -> None:
+        time.sleep(0.01 * torch.get_num_threads() ** 2)
+
+    with use_threads(4):
+        seconds = measure_threads(wait_for_each_other, 4)
+        assert torch.get_num_threads() == 4
+    assert list(seconds) == [1, 2, 4]
+    assert fastest_threads(seconds) == 1
+    assert fastest_threads({1: 1.0, 2: 0.95, 4: 0.5}) == 4
+    assert fastest_threads({1: 1.0, 2: 0.95, 4: 0.92}) == 1, "not worth more threads"
 
 
 def test_a_tiny_set_is_learnt_by_heart(tmp_path: Path, train_file: Path):

@@ -1,5 +1,8 @@
-"""The device to compute on, and its precision."""
+"""The device to compute on, its precision, and the number of CPU threads."""
 
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -43,3 +46,53 @@ def choose_amp(mode: AmpMode, device: torch.device) -> bool:
     # Only newer versions of torch have it; without it "auto" means float32.
     capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+TRIALS = 3
+"""Timed steps per number of threads."""
+WORTH = 0.9
+"""A larger number of threads must need less than this share of the time of a smaller one."""
+
+
+def measure_threads(step: Callable[[], object], most: int) -> dict[int, float]:
+    """Seconds of a step with one thread, half of the threads, and all of them.
+
+    On a busy machine threads wait for each other, and all of them can be ten times slower than one. A number that is
+    twice as slow as the best so far is timed once only.
+
+    Args:
+        step: What is timed; called once before each measurement.
+        most: Number of all threads.
+    """
+    seconds: dict[int, float] = {}
+    for count in sorted({1, max(1, most // 2), most}):
+        with use_threads(count):
+            step()
+            times: list[float] = []
+            while len(times) < TRIALS and (not times or times[0] < 2 * min(seconds.values(), default=float("inf"))):
+                begin = time.perf_counter()
+                step()
+                times.append(time.perf_counter() - begin)
+        seconds[count] = min(times)
+    return seconds
+
+
+def fastest_threads(seconds: dict[int, float]) -> int:
+    """The number of threads to use; more threads only if they are clearly faster."""
+    best = min(seconds)
+    for count in sorted(seconds):
+        if seconds[count] < WORTH * seconds[best]:
+            best = count
+    return best
+
+
+@contextmanager
+def use_threads(count: int | None) -> Generator[None]:
+    """Let torch compute with a number of CPU threads; None leaves it as it is."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -10,7 +10,8 @@ number of steps follows the schedule of the new number.
 import signal
 import threading
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from torch import nn
 from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.dataset import Dataset
-from fukayomi.learning.devices import choose_amp, choose_device
+from fukayomi.learning.devices import choose_amp, choose_device, fastest_threads, measure_threads, use_threads
 from fukayomi.learning.evaluation import evaluate
 from fukayomi.learning.listener import SILENT, RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.loss import Losses, compute_losses
@@ -41,6 +42,8 @@ from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.tabular import Tabular
 
 CHECKPOINT_NAME = "checkpoint.pt"
+THREAD_TEST_POSITIONS = 128
+"""Largest batch with which numbers of threads are compared."""
 
 
 class Curve(Tabular):
@@ -85,6 +88,7 @@ def train(
     test: Dataset | None = None,
     settings: TrainingSettings = TrainingSettings(),  # noqa: B008 - frozen
     device: str | torch.device = "auto",
+    threads: int | None = None,
     eval_interval: int = EVAL_INTERVAL,
     checkpoint_interval: int = CHECKPOINT_INTERVAL,
     test_positions: int = TEST_POSITIONS,
@@ -103,6 +107,8 @@ def train(
         test: Test positions; None: no evaluation.
         settings: What determines the weights, besides data and shape.
         device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one.
+        threads: CPU threads. None: those of the resumed run; or, on a CPU, the fastest of one, half and all, measured
+            with a few steps on a copy of the network. Sums, and so the weights, depend on the number.
         eval_interval: Steps between two evaluations on the test set; the last step always has one.
         checkpoint_interval: Steps between two checkpoints; the last step always has one.
         test_positions: Size of the sample that is evaluated; after the last step, the whole test set is.
@@ -122,19 +128,24 @@ def train(
     where = choose_device(device)
     amp = choose_amp(settings.amp, where)
     steps = settings.total_steps(len(data))
-    used = settings_used(settings, data, steps, amp=amp)
+    used = settings_used(settings, data, steps, amp=amp) | ({"threads": threads} if threads else {})
     path = out / CHECKPOINT_NAME
 
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(config).to(where)
     optimizer = make_optimizer(network, settings)
-    step = restore(path, network, optimizer, used, listener) if resume else 0
+    before = restore(path, network, optimizer, used, listener) if resume else None
+    step = before.step if before else 0
+    if threads is None and where.type == "cpu":
+        threads = threads_used(before) or choose_threads(network, data, settings, amp=amp, listener=listener)
+    used["threads"] = threads
 
     metrics: Metrics | None = None
     history: list[dict[str, Any]] = []
     curve: list[dict[str, Any]] = []
     batches = training_batches(data, settings.batch, seed=settings.seed, start=step, stop=steps)
-    with StopRequest() as stop, reported(listener, RunStart(step, steps, settings.batch, out)):
+    run = RunStart(step, steps, settings.batch, out)
+    with use_threads(threads), StopRequest() as stop, reported(listener, run):
         for batch in batches:
             rate = settings.learning_rate(step, steps)
             losses, norm = update(network, optimizer, TensorBatch.of(batch, where), rate, settings, amp=amp)
@@ -159,6 +170,31 @@ def train(
                 if stop.requested:
                     break
     return TrainingResult(step, steps, path, metrics, Curve(history), Curve(curve))
+
+
+def choose_threads(
+    network: PolicyValueNetwork, data: Dataset, settings: TrainingSettings, *, amp: bool, listener: TrainingListener
+) -> int:
+    """The fastest number of CPU threads for steps of this network; tells the listener what was measured."""
+    most = torch.get_num_threads()
+    if most == 1:
+        return 1
+    size = min(settings.batch, THREAD_TEST_POSITIONS, len(data))
+    with closing(training_batches(data, size, seed=settings.seed, start=0, stop=1)) as batches:
+        batch = TensorBatch.of(next(batches), torch.device("cpu"))
+    copy = deepcopy(network)
+    optimizer = make_optimizer(copy, settings)
+    seconds = measure_threads(lambda: update(copy, optimizer, batch, 0.0, settings, amp=amp), most)
+    count = fastest_threads(seconds)
+    rates = ", ".join(f"{size / time:,.0f} positions/s with {number}" for number, time in seconds.items())
+    listener.note(f"training with {count} CPU {'thread' if count == 1 else 'threads'}: {rates}")
+    return count
+
+
+def threads_used(checkpoint: Checkpoint | None) -> int | None:
+    """The number of CPU threads of an earlier run; None if it is not known."""
+    count = checkpoint.settings.get("threads") if checkpoint else None
+    return count if isinstance(count, int) and count >= 1 else None
 
 
 def update(
@@ -236,8 +272,8 @@ def restore(
     optimizer: torch.optim.Optimizer,
     used: dict[str, Any],
     listener: TrainingListener,
-) -> int:
-    """Load a checkpoint into a network and its optimiser; returns the number of steps done.
+) -> Checkpoint:
+    """Load a checkpoint into a network and its optimiser.
 
     Raises:
         CheckpointError: The checkpoint cannot be read, has another shape or optimiser, or all steps are done.
@@ -258,7 +294,7 @@ def restore(
         torch.set_rng_state(checkpoint.rng)
     except (RuntimeError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: the checkpoint does not fit the run: {error}") from error
-    return checkpoint.step
+    return checkpoint
 
 
 def autocast(device: torch.device, *, amp: bool) -> AbstractContextManager[Any]:

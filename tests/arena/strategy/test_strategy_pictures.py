@@ -50,6 +50,34 @@ def test_bars(lettering: Lettering) -> None:
     assert svg == draw_shares(tables, "svg", lettering)
 
 
+def test_win_rates_are_points_with_wilson_s_interval_on_an_axis_of_their_own() -> None:
+    (table,) = count(GAMES).tables()
+    shares, rates = plot_shares([table], lettering=ENGLISH).axes
+    assert (shares.get_xlabel(), rates.get_xlabel()) == (
+        "share (%), with the number of games", "Black's win rate (%) and 95 % interval",
+    )  # fmt: skip
+    (points,) = rates.containers
+    line, _, (bars,) = points.lines
+    assert line.get_linestyle() == "None", "no line through categories"
+    known = [row for row in table.combinations if row.black_rate is not None]
+    assert line.get_xdata().tolist() == pytest.approx([100 * row.black_rate for row in known])
+    ends = [[x for x, _ in segment] for segment in bars.get_segments()]
+    assert ends == [pytest.approx([100 * end for end in row.black_interval]) for row in known]
+    low, high = rates.get_xlim()
+    assert low <= min(map(min, ends)) < low + 10
+    assert high - 10 < max(map(max, ends)) <= high
+
+
+def test_panels_leave_no_gap() -> None:
+    names = ["角換わり", "後手四間飛車,先手船囲い"]
+    tables = count(YEARS, StrategyCounts(by=SplitBy.YEAR)).tables()
+    width, height = plot_years(tables, [*names, *names], lettering=ENGLISH).get_size_inches()
+    assert (width, height) == (10, 9.2), "two and two, not three and one"
+    share, rate = plot_years(tables, names[:1], lettering=ENGLISH).axes
+    assert (share.get_ylabel(), rate.get_ylabel()) == ("share (%)", "Black's win rate (%)\nand 95 % interval")
+    assert rate.get_xlabel() == "year"
+
+
 def test_lines_by_year() -> None:
     tables = count(YEARS, StrategyCounts(by=SplitBy.YEAR)).tables()
     for lettering in (find_lettering(), ENGLISH):

@@ -1,4 +1,4 @@
-"""Plots of strategies: shares as bars with Black's win rate, and both over the years.
+"""Plots of strategies: shares as bars beside Black's win rates as points with intervals, and both over the years.
 
 SVG text is drawn as outlines, so that it looks the same everywhere. Without an installed Japanese font, strategies are
 named in English.
@@ -9,17 +9,18 @@ named in English.
 
 import contextlib
 import io
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fukayomi.arena.strategy.counts import StrategyRow, StrategyTable
 from fukayomi.files.atomic import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 JAPANESE_FONTS: Final = (
     "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "Source Han Sans", "IPAexGothic", "IPAPGothic",
@@ -38,7 +39,6 @@ MAX_BARS = 40
 YEAR_PANELS = 4
 """Strategies drawn by year if none are chosen."""
 _MAX_WIDTH = 20.0  # inches; a file may contain any number of years
-_ENGLISH_LEGEND: Final = ("share", "Black's win rate, of all games with draws (right axis)")
 _MAX_TITLE = 60  # characters of a name
 
 _STYLE: Final[Any] = {
@@ -104,7 +104,7 @@ def _add_new_fonts(candidates: Sequence[str]) -> bool:
 def plot_shares(
     tables: Sequence[StrategyTable], path: Path | str | None = None, *, lettering: Lettering | None = None
 ) -> "Figure":
-    """Plot a panel per table: bars of shares and, on the right axis, a line of Black's win rate.
+    """Plot a panel per table: shares as bars with the number of games, and Black's win rates with 95 % intervals.
 
         counts = arena.count_strategies("games/", by="engine")
         arena.plot_shares(counts.tables(top=20), "shares.svg")
@@ -120,19 +120,18 @@ def plot_shares(
     lettering = lettering or find_lettering()
     shown = [replace(table, combinations=table.combinations[:MAX_BARS]) for table in tables[:MAX_PANELS]]
     rows = [row for table in shown for row in table.combinations]
-    most = max((len(table.combinations) for table in shown), default=0)
-    label_lines = max((_label(row, lettering).count("\n") + 1 for row in rows), default=1)
-    width = min(_MAX_WIDTH, max(5.0, 1.6 + (0.42 + 0.2 * label_lines) * most))
+    lines = sum(_label(row, lettering).count("\n") + 1 for row in rows) / max(1, len(shown))
 
-    def draw(axes: "Axes", number: int) -> None:
+    def draw(panel: "SubFigure", number: int) -> None:
         table = shown[number]
-        _draw_bars(axes, table, lettering)
+        _draw_table(panel, table, lettering)
         title = (table.group if lettering.is_japanese else table.english) or (
             "全対局" if lettering.is_japanese else "all"
         )
-        _title(axes, f"{_shortened(title)}: {table.games:,} {'局' if lettering.is_japanese else 'games'}", lettering)
+        count = f"{table.games:,} {'局' if lettering.is_japanese else 'game' if table.games == 1 else 'games'}"
+        _title(panel, f"{_shortened(title)}: {count}", lettering)
 
-    return _finish(draw, len(shown), (width, 5.2), path, lettering)
+    return _finish(draw, len(shown), (9.0, max(4.2, 1.4 + 0.26 * lines)), path, lettering)
 
 
 def plot_years(
@@ -142,7 +141,7 @@ def plot_years(
     *,
     lettering: Lettering | None = None,
 ) -> "Figure":
-    """Plot a panel per strategy: its share and, on the right axis, Black's win rate over the years.
+    """Plot a panel per strategy: over the years, its share and Black's win rate with 95 % intervals.
 
         counts = arena.count_strategies("games/", by="year")
         arena.plot_years(counts.tables(), ["角換わり", "相掛かり"], "years.svg")
@@ -162,14 +161,14 @@ def plot_years(
         raise ValueError(f"no row is named {', '.join(map(repr, unknown))}")
     shown = (names or _most_frequent(tables))[:MAX_PANELS]
 
-    def draw(axes: "Axes", number: int) -> None:
+    def draw(panel: "SubFigure", number: int) -> None:
         rows = [(int(table.group), table.find(shown[number])) for table in tables]
-        _draw_lines(axes, rows)
+        _draw_years(panel, rows, lettering)
         english = next((row.english for _, row in rows if row), shown[number])
-        _title(axes, shown[number] if lettering.is_japanese else english, lettering)
+        _title(panel, shown[number] if lettering.is_japanese else english, lettering)
 
     width = min(_MAX_WIDTH, max(5.0, 1.6 + 0.6 * len(tables)))
-    return _finish(draw, len(shown), (width, 3.4), path, lettering)
+    return _finish(draw, len(shown), (width, 4.6), path, lettering)
 
 
 def _most_frequent(tables: Sequence[StrategyTable]) -> list[str]:
@@ -182,18 +181,28 @@ def _most_frequent(tables: Sequence[StrategyTable]) -> list[str]:
     return sorted(totals, key=lambda name: (-totals[name], name))[:YEAR_PANELS]
 
 
-def _draw_bars(axes: "Axes", table: StrategyTable, lettering: Lettering) -> None:
-    places = range(len(table.combinations))
-    axes.bar(places, [100 * row.share for row in table.combinations], color=SHARE_COLOR, width=0.66)
-    labels = [lettering.drawable(_label(row, lettering)) for row in table.combinations]
-    axes.set_xticks(places, labels, rotation=40, ha="right", rotation_mode="anchor", parse_math=False)
-    axes.set_xlim(-0.7, len(table.combinations) - 0.3)
-    axes.set_ylim(bottom=0)
-    rates = _right_axis(axes, [row.black_rate for row in table.combinations])
-    known = [
-        (place, 100 * rate) for place, row in enumerate(table.combinations) if (rate := row.black_rate) is not None
-    ]
-    _draw_rates(rates, known)
+def _draw_table(panel: "SubFigure", table: StrategyTable, lettering: Lettering) -> None:
+    """A row per strategy: its share on the left, Black's win rate on the right."""
+    shares, rates = panel.subplots(1, 2, sharey=True, width_ratios=(1, 1.1))
+    rows = table.combinations
+    places = range(len(rows))
+    bars = shares.barh(places, [100 * row.share for row in rows], color=SHARE_COLOR, height=0.62)
+    shares.bar_label(bars, [f"{row.games:,}" for row in rows], padding=4, color=MUTED, fontsize=8.5)
+    shares.set_yticks(places, [lettering.drawable(_label(row, lettering)) for row in rows], parse_math=False)
+    shares.tick_params(axis="y", colors=INK)
+    shares.set_ylim(len(rows) - 0.4, -0.6)  # the first row on top
+    shares.set_xlim(0, 1.15 * max((100 * row.share for row in rows), default=1.0))
+    shares.set_xlabel("出現率 (%)、棒の右は対局数" if lettering.is_japanese else "share (%), with the number of games")
+    known = [(place, row) for place, row in enumerate(rows) if row.black_rate is not None]
+    low, high = _rate_limits(row for _, row in known)
+    _draw_rates(rates, known, along="y")
+    rates.axvline(50, color=MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    rates.set_xlim(low, high)
+    rates.set_xlabel(_rate_label(lettering))
+    for axes in (shares, rates):
+        axes.tick_params(length=0)
+        axes.grid(axis="x", color=LINE, linewidth=0.6)
+        axes.set_axisbelow(True)
 
 
 def _label(row: StrategyRow, lettering: Lettering) -> str:
@@ -202,46 +211,68 @@ def _label(row: StrategyRow, lettering: Lettering) -> str:
     return "\n".join(",".join(parts[i : i + 2]) for i in range(0, len(parts), 2))
 
 
-def _draw_lines(axes: "Axes", rows: "list[tuple[int, StrategyRow | None]]") -> None:
+def _draw_years(panel: "SubFigure", rows: "list[tuple[int, StrategyRow | None]]", lettering: Lettering) -> None:
+    """The share above, Black's win rate below."""
+    shares, rates = panel.subplots(2, 1, sharex=True)
     years = [year for year, _ in rows]
-    axes.plot(
-        years, [100 * row.share if row else 0.0 for _, row in rows], color=SHARE_COLOR, marker="o", markersize=4.5
+    percent = [100 * row.share if row else 0.0 for _, row in rows]
+    shares.plot(years, percent, color=SHARE_COLOR, marker="o", markersize=5, linewidth=1.2)
+    shares.set_ylim(0, 1.15 * max(max(percent), 1e-3))
+    shares.set_ylabel("出現率 (%)" if lettering.is_japanese else "share (%)")
+    known = [(year, row) for year, row in rows if row and row.black_rate is not None]
+    _draw_rates(rates, known, along="x")
+    rates.axhline(50, color=MUTED, linewidth=0.8, linestyle=(0, (4, 4)))
+    rates.set_ylim(*_rate_limits(row for _, row in known))
+    rates.set_ylabel(_rate_label(lettering, breaks=True))
+    rates.set_xlabel("年" if lettering.is_japanese else "year")
+    rates.set_xticks(years[:: -(-len(years) // 30)])
+    rates.set_xlim(min(years) - 0.5, max(years) + 0.5)
+    for axes in (shares, rates):
+        axes.tick_params(length=0)
+        axes.grid(axis="y", color=LINE, linewidth=0.6)
+        axes.set_axisbelow(True)
+
+
+def _draw_rates(axes: "Axes", known: "Sequence[tuple[int, StrategyRow]]", *, along: Literal["x", "y"]) -> None:
+    """Black's win rates as points with their intervals, at places along an axis."""
+    if not known:
+        return  # the layout fails on an empty set of points
+    places = [place for place, _ in known]
+    values = [100 * (row.black_rate or 0.0) for _, row in known]
+    ends = [row.black_interval for _, row in known]
+    reach = (
+        [max(0.0, value - 100 * low) for value, (low, _) in zip(values, ends, strict=True)],
+        [max(0.0, 100 * high - value) for value, (_, high) in zip(values, ends, strict=True)],
     )
-    axes.set_xticks(years[:: -(-len(years) // 30)])
-    axes.set_ylim(bottom=0)
-    rates = _right_axis(axes, [row.black_rate if row else None for _, row in rows])
-    known = [(year, 100 * rate) for year, row in rows if row and (rate := row.black_rate) is not None]
-    _draw_rates(rates, known)
+    style: dict[str, Any] = {
+        "fmt": "o", "color": RATE_COLOR, "markersize": 5, "elinewidth": 1.5, "capsize": 2.5, "clip_on": False,
+    }  # fmt: skip
+    if along == "y":
+        axes.errorbar(values, places, xerr=reach, **style)
+    else:
+        axes.errorbar(places, values, yerr=reach, **style)
 
 
-def _draw_rates(axes: "Axes", known: Sequence[tuple[int, float]]) -> None:
-    if known:
-        axes.plot(*zip(*known, strict=True), color=RATE_COLOR, marker="o", markersize=4.5, linewidth=1.6, clip_on=False)
+def _rate_limits(rows: Iterable[StrategyRow]) -> tuple[float, float]:
+    """The range of an axis of win rates, in percent: all intervals, and 40 to 60 %, to the next ten."""
+    ends = [100 * end for row in rows for end in row.black_interval]
+    return 10 * math.floor(min([40, *ends]) / 10), 10 * math.ceil(max([60, *ends]) / 10)
 
 
-def _right_axis(axes: "Axes", rates: Sequence[float | None]) -> "Axes":
-    """The axis of win rates: from 40 % to 60 %, or more in steps of ten if the rates need it."""
-    known = [100 * rate for rate in rates if rate is not None]
-    right = axes.twinx()
-    right.set_ylim(
-        min(40, *(10 * (rate // 10) for rate in known), 40), max(60, *(-10 * (-rate // 10) for rate in known), 60)
+def _rate_label(lettering: Lettering, *, breaks: bool = False) -> str:
+    """The name of an axis of win rates."""
+    words = (
+        ("先手勝率 (%)", "と 95 % 信頼区間") if lettering.is_japanese else ("Black's win rate (%)", "and 95 % interval")
     )
-    right.axhline(50, color=RATE_COLOR, linewidth=0.7, linestyle=(0, (4, 4)), alpha=0.7)
-    right.tick_params(axis="y", colors=RATE_COLOR, length=0)
-    axes.tick_params(axis="y", colors=SHARE_COLOR, length=0)
-    axes.tick_params(axis="x", length=0)
-    axes.grid(axis="y", color=LINE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_ylabel("%", color=SHARE_COLOR)
-    return right
+    return ("\n" if breaks else "" if lettering.is_japanese else " ").join(words)
 
 
 def _shortened(name: str) -> str:
     return name if len(name) <= _MAX_TITLE else f"{name[: _MAX_TITLE - 1]}…"
 
 
-def _title(axes: "Axes", text: str, lettering: Lettering) -> None:
-    axes.set_title(lettering.drawable(text), loc="left", fontsize=11, color=INK, parse_math=False)
+def _title(panel: "SubFigure", text: str, lettering: Lettering) -> None:
+    panel.suptitle(lettering.drawable(text), x=0.01, ha="left", fontsize=11, color=INK, parse_math=False)
 
 
 def figure_bytes(figure: "Figure", kind: str) -> bytes:
@@ -261,35 +292,27 @@ def figure_bytes(figure: "Figure", kind: str) -> bytes:
 
 
 def _finish(
-    draw: Callable[["Axes", int], None],
+    draw: Callable[["SubFigure", int], None],
     panels: int,
     size: tuple[float, float],
     path: Path | str | None,
     lettering: Lettering,
 ) -> "Figure":
-    """Draw panels below each other, or side by side if there is room, with one legend; write them to the path."""
+    """Draw panels below each other, or side by side if there is room; write them to the path."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     kind = "" if path is None else Path(path).suffix.lower()[1:]
     if kind not in ("", "png", "svg"):
         raise ValueError(f"{path}: expected a file name that ends in .svg or .png")
-    columns = max(1, min(panels, int(15 // size[0])))
-    lines = -(-panels // columns)
+    lines = -(-panels // max(1, min(panels, int(15 // size[0]))))
+    columns = -(-panels // max(1, lines))  # as even as possible: four panels are two and two
     with mpl.rc_context({**_STYLE, "font.family": list(lettering.family)}):
-        figure = Figure(figsize=(size[0] * columns, size[1] * max(1, lines) + 0.4), layout="constrained")
-        for number in range(panels):
-            draw(figure.add_subplot(lines, columns, number + 1), number)
-        _legend(figure, lettering)
+        figure = Figure(figsize=(size[0] * max(1, columns), size[1] * max(1, lines)), layout="constrained")
+        if panels:
+            grid = figure.subfigures(lines, columns, squeeze=False)
+            for number in range(panels):
+                draw(grid[number // columns][number % columns], number)
     if path is not None:
         replace_file(Path(path), figure_bytes(figure, kind))
     return figure
-
-
-def _legend(figure: "Figure", lettering: Lettering) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    share, rate = ("出現率", "先手勝率 (右軸、引分を含む)") if lettering.is_japanese else _ENGLISH_LEGEND
-    handles = [Patch(color=SHARE_COLOR, label=share), Line2D([], [], color=RATE_COLOR, marker="o", label=rate)]
-    figure.legend(handles=handles, loc="outside upper right", ncols=2, frameon=False)

@@ -32,7 +32,6 @@ def train(
     Ctrl-C saves a checkpoint and stops; --resume goes on and ends with the same weights as an uninterrupted run.
     """
     with user_errors():
-        import torch
         from rich.console import Console
 
         from fukayomi.cli.learning.train_progress import TrainingProgress
@@ -43,8 +42,6 @@ def train(
         from fukayomi.nn.config import NetworkConfig
 
         settings = TrainingSettings(**vars(optimisation), val_lambda=targets.val_lambda)
-        if run.threads:
-            torch.set_num_threads(run.threads)
         result = run_training(
             NetworkConfig(**vars(network)),
             targets.open(train_files),
@@ -52,6 +49,7 @@ def train(
             test=targets.open(run.test) if run.test else None,
             settings=settings,
             device=run.device,
+            threads=run.threads,
             eval_interval=run.eval_interval,
             checkpoint_interval=run.checkpoint_interval,
             resume=run.resume,

@@ -81,7 +81,10 @@ class RunOptions:
         bool, typer.Option("--resume", help="Go on from the checkpoint in --out; --steps may differ.")
     ] = False
     device: Device = "auto"
-    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads; by default one per core.")] = None
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="CPU threads; by default the fastest of one, half and all, measured at the start."),
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
     ] = False
