@@ -216,7 +216,7 @@ def _draw_years(panel: "SubFigure", rows: "list[tuple[int, StrategyRow | None]]"
     shares, rates = panel.subplots(2, 1, sharex=True)
     years = [year for year, _ in rows]
     percent = [100 * row.share if row else 0.0 for _, row in rows]
-    shares.plot(years, percent, color=SHARE_COLOR, marker="o", markersize=5, linewidth=1.2)
+    shares.plot(years, percent, color=SHARE_COLOR, marker="o", markersize=5, linewidth=1.2, clip_on=False)
     shares.set_ylim(0, 1.15 * max(max(percent), 1e-3))
     shares.set_ylabel("出現率 (%)" if lettering.is_japanese else "share (%)")
     known = [(year, row) for year, row in rows if row and row.black_rate is not None]
