@@ -47,7 +47,7 @@ class EngineSettings(StrictModel):
 class Resignation(StrictModel):
     """When a lost game is adjudicated: the losing side has scored -`score_cp` or worse for its last `moves` moves, and
     with `both_sides` the winning side has scored `score_cp` or better for as many. The referee resigns for the loser,
-    when it is to move."""
+    when it is to move, unless its first score was lost already."""
 
     score_cp: Positive
     moves: Positive = choices.RESIGN_MOVES

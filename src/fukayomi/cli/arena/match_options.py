@@ -108,7 +108,8 @@ class RuleOptions:
         typer.Option(
             metavar="score=CP",
             help=f"Adjudicate a loss when an engine scores -CP or worse for moves={choices.RESIGN_MOVES} moves in a "
-            "row and its opponent agrees (both=false: whatever the opponent says).",
+            "row and its opponent agrees (both=false: whatever the opponent says). A side that scores so at its "
+            "first move, as in a handicap game, plays on.",
             show_default="never",
         ),
     ] = None
