@@ -2,6 +2,8 @@
 
 import copy
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,7 +151,14 @@ def test_a_file_that_is_no_document_is_refused_by_name(tmp_path: Path, text: str
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     with (tmp_path / "analysis.json").open("wb") as file:
         file.truncate(3 << 30)
-    with pytest.raises(AnalysisFileError, match="larger than 64 MiB"):
+    with pytest.raises(AnalysisFileError, match=r"analysis\.json: larger than 64 MiB; delete it"):
+        GameAnalysis.load(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_a_pipe_in_its_place_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "analysis.json")
+    with pytest.raises(AnalysisFileError, match="a named pipe"):
         GameAnalysis.load(tmp_path)
 
 

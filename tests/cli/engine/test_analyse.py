@@ -190,6 +190,21 @@ def test_what_is_no_time_is_refused(short: Path, text: str) -> None:
     assert "--time" in result.stderr
 
 
+def test_games_that_are_too_large_are_refused_by_name(tmp_path: Path) -> None:
+    moves = ("+2838HI", "-8272HI", "+3828HI", "-7282HI")
+    long = tmp_path / "long.csa"
+    long.write_text("V2.2\nPI\n+\n" + "\n".join(moves * 25_000) + "\n")
+    result = run(long, *FAST)
+    assert result.exit_code == 1
+    assert "long.csa, line 10004: a game may have at most 10000 plies" in result.stderr
+    large = tmp_path / "large.csa"
+    with large.open("wb") as file:
+        file.truncate(2 << 30)
+    result = run(large, *FAST)
+    assert result.exit_code == 1
+    assert "large.csa: larger than 64 MiB" in result.stderr
+
+
 def test_a_folder_that_cannot_be_written(short: Path) -> None:
     result = run(short, *FAST, "--out", short / "under-a-file")
     assert result.exit_code == 1

@@ -49,7 +49,7 @@ def test_a_folder_becomes_reports_and_an_index(games: Path, tmp_path: Path) -> N
     result = run(games, *FAST, "--out", out)
     assert result.exit_code == 0, result.output
     assert reports(out) == {"2025-two": "carol", "one": "alice"}
-    rows = re.findall(r"^ *(\S+) +☗ (\S+) ☖ (\S+) +(\d+) +[\d.]+ / [\d.]+ +\d+ / \d+", result.stdout, re.MULTILINE)
+    rows = re.findall(r"^ *(\S+) +☗(\S+) ☖(\S+) +(\d+) +[\d.]+ / [\d.]+ +\d+ / \d+", result.stdout, re.MULTILINE)
     assert rows == [("2025-two", "carol", "<b>dave", "2"), ("one", "alice", "bob", "4")]
     assert result.stdout.splitlines()[-1] == str(out / "index.html")
     page = (out / "index.html").read_text(encoding="utf-8")

@@ -25,6 +25,7 @@ from fukayomi.engine.analysis import (
     SideSummary,
 )
 from fukayomi.engine.report.words import printable
+from fukayomi.files.inputs import InputFileError, read_input
 from fukayomi.shogi import BLACK, WHITE, Color, Position
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, Variation
@@ -247,16 +248,15 @@ def read_analysis(folder: Path) -> GameAnalysis:
         OSError: It cannot be read.
     """
     path = folder / DOCUMENT
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
+    remedy = "delete it to analyse the game anew"
     try:
-        if len(data) > LARGEST:
-            raise AnalysisFileError(f"larger than {LARGEST >> 20} MiB")
+        data = read_input(path, LARGEST)
+    except InputFileError as error:
+        raise AnalysisFileError(f"{error}; {remedy}") from error
+    try:
         return analysis_from_document(from_json(data, allow_inf_nan=False))
     except ValueError as error:
-        raise AnalysisFileError(
-            f"{path} is not an analysis, or damaged: {error}; delete it to analyse the game anew"
-        ) from error
+        raise AnalysisFileError(f"{path} is not an analysis, or damaged: {error}; {remedy}") from error
 
 
 def analysis_from_document(document: Mapping[str, Any]) -> GameAnalysis:
