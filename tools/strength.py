@@ -1,7 +1,7 @@
 """A match of the embedded network against another USI engine, refereed by a client that is not ours (cshogi.cli).
 
-Every opening is played twice, colours swapped. The result is the score of fukayomi with draws as half a point, and
-Wilson's 95 % interval of it (E. B. Wilson, "Probable inference", 1927).
+Every opening is played twice, colours swapped. The result is the score of fukayomi with draws as half a point, and its
+95 % interval (Wilson's where no game was drawn).
 
     .venv/bin/python tools/strength.py --openings OPENINGS.sfen --opponent fairy-stockfish --opponent-ms 100 --games 40
 
@@ -10,7 +10,6 @@ Run it on an otherwise idle machine. 40 games at a second a move take more than 
 
 import argparse
 import json
-import math
 import os
 import re
 import shutil
@@ -18,20 +17,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fukayomi.arena.statistics.intervals import score_interval
+
 OPPONENT_OPTIONS = {
     "fairy-stockfish": "UCI_Variant:shogi,Threads:{threads}",
     "gpsusi": "BookDepth:0",
 }
-Z_95 = 1.959963984540054
-
-
-def wilson(points: float, games: int) -> tuple[float, float]:
-    """The 95 % interval of a score of `points` out of `games`."""
-    share = points / games
-    centre = share + Z_95**2 / (2 * games)
-    spread = Z_95 * math.sqrt(share * (1 - share) / games + Z_95**2 / (4 * games**2))
-    scale = 1 + Z_95**2 / games
-    return (centre - spread) / scale, (centre + spread) / scale
 
 
 def find_program(name: str) -> str:
@@ -96,7 +87,7 @@ def main() -> None:
     result = run_match(match_command(arguments))
     games = sum(result.values())
     points = result["wins"] + result["draws"] / 2
-    low, high = wilson(points, games)
+    low, high = score_interval((result["losses"], result["draws"], result["wins"]))
     report = {
         "opponent": arguments.opponent, "opponent_ms": arguments.opponent_ms, "ms": arguments.ms,
         "games": games, **result,

@@ -280,8 +280,8 @@ class _RatingsBuilder:
         wanted = self.options.simulations
         if self.replays is not None and self.test is not None:
             notes.append(
-                f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings, so they would give errors "
-                "that are too small: ERROR is by Rao's score test and CFS by Fisher's information."
+                f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings and say nothing about "
+                "errors: ERROR is by Rao's score test and CFS by Fisher's information."
             )
         elif self.replays is not None and len(self.replays.ratings) < wanted:
             notes.append(

@@ -1,7 +1,7 @@
 """Intervals of ratings by Rao's score test, for leagues whose simulations are no guide to the errors.
 
-Where a player may well win everything, replays without finite ratings are discarded, and those that remain scatter less
-than ratings do. The score test needs no replays: a rating belongs to the interval if the results, fitted with this
+Where a player may well win everything, replays without finite ratings are discarded, and those that remain are no fair
+sample. The score test needs no replays: a rating belongs to the interval if the results, fitted with this
 rating given, pull at it by less than z standard errors of the pull. For two players with a fixed first-move advantage
 this is Wilson's interval. The variance follows the scatter of the results, as in `statistics.intervals`.
 
