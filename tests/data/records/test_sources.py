@@ -50,6 +50,8 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
     (tmp_path / ".hidden").write_bytes(b"no")
+    (tmp_path / ".out.tmp" / "half").mkdir(parents=True)  # of a run that was killed
+    (tmp_path / ".out.tmp" / "half" / "d.csa").write_bytes(b"no")
     found = [(Path(source.name).name, source.data) for source in iter_sources(find_files([tmp_path]))]
     assert found == [("a.csa", b"first"), ("b.csa", b"second"), ("c.csa", b"third")]
 

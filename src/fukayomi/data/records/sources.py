@@ -74,6 +74,8 @@ class FileHead:
 def find_files(inputs: Sequence[Path]) -> list[Path]:
     """The files among the inputs, and those inside folders, sorted by name; each file once, by its first name.
 
+    Hidden files and folders inside folders are left out.
+
     Raises:
         SourceError: An input does not exist or is no regular file, or a folder is empty.
         OSError: An input cannot be reached.
@@ -85,6 +87,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
                 (file, found)
                 for folder, _, names in os.walk(path)
                 for home in (Path(folder),)
+                if not _is_hidden(home, path)
                 for name in sorted(names)  # names are compared faster than paths
                 if not name.startswith(".") and (found := _identity(file := home / name)) is not None
             )
@@ -112,6 +115,10 @@ def _identity(path: Path) -> object:
     if not stat.S_ISREG(status.st_mode):
         return None
     return (status.st_dev, status.st_ino) if status.st_ino else path
+
+
+def _is_hidden(folder: Path, above: Path) -> bool:
+    return any(part.startswith(".") for part in folder.relative_to(above).parts)
 
 
 def iter_sources(files: Iterable[Path | FileHead], advance: Callable[[int], None] = lambda _: None) -> Iterator[Source]:
