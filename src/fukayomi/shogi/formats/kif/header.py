@@ -47,7 +47,8 @@ class Head:
 
     name: str
     """Of the record, for errors."""
-    fields: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """The values of each header, in the order of the lines."""
     comments: list[str] = field(default_factory=list[str])
     handicap: str = ""
     handicap_line: int = 0
@@ -95,8 +96,7 @@ class Head:
         if key == "手合割":
             self.handicap, self.handicap_line = value, number
         elif key != "変化":
-            is_repeated = key in self.fields and key not in _FIELDS
-            self.fields[key] = f"{self.fields[key]}\n{value}" if is_repeated else value
+            self.fields.setdefault(key, []).append(value)
 
     def record(self) -> Record:
         """The record that the head begins, without moves.
@@ -105,8 +105,8 @@ class Head:
             RecordError: The first position is impossible, or not given as it should be.
         """
         record = Record(name=self.name, initial_sfen=self._initial_sfen(), comment="\n".join(self.comments))
-        for key, value in self.fields.items():
-            set_header(record, key, value)
+        for key, values in self.fields.items():
+            set_header(record, key, values[-1] if key in _FIELDS else "\n".join(values))
         return record
 
     def _initial_sfen(self) -> str:
@@ -198,7 +198,7 @@ def _is_header(key: str) -> bool:
         head.read(line, 1)
     except RecordError:
         return False
-    return head.fields == {key: "x"} and not begins_moves(line)
+    return head.fields == {key: ["x"]} and not begins_moves(line)
 
 
 def begins_moves(line: str) -> bool:
