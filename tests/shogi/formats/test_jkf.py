@@ -206,6 +206,7 @@ def test_a_damaged_fork_does_not_touch_the_game() -> None:
         (json.dumps({"moves": [*GAME, move("7776", "FU", color=0)]}), "ply 4: it is the other side's turn"),
         (json.dumps({"moves": [*GAME, move("5554", "FU", color=1)]}), "ply 4: illegal move 5e5d: there is no piece"),
         (json.dumps({"moves": [*GAME, move("5152", "KI", color=1)]}), "ply 4: illegal move 5a5b: there is no KI"),
+        (json.dumps({"moves": [*GAME, move("3122", "KI", color=1, promote=True)]}), "ply 4: .* there is no KI"),
         (json.dumps({"moves": [*GAME, move("5155", "OU", color=1)]}), "ply 4: illegal move '5a5e'"),
         (json.dumps({"moves": [*GAME, {"move": {}}]}), "ply 4: a move without target or piece"),
         (json.dumps({"moves": [*GAME, {"special": "TORYO"}, GAME[1]]}), "ply 4: a move after the end of the game"),

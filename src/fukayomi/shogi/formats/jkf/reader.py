@@ -37,6 +37,10 @@ from fukayomi.shogi.record import (
 )
 
 _TYPES = {kind: piece for piece, kind in KINDS.items()}
+_PROMOTED = {
+    PieceType.PAWN: PieceType.PRO_PAWN, PieceType.LANCE: PieceType.PRO_LANCE, PieceType.KNIGHT: PieceType.PRO_KNIGHT,
+    PieceType.SILVER: PieceType.PRO_SILVER, PieceType.BISHOP: PieceType.HORSE, PieceType.ROOK: PieceType.DRAGON,
+}  # fmt: skip
 _MARKS = {letter: mark for mark, letter in RELATIVES.items()}
 _HAND_ORDER = ("HI", "KA", "KI", "GI", "KE", "KY", "FU")
 _MOST_HELD = 18
@@ -238,12 +242,10 @@ class _JkfReader:
         standing = position.piece_on(origin)
         if standing is None:
             raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no piece")
-        is_promotion = found.get("promote") is True
-        if piece != standing.type:
-            # CSA names the piece after the move, and so do some programs here
-            if not is_promotion and KINDS.get(piece) not in _promoted_kinds(standing.type):
-                raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no {kind}")
-            is_promotion = True
+        # CSA names the piece after the move, and so do some programs here
+        is_promotion = found.get("promote") is True or piece == _PROMOTED.get(standing.type)
+        if piece not in (standing.type, _PROMOTED.get(standing.type)):
+            raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no {kind}")
         return move_from_raw(target | origin << 7 | (_PROMOTION if is_promotion else 0))
 
     def _move_without_origin(self, found: _Object, target: int, piece: PieceType) -> Move:
@@ -314,14 +316,6 @@ class _JkfReader:
 def _text(text: str) -> str:
     """Text that can be written: JSON may have halves of characters."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _promoted_kinds(piece: PieceType) -> tuple[str, ...]:
-    promoted = {
-        PieceType.PAWN: "TO", PieceType.LANCE: "NY", PieceType.KNIGHT: "NK", PieceType.SILVER: "NG",
-        PieceType.BISHOP: "UM", PieceType.ROOK: "RY",
-    }  # fmt: skip
-    return (promoted[piece],) if piece in promoted else ()
 
 
 def _square_of(place: object) -> int | None:
