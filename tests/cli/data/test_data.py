@@ -141,7 +141,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_killed_conversion_leaves_no_file_under_the_name(tmp_path: Path, stop: signal.Signals) -> None:
     records = b"/\n".join([(RECORDS / "max-plies.csa").read_bytes()] * 100)
     for number in range(40):
-        (tmp_path / f"{number}.csa").write_bytes(records)
+        (tmp_path / f"{number}.csa").write_bytes(records.replace(b"N+", b"N+%d" % number))  # other games
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "out.hcpe"
     process = subprocess.Popen(
