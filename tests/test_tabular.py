@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fukayomi import tabular
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 
 class Players(Tabular):
@@ -36,3 +36,8 @@ def test_frames_keep_the_numbers() -> None:
     assert PLAYERS.to_pandas()["elo"][0] == 12.3456
     assert PLAYERS.to_polars()["elo"].to_list() == [12.3456, None]
     assert PLAYERS.to_polars().columns == list(PLAYERS.to_pandas().columns) == ["name", "elo", "games"]
+
+
+def test_one_is_singular() -> None:
+    assert [counted(number, "game") for number in (0, 1, 2, 1234)] == ["0 games", "1 game", "2 games", "1,234 games"]
+    assert (counted(1, "ply", "plies"), counted(2, "ply", "plies")) == ("1 ply", "2 plies")

@@ -73,6 +73,17 @@ class Tabular:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, for example ``1 game`` or ``1,234 games``.
+
+    Args:
+        number: How many.
+        noun: The noun for one.
+        plural: The noun for other numbers; by default with an s.
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def printable(text: str) -> str:
     """Replace characters that could control a terminal or change the writing direction with ``?``."""
     return "".join(letter if letter.isprintable() or letter == WIDE_SPACE else "?" for letter in text)

@@ -39,7 +39,7 @@ from fukayomi.learning.tensorboard import FILE_PREFIX
 from fukayomi.learning.tensors import TensorBatch
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 CHECKPOINT_NAME = "checkpoint.pt"
 THREAD_TEST_POSITIONS = 128
@@ -187,7 +187,7 @@ def choose_threads(
     seconds = measure_threads(lambda: update(copy, optimizer, batch, 0.0, settings, amp=amp), most)
     count = fastest_threads(seconds)
     rates = ", ".join(f"{size / time:,.0f} positions/s with {number}" for number, time in seconds.items())
-    listener.note(f"training with {count} CPU {'thread' if count == 1 else 'threads'}: {rates}")
+    listener.note(f"training with {counted(count, 'CPU thread')}: {rates}")
     return count
 
 

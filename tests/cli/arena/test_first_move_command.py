@@ -32,7 +32,7 @@ def test_all_games_and_distinct_ones(tmp_path: Path) -> None:
     assert "a, mean over 2 opponents: Black vs White 0.00%, playing Black 0.00%, playing White 100.00%" in lines
     assert "All games, Black vs White: 0-4-0 (0.0%)" in lines
     assert "4 games, a draw is half a win" in lines[-1]
-    assert "1 repeat the moves of an earlier game" in lines[-1]
+    assert "1 repeats the moves of an earlier game" in lines[-1]
     assert "\x1b" not in everything.stdout
     distinct = CliRunner().invoke(app, ["first-move", str(tmp_path), "--distinct"])
     assert "a vs b: 1-1-0 (50.0%)" in distinct.stdout

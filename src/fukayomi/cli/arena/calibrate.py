@@ -10,6 +10,7 @@ from fukayomi.cli.arena.match import watching, workers
 from fukayomi.cli.arena.match_options import EngineOptions, GameOptions, RuleOptions, RunOptions, read_settings
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.calibration.calibration import Calibration, CalibrationSettings
@@ -116,7 +117,9 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
         _print(found, odds, saved)
     if found.is_interrupted:
         typer.echo(
-            f"Stopped: {found.played} games are in {found.folder}. Run the same command again to resume.", err=True
+            f"Stopped: {counted(found.played, 'game is', 'games are')} in {found.folder}. "
+            "Run the same command again to resume.",
+            err=True,
         )
         raise typer.Exit(INTERRUPTED)
     if found.left_out:
@@ -211,11 +214,11 @@ def _print(found: "Calibration", odds: "Odds", saved: Path | None) -> None:
     if odds.low is None or odds.high is None or odds.low < clocks.least or odds.high > clocks.most:
         lines.append("warning: the interval extends beyond the range; more games narrow it")
     if found.failed:
-        lines.append(f"{found.failed} games do not count because an engine failed")
+        lines.append(f"{counted(found.failed, 'game does', 'games do')} not count because an engine failed")
     if found.repeated:
         lines.append(
-            f"warning: {found.repeated} games repeat another one move by move, so the interval is too narrow: "
-            "use more openings, or engines with some randomness"
+            f"warning: {counted(found.repeated, 'game repeats', 'games repeat')} another one move by move, so the "
+            "interval is too narrow: use more openings, or engines with some randomness"
         )
     if saved is not None:
         lines.append(f"settings for later matches: {saved}")

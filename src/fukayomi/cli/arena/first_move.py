@@ -10,6 +10,7 @@ from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import ProblemList
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.first_move import FirstMoveResults
@@ -73,10 +74,10 @@ def _interval(score: "MatchScore") -> str:
 
 
 def _count(found: "FirstMoveResults") -> str:
-    parts = [f"{found.games:,} games, a draw is half a win"]
+    parts = [f"{counted(found.games, 'game')}, a draw is half a win"]
     if found.identical:
         kept = "left out" if found.distinct else "counted; --distinct leaves them out"
-        parts.append(f"{found.identical:,} repeat the moves of an earlier game ({kept})")
+        parts.append(f"{counted(found.identical, 'repeats', 'repeat')} the moves of an earlier game ({kept})")
     if found.failed:
         parts.append(f"{found.failed:,} more not decided by play")
     if found.distinct and found.without_moves:

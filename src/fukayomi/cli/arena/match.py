@@ -22,6 +22,7 @@ from fukayomi.cli.arena.match_options import (
 )
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.match import StartWorkers
@@ -149,7 +150,8 @@ def _report(result: "MatchResult", *, as_json: bool) -> None:
     state = result.state
     if result.is_interrupted:
         typer.echo(
-            f"Stopped: {state.played} games are in {state.folder}, {result.unplayed} are left. "
+            f"Stopped: {counted(state.played, 'game is', 'games are')} in {state.folder}, "
+            f"{counted(result.unplayed, 'is', 'are')} left. "
             "Run the same command again to resume.",
             err=True,
         )
@@ -157,7 +159,7 @@ def _report(result: "MatchResult", *, as_json: bool) -> None:
     reasons = "; ".join(map(failure_text, state.reasons))
     if not result.is_complete:
         fail(
-            f"{result.unplayed} games were left out because {reasons}. "
+            f"{counted(result.unplayed, 'game was', 'games were')} left out because {reasons}. "
             "Run the same command again to play them; --restart restarts engines that fail"
         )
     if reasons:

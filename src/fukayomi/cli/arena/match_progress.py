@@ -16,6 +16,7 @@ from fukayomi.arena.statistics.intervals import Strength
 from fukayomi.cli.common.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
+from fukayomi.tabular import counted
 
 RESULTS = {Result.BLACK_WIN: "1-0", Result.WHITE_WIN: "0-1", Result.DRAW: "1/2"}
 
@@ -60,7 +61,8 @@ class Lines(MatchListener):
 
     def started(self, state: MatchState) -> None:
         if state.played:
-            self._say(f"{state.played} games have been played, {state.missing} are left")
+            played, left = counted(state.played, "game has", "games have"), counted(state.missing, "is", "are")
+            self._say(f"{played} been played, {left} left")
 
     def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
         if failure is not None:
@@ -73,7 +75,7 @@ class Lines(MatchListener):
         )
         self._say(
             f"game {game.name}: {game.black} - {game.white} {RESULTS[game.result]} "
-            f"({game.termination}, {plies} plies); {score}; {pace_line(state)}"
+            f"({game.termination}, {counted(plies, 'ply', 'plies')}); {score}; {pace_line(state)}"
         )
 
     def note(self, text: str) -> None:
@@ -106,7 +108,7 @@ def _cells(player: PlayerStanding) -> list[RenderableType]:
 
 def pace_line(state: MatchState) -> str:
     """Progress, pace, and the state of the sequential test."""
-    words = [f"{state.played} of {state.played + state.missing} games"]
+    words = [f"{state.played} of {counted(state.played + state.missing, 'game')}"]
     pace, left_s = state.games_an_hour(), state.seconds_left()
     if pace is not None and left_s is not None:
         words.append(f"{pace:.0f} an hour")

@@ -13,6 +13,7 @@ from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.positions.balanced_set import BalancedSet
@@ -188,7 +189,7 @@ def _print_balanced(found: "BalancedSet", out: Path) -> None:
             typer.echo(f"{count:,} accepted {games} no evaluation after ply {ply}")
     print_problems(found.problems)
     if found:
-        typer.echo(f"{len(found):,} lines in {printable(str(out))}")
+        typer.echo(f"{counted(len(found), 'line')} in {printable(str(out))}")
 
 
 def _balanced_as_json(found: "BalancedSet", out: Path, seconds: float) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import ProblemList, print_problems
 from fukayomi.cli.common.text import json_text
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
@@ -169,7 +170,7 @@ def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
 
 def _count(found: "GameTally") -> str:
     left_out = "".join(f"; {count:,} {reason} left out" for reason, count in found.left_out.items())
-    return f"{found.games:,} {'game' if found.games == 1 else 'games'}{left_out}."
+    return f"{counted(found.games, 'game')}{left_out}."
 
 
 def _as_json(

@@ -11,6 +11,7 @@ from fukayomi.cli.common.errors import fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.listener import Listener
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.results.sequential_test import SprtResult
@@ -105,7 +106,9 @@ def _report(result: "SprtResult") -> list[str]:
     if found is not None:
         lines.append(f"{printable(found.first)} vs {printable(found.second)}")
         if found.failed or (found.has_pairs and found.single):
-            lines.append(f"Left out: {found.failed} failed games, {found.single} games of incomplete pairs")
+            lines.append(
+                f"Left out: {counted(found.failed, 'failed game')}, {counted(found.single, 'game')} of incomplete pairs"
+            )
     if strength.score is None:
         lines.append("Elo: unknown, no game counts")
     else:

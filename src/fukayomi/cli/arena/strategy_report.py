@@ -19,6 +19,7 @@ from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.tables import number_table
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.files.atomic import replace_file
+from fukayomi.tabular import counted
 
 FONT_HINT = "Install Noto Sans CJK JP (Debian: fonts-noto-cjk), IPAexGothic, Meiryo or Hiragino Sans."
 
@@ -94,7 +95,7 @@ def _print_tables(counts: StrategyCounts, tables: list[StrategyTable], *, englis
         console.print(grid)
     console.print(DRAWS_RULE)
     fewer = counts.below_rating + counts.undated
-    console.print(f"{counts.games:,} games" + (f"; left out: {left_out(counts)}" if fewer else ""))
+    console.print(counted(counts.games, "game") + (f"; left out: {left_out(counts)}" if fewer else ""))
 
 
 def left_out(counts: StrategyCounts) -> str:

@@ -12,6 +12,7 @@ from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.data.formats.kinds import DataFormat, Encoding, Target
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.data.check.findings import Report
@@ -142,10 +143,10 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
         if reason is not Drop.COPY:
             typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
     print_copies(found.dropped[Drop.COPY])
-    games = f"{found.games:,} games, " if found.games else ""
+    games = f"{counted(found.games, 'game')}, " if found.games else ""
     place = f"{out} in {encoding.label}" if has_encoding else f"{out}"
-    wrote = f"; wrote {found.written:,} records to {place}" if is_written else ""
-    typer.echo(f"read {games}{found.positions:,} positions{wrote}")
+    wrote = f"; wrote {counted(found.written, 'record')} to {place}" if is_written else ""
+    typer.echo(f"read {games}{counted(found.positions, 'position')}{wrote}")
 
 
 def check(
@@ -197,10 +198,10 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
         return
     for level in ("error", "remark"):
         print_problems([str(finding) for finding in report.findings if finding.level == level], word=f"{level}:")
-    moves = f" with {report.moves:,} moves" if report.moves else ""
+    moves = f" with {counted(report.moves, 'move')}" if report.moves else ""
     typer.echo(
-        f"{report.records:,} records{moves}: {report.good:,} good, {report.errors:,} errors, "
-        f"{report.remarks:,} remarks, {report.duplicates:,} duplicates"
+        f"{counted(report.records, 'record')}{moves}: {report.good:,} good, {counted(report.errors, 'error')}, "
+        f"{counted(report.remarks, 'remark')}, {counted(report.duplicates, 'duplicate')}"
     )
     if report.not_compared:
         typer.echo(

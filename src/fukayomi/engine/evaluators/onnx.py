@@ -23,6 +23,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.onnx_model import CPU, INPUTS, OnnxModel
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Position
+from fukayomi.tabular import counted
 
 ort = cast(Any, onnxruntime)  # it has no types
 PROVIDERS = {"cpu": CPU, "cuda": "CUDAExecutionProvider", "tensorrt": "TensorrtExecutionProvider"}
@@ -130,7 +131,7 @@ class OnnxEvaluator:
         limited = f" (Threads is {asked}, but there are no more CPUs)" if asked > self.threads else ""
         return (
             f"{self.path.name} on {self._provider.removesuffix('ExecutionProvider')}: "
-            f"{self.threads} threads{limited}, batch {self.batch_size}, {self.slots} in flight"
+            f"{counted(self.threads, 'thread')}{limited}, batch {self.batch_size}, {self.slots} in flight"
         )
 
     # ------------------------------------------------------------------------------------------ sessions
