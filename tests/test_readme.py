@@ -18,11 +18,11 @@ SHORT = {
     "--hold-out 50": "--hold-out 2",
     "--steps 24000": "--steps 2",
     "--batch 256": "--batch 16",
-    "--games 200 --clock byoyomi=1s": "--games 2 --clock nodes=2 --max-plies 40",
+    "--games 200 --clock byoyomi=1s": "--games 2 --clock nodes=2 --max-plies 20",
     "perft 5": "perft 2",
 }
 """What takes hours is replaced; the rest is README's own text."""
-MORE = {"analyse": "--nodes 2", "bench": "--nodes 500"}
+MORE = {"analyse": "--nodes 2 --range 1:4", "bench": "--nodes 100"}
 """Options that commands get in addition, by their first word."""
 
 
@@ -30,7 +30,7 @@ def commands(text: str) -> list[str]:
     """The lines of the code blocks that call the program, and what is called in the text between them."""
     lines = re.findall(r"^    \.venv/bin/(fukayomi .*)$", text.replace("\\\n", " "), re.MULTILINE)
     inline = re.findall(r"`(?:\.venv/bin/)?(fukayomi (?:analyse|bench|perft|eval-model) ?[^`\n]*)`", text)
-    return [re.sub(r" +", " ", line) for line in [*lines, *inline]]
+    return [re.sub(r" +", " ", line.partition(" # ")[0]).strip() for line in [*lines, *inline]]
 
 
 @pytest.fixture
