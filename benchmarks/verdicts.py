@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from fukayomi.engine import Engine, Network
-from fukayomi.engine.analysis import Mistake
+from fukayomi.engine.analysis.game_analysis import Mistake
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position, Record, read_record
 

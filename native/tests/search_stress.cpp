@@ -134,8 +134,14 @@ int play(Search& search, Position position, CurrentGame& current, std::mt19937& 
             std::this_thread::sleep_for(std::chrono::microseconds(300));
             search.resume();
         }
-        const auto lines = search.lines(1);
+        const auto lines = search.lines(2);
         if (lines.empty()) return kept;
+        if (random() % 4 == 0) {
+            std::vector<Move> compared;
+            for (const SearchLine& line : lines) compared.push_back(line.move());
+            search.compare(compared);
+            wait_for(search, search.nodes() + random() % 500);
+        }
         position.push(lines[0].move());
         if (random() % 8 == 0) position.pop();
     }

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.engine.analysis import GameAnalysis
+    from fukayomi.engine.analysis.game_analysis import GameAnalysis
     from fukayomi.engine.engine import Engine, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
@@ -51,7 +51,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".analysis": ("GameAnalysis",),
+        ".analysis.game_analysis": ("GameAnalysis",),
         ".engine": ("Engine", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),

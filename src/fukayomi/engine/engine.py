@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fukayomi.engine.analyser import analyse_record
-from fukayomi.engine.analysis import GameAnalysis, SearchLimits
+from fukayomi.engine.analysis.analyser import analyse_record
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import Resignation, best_move, has_limits, limits_of

@@ -14,7 +14,7 @@ import command_runs
 import pytest
 from places import ROOT
 
-from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.search import SearchResult
 from fukayomi.files.lock import FolderLock

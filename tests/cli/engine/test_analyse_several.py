@@ -14,7 +14,7 @@ from typing import Any
 import command_runs
 import pytest
 
-from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position

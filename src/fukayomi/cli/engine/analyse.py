@@ -123,7 +123,7 @@ def analyse(
     never replaced.
     """
     from fukayomi.cli.engine.analysis_run import AnalysisRun, open_engine
-    from fukayomi.engine.analysis import SearchLimits
+    from fukayomi.engine.analysis.game_analysis import SearchLimits
 
     first, last = _parse_range(report.plies)
     if report.number is not None and not _is_one_file(sources):

@@ -13,7 +13,7 @@ from fukayomi.cli.common.progress import progress_bar
 
 if TYPE_CHECKING:
     from fukayomi.cli.common.progress import Bar
-    from fukayomi.engine.analysis import GameAnalysis, PositionAnalysis, SearchLimits
+    from fukayomi.engine.analysis.game_analysis import GameAnalysis, PositionAnalysis, SearchLimits
     from fukayomi.engine.engine import Engine
     from fukayomi.engine.report.files import ReportFolder
     from fukayomi.shogi.record import Record
@@ -97,7 +97,7 @@ class AnalysisRun:
             folder: Where the analysis is saved on the way, and the report at the end; None: nowhere.
             bar: Advanced by one with each position.
         """
-        from fukayomi.engine.analyser import assemble
+        from fukayomi.engine.analysis.analyser import assemble
         from fukayomi.engine.evaluators import EvaluatorError
 
         known = folder.known if folder else None
@@ -126,7 +126,7 @@ class AnalysisRun:
 
     def _search(self, record: "Record", known: "GameAnalysis | None") -> "Iterator[PositionAnalysis]":
         """The positions of the game, each when it has been searched."""
-        from fukayomi.engine.analyser import analyse_positions
+        from fukayomi.engine.analysis.analyser import analyse_positions
 
         self.engine.new_game()
         kept = {position.ply: position for position in known.positions} if known else {}

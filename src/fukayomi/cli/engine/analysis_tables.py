@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
 from fukayomi.engine.report.words import evaluation, verdict
 from fukayomi.shogi import BLACK, WHITE
 

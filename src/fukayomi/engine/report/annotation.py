@@ -2,7 +2,7 @@
 
 import copy
 
-from fukayomi.engine.analysis import GameAnalysis, MoveAnalysis, Score
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, MoveAnalysis, Score
 from fukayomi.engine.report.words import evaluation, percent, verdict
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats.remarks import read_remarks

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from fukayomi._native import MATE_CP, MAX_MOVES
-from fukayomi.engine.analysis import (
+from fukayomi.engine.analysis.game_analysis import (
     Candidate,
     GameAnalysis,
     MoveAnalysis,

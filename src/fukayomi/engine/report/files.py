@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fukayomi.engine.analysis import GameAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.report.annotation import annotated
 from fukayomi.engine.report.document import DOCUMENT, document_text, read_analysis
 from fukayomi.engine.report.graph import graph_png, graph_svg

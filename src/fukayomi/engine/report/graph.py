@@ -13,7 +13,7 @@ import locale
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
 from fukayomi.engine.report.words import Language
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fukayomi.engine.analysis import GameAnalysis, Mistake, SideSummary
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, SideSummary
 from fukayomi.engine.report.files import INDEX, PAGE
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.words import Words, ending, printable

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from fukayomi.engine.analysis import GameAnalysis, SearchLimits, SideSummary
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits, SideSummary
 from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay

@@ -7,7 +7,7 @@ and marks keep their size.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fukayomi.engine.analysis import GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis
 from fukayomi.engine.report.graph import CP_SHOWN, plies_shown
 
 HEIGHT = 100.0

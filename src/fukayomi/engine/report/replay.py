@@ -2,7 +2,14 @@
 
 from typing import Any
 
-from fukayomi.engine.analysis import Candidate, GameAnalysis, Mistake, MoveAnalysis, PositionAnalysis, Score
+from fukayomi.engine.analysis.game_analysis import (
+    Candidate,
+    GameAnalysis,
+    Mistake,
+    MoveAnalysis,
+    PositionAnalysis,
+    Score,
+)
 from fukayomi.engine.report.words import Words, evaluation, lost, verdict
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats.notation import japanese_moves

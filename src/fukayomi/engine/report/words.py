@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from fukayomi.engine.analysis import Mistake, MoveAnalysis, Score, SearchLimits
+from fukayomi.engine.analysis.game_analysis import Mistake, MoveAnalysis, Score, SearchLimits
 from fukayomi.shogi.record import Record, Result, Termination
 
 Language = Literal["ja", "en"]

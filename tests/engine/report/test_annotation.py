@@ -8,7 +8,7 @@ import pytest
 from analysis_answers import Script, answer, first_move, game
 from places import ROOT
 
-from fukayomi.engine.analyser import analyse_record, assemble
+from fukayomi.engine.analysis.analyser import analyse_record, assemble
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.report.annotation import annotated
 from fukayomi.engine.report.files import write_report

@@ -9,7 +9,7 @@ from analysis_answers import HOSTILE, first_move, game
 from places import ROOT
 
 from fukayomi import analyse
-from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Record, RecordedMove, Termination

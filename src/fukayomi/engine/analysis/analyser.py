@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MATE_CP, centipawns
-from fukayomi.engine.analysis import (
+from fukayomi.engine.analysis.game_analysis import (
     Candidate,
     GameAnalysis,
     MoveAnalysis,
@@ -14,7 +14,7 @@ from fukayomi.engine.analysis import (
     SearchLimits,
     reached_score,
 )
-from fukayomi.engine.game_search import GameSearch, Search
+from fukayomi.engine.analysis.game_search import GameSearch, Search
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves

@@ -10,7 +10,7 @@ import pytest
 from analysis_answers import game
 from matplotlib import font_manager
 
-from fukayomi.engine.analysis import Score
+from fukayomi.engine.analysis.game_analysis import Score
 from fukayomi.engine.report.document import analysis_document
 from fukayomi.engine.report.files import write_report
 from fukayomi.engine.report.graph import JAPANESE_FONTS, graph_png, graph_svg

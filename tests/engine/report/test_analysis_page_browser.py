@@ -12,8 +12,8 @@ from places import ROOT
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from fukayomi import analyse
-from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import Candidate, Score
+from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis.game_analysis import Candidate, Score
 from fukayomi.engine.report.index import AnalysisIndex
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position

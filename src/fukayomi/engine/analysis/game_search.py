@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from fukayomi.engine.analysis import Mistake, SearchLimits
+from fukayomi.engine.analysis.game_analysis import Mistake, SearchLimits
 
 if TYPE_CHECKING:
     from fukayomi._native import SearchLine

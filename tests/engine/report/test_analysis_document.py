@@ -13,8 +13,8 @@ from analysis_answers import Script, answer, first_move
 from places import ROOT
 
 from fukayomi import analyse, read_record
-from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import GameAnalysis, SearchLimits
+from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.engine import Engine
 from fukayomi.engine.report.document import AnalysisFileError
 from fukayomi.shogi import START_SFEN, Move

@@ -1,8 +1,8 @@
 """Searches whose answers a test has written down, and a game analysed with them."""
 
 from fukayomi._native import SearchLine
-from fukayomi.engine.analyser import analyse_record
-from fukayomi.engine.analysis import GameAnalysis, SearchLimits
+from fukayomi.engine.analysis.analyser import analyse_record
+from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.search import Progress, Reason, SearchResult
 from fukayomi.shogi import START_SFEN, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination

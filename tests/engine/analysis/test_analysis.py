@@ -4,8 +4,8 @@ import pytest
 from analysis_answers import Script, answer, first_move
 
 from fukayomi._native import MATE_CP
-from fukayomi.engine.analyser import analyse_positions, analyse_record, assemble
-from fukayomi.engine.analysis import Mistake, SearchLimits
+from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
+from fukayomi.engine.analysis.game_analysis import Mistake, SearchLimits
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, DeclarationRule, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
