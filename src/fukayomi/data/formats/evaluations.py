@@ -4,6 +4,7 @@ Engines differ in what a centipawn is worth. Evaluations of several engines are 
 averaged.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -72,9 +73,11 @@ class EvalTally:
         # One point per evaluation with its mean result and weight: the same least squares as over all records.
         means = self.half_points[seen] / (2 * counts)
         try:
-            found: Any = optimize.curve_fit(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-                win_probabilities, evals, means, p0=[_FIRST_GUESS], sigma=1 / np.sqrt(counts)
-            )
+            with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+                warnings.simplefilter("ignore", optimize.OptimizeWarning)  # about an error that is not used
+                found: Any = optimize.curve_fit(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                    win_probabilities, evals, means, p0=[_FIRST_GUESS], sigma=1 / np.sqrt(counts)
+                )
         except RuntimeError:  # no convergence
             return None
         scale = float(cast("tuple[list[float], Any]", found)[0][0])
