@@ -90,7 +90,7 @@ def test_a_broken_record_is_named(broken_file: Path):
     ("size", "message"),
     [
         (0, "the file is empty"),
-        (100, "24 bytes are left over"),
+        (100, "24 bytes left over"),
     ],
 )
 def test_a_file_of_the_wrong_size_is_refused(tmp_path: Path, size: int, message: str):
@@ -103,7 +103,7 @@ def test_a_file_of_the_wrong_size_is_refused(tmp_path: Path, size: int, message:
 def test_missing_and_too_small_files_are_refused(tmp_path: Path, train_file: Path):
     with pytest.raises(DataFileError, match="no such file"):
         Dataset(tmp_path / "none.hcpe")
-    with pytest.raises(TrainingError, match="96 positions are fewer than one batch of 97"):
+    with pytest.raises(TrainingError, match="96 positions, fewer than one batch of 97"):
         list(training_batches(Dataset(train_file), 97, seed=0, start=0, stop=1))
 
 

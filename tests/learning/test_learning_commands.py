@@ -131,7 +131,7 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
     ("arguments", "message"),
     [
         (["train", "none.hcpe", "--out", "run"], "none.hcpe: no such file"),
-        (["train", "TRAIN", "--out", "run", "--batch", "97"], "96 positions are fewer than one batch of 97"),
+        (["train", "TRAIN", "--out", "run", "--batch", "97"], "96 positions, fewer than one batch of 97"),
         (["train", "TRAIN", "--out", "run", "--device", "abacus"], "'abacus' is not a device"),
         (["train", "TRAIN", "--out", "run", "--device", "cuda:99"], "there is no device 'cuda:99'"),
         (["train", "TRAIN", "--out", "run", "--lr", "0"], "lr must be positive"),

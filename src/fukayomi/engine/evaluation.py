@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fukayomi._native import centipawns
 from fukayomi.shogi import Move, Position
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ class Evaluation(Tabular):
     """float32 [N, M]: their probabilities; each row adds up to 1."""
 
     def __repr__(self) -> str:
-        return f"<Evaluation of {len(self)} positions>"
+        return f"<Evaluation of {counted(len(self), 'position')}>"
 
     def __len__(self) -> int:
         return len(self.winrates)

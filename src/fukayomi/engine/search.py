@@ -18,7 +18,7 @@ from fukayomi.engine.control import Control
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.protocol import Evaluator
 from fukayomi.shogi import Move, Position
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 CHECK_INTERVAL_S = 0.02
 """Pause between looks at a tree that may be clear enough to stop."""
@@ -119,7 +119,7 @@ class SearchResult(Tabular):
 
     def __repr__(self) -> str:
         best = "no move" if self.best is None else self.best.usi()
-        return f"<SearchResult: {best}, {self.progress.nodes} nodes>"
+        return f"<SearchResult: {best}, {counted(self.progress.nodes, 'node')}>"
 
 
 Report = Callable[[Progress], None]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi.learning.settings import TrainingError
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.learning.batch import Batch
@@ -39,7 +40,7 @@ def training_batches(data: "Dataset", size: int, *, seed: int, start: int, stop:
     """
     per_epoch = len(data) // size
     if per_epoch == 0:
-        raise TrainingError(f"{data.paths[0]}: {len(data)} positions are fewer than one batch of {size}")
+        raise TrainingError(f"{data.paths[0]}: {counted(len(data), 'position')}, fewer than one batch of {size}")
 
     def produce() -> "Iterator[Batch]":
         epoch, order = -1, epoch_order(0, seed, 0)

@@ -22,6 +22,7 @@ from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.learning.sources import AveragedPositions, Games, Rows, Source
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.learning.tensors import TorchDataset
@@ -114,7 +115,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
-        return f"<Dataset {files}: {len(self):,} positions>"
+        return f"<Dataset {files}: {counted(len(self), 'position')}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory maps would be pickled with their content; a worker process opens the files again.

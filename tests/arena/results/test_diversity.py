@@ -20,7 +20,7 @@ def test_games_and_positions_are_counted() -> None:
     assert (found.total.reached, found.total.distinct_positions) == (3, 2)
     assert found.by_player == {"a": found.total, "b": found.total}
     assert found.ply == 32
-    assert any("1 of 4 games repeat another" in warning for warning in found.warnings)
+    assert any("1 of 4 games repeats another" in warning for warning in found.warnings)
 
 
 def test_positions_are_the_same_however_they_were_reached() -> None:

@@ -9,7 +9,7 @@ run = partial(command_runs.invoke, "perft")
 
 
 def test_counts_positions() -> None:
-    assert run(3).stdout.startswith("25470 positions in ")
+    assert run(3).stdout.startswith("25,470 positions in ")
     figures = json.loads(run(2, "--json").stdout)
     assert set(figures) == {"nodes", "seconds"}
     assert figures["nodes"] == 900

@@ -84,12 +84,12 @@ def numbers(*values: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"1234567", "7 bytes are too few for an hcpe3 cache"),
+        (b"1234567", "7 bytes, too few for an hcpe3 cache"),
         (numbers(9), "too few for an index of 9 positions"),
         (numbers(1, 17) + bytes(44), r"a\.cache, position 0: offset 17"),
         (numbers(1, 16) + bytes(45), r"position 0 \(offset 16\): it ends at 61"),
         (numbers(1, 16) + bytes(44), r"position 0 \(offset 16\): a count of 0"),
-        (bytes(9), "1 bytes follow an index of no positions"),
+        (bytes(9), "an index of no positions, followed by 1 byte"),
     ],
     ids=["size", "index", "offset", "body", "count", "rest"],
 )

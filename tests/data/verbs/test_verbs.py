@@ -93,7 +93,7 @@ def test_rows_are_split_in_runs_or_by_position_or_by_number(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("outs", "options", "message"),
     [
-        (2, {"shares": (1,)}, "1 shares for 2 outputs"),
+        (2, {"shares": (1,)}, "1 share for 2 outputs"),
         (1, {"shares": (1,)}, "two or more outputs"),
         (3, {"every": 5}, "give two outputs"),
         (2, {"shares": (1, 1), "by": "position"}, "a split by position needs rows"),

@@ -25,7 +25,7 @@ from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import DATABASE, StoreError
 from fukayomi.arena.statistics.odds import Level, Odds, estimate_odds, next_amount
 from fukayomi.listener import SILENT, Listener
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 FIRST_PAIRS = 4
 """Pairs of games in the first batches."""
@@ -261,9 +261,10 @@ def _stored_batch(settings: CalibrationSettings, folder: Path, number: int) -> B
 
 def _announcement(found: Calibration, batch: Batch, odds: Odds) -> str:
     settings = found.settings
-    words = f"batch {batch.number}: {batch.games} games with {settings.vary} at {batch.clock.text()}"
+    words = f"batch {batch.number}: {counted(batch.games, 'game')} with {settings.vary} at {batch.clock.text()}"
     if found.levels:
-        words += f"; 50 % {interval_text(settings.clocks, odds)} after {found.played} of {settings.match.games} games"
+        games = f"{found.played:,} of {counted(settings.match.games, 'game')}"
+        words += f"; 50 % {interval_text(settings.clocks, odds)} after {games}"
     return words
 
 

@@ -8,6 +8,7 @@ from fukayomi.arena.calibration.calibration import Calibration, clock_at, interv
 from fukayomi.arena.match.store import FREE_SETTINGS
 from fukayomi.arena.statistics.odds import Odds
 from fukayomi.files.atomic import replace_file
+from fukayomi.tabular import counted
 
 MATCH_FILE = "calibrated.toml"
 """Settings of a match in which the engine has the clock that was found."""
@@ -27,7 +28,8 @@ def write_match_file(found: Calibration, odds: Odds) -> Path:
     )
     score = odds.score(settings.clocks.amount(clock) or 1) or 0.0
     comments = [
-        f"{settings.vary} scores 50 % against {settings.against.name} at {clock.text()}, in {found.played} games.",
+        f"{settings.vary} scores 50 % against {settings.against.name} at {clock.text()}, "
+        f"in {counted(found.played, 'game')}.",
         f"95 %: {interval_text(settings.clocks, odds)}.",
         f"A doubling is worth {odds.elo:.0f} Elo ({odds.elo_low:.0f} to {odds.elo_high:.0f}).",
         f"Expected score of {settings.vary} at this clock: {100 * score:.1f} %.",

@@ -14,6 +14,7 @@ from pathlib import Path
 from fukayomi.arena.game.choices import OpeningOrder
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import BLACK, START_SFEN, Move, Position, Repetition, ShogiError
+from fukayomi.tabular import counted
 
 LARGEST_FILE = 64 << 20
 """Bytes of a file of openings."""
@@ -91,8 +92,8 @@ def check_playable(opening: Opening, max_plies: int) -> None:
         raise OpeningError(f"{opening.name}: the game is over: {mated} is mated")
     if len(opening.moves) >= max_plies:
         raise OpeningError(
-            f"{opening.name} has {len(opening.moves)} plies, and games end at ply {max_plies}: raise max_plies, or "
-            "cut the openings with opening_plies"
+            f"{opening.name} has {counted(len(opening.moves), 'ply', 'plies')}, and games end at ply {max_plies}: "
+            "raise max_plies, or cut the openings with opening_plies"
         )
 
 

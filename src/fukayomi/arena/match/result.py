@@ -14,7 +14,7 @@ from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.sprt import SprtStatus
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Record
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 
 @dataclass(eq=False, repr=False)
@@ -85,4 +85,4 @@ class MatchResult(Tabular):
 
     def __repr__(self) -> str:
         names = ", ".join(self.standings.players)
-        return f"<MatchResult: {self.state.played} games of {names}>"
+        return f"<MatchResult: {counted(self.state.played, 'game')} of {names}>"

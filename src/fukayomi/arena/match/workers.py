@@ -12,6 +12,7 @@ from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.tabular import counted
 
 LOOKAHEAD = 2
 """Games per worker among which it may choose one between the engines that it already runs."""
@@ -174,7 +175,7 @@ def assign_cores(workers: int, cores_each: int) -> list[set[int]]:
     cores = _physical_cores(os.sched_getaffinity(0))
     if workers * cores_each > len(cores):
         raise ValueError(
-            f"{workers} games at once with {cores_each} cores each need {workers * cores_each} cores; "
+            f"{counted(workers, 'game')} at once with {counted(cores_each, 'core')} each: too many; "
             f"this machine has {len(cores)}"
         )
     return [set().union(*cores[worker * cores_each : (worker + 1) * cores_each]) for worker in range(workers)]

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from fukayomi.arena.ratings.bayes import PRIOR_DRAWS
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
-from fukayomi.tabular import printable
+from fukayomi.tabular import counted, printable
 
 NAME_WIDTH = 50
 """Limit of the name column; longer names overflow it."""
@@ -52,8 +52,8 @@ def _explain(ratings: Ratings) -> list[str]:
     notes = ["White is the player who moves first (先手). A draw is half a point."]
     if ratings.simulations:
         notes.append(
-            f"ERROR: {ratings.confidence:g} % confidence, from {ratings.simulations:,} simulations; +/-: one standard "
-            "deviation; CFS: certainty of being stronger than the next player."
+            f"ERROR: {ratings.confidence:g} % confidence, from {counted(ratings.simulations, 'simulation')}; +/-: one "
+            "standard deviation; CFS: certainty of being stronger than the next player."
         )
     if any(player.bayes is not None for player in ratings.players):
         notes.append(f"BAYES: BayesElo's model with a prior of {PRIOR_DRAWS:g} draws per player.")

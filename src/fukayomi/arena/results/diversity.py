@@ -120,8 +120,8 @@ def _repetition_warnings(total: Variety) -> list[str]:
     if repeated == 0:
         return []
     return [
-        f"{repeated} of {total.games} games repeat another one move by move and add no information; "
-        "use more openings, or engines with some randomness"
+        f"{repeated:,} of {total.games:,} games {'repeats' if repeated == 1 else 'repeat'} another one move by move: "
+        "no new information; use more openings, or engines with some randomness"
     ]
 
 

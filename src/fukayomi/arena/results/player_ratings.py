@@ -7,6 +7,7 @@ from fukayomi.arena.ratings.rating import Ratings, rate_tally
 from fukayomi.arena.results.game_input import Games, iterate_games
 from fukayomi.arena.results.game_tally import tally_games
 from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import counted
 
 
 def rate(
@@ -57,7 +58,7 @@ def rate(
     """
     tally = tally_games(iterate_games(games, listener=listener))
     for reason, count in tally.left_out.items():
-        listener.note(f"{count:,} {'game' if count == 1 else 'games'} {reason} left out")
+        listener.note(f"{counted(count, 'game')} {reason} left out")
     options = RatingOptions(
         average=average,
         anchors=anchors or {},

@@ -12,6 +12,7 @@ from fukayomi.cli.common.problems import print_copies, print_problems
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
 from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -85,6 +86,6 @@ def run_verb(
         typer.echo(f"{name.replace('_', ' ')}: {value:,}")
     suffixes = {Path(path).suffix for path in summary.written}
     is_rows = suffixes & {".hcpe", ".hcpe2", ".psv", ".bin"}
-    unit = "rows" if is_rows else {"hcpe3": "games", "records": "records"}.get(inputs.kind, "positions")
+    unit = "row" if is_rows else {"hcpe3": "game", "records": "record"}.get(inputs.kind, "position")
     for path, count in summary.written.items():
-        typer.echo(f"{path}: {count:,} of {summary.read:,} {unit}")
+        typer.echo(f"{path}: {count:,} of {counted(summary.read, unit)}")

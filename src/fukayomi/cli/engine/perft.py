@@ -9,6 +9,7 @@ import typer
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
+from fukayomi.tabular import counted
 
 
 @dataclass(frozen=True)
@@ -38,4 +39,4 @@ def perft(
     if options.as_json:
         typer.echo(json_text({"nodes": nodes, "seconds": seconds}))
     else:
-        typer.echo(f"{nodes} positions in {seconds:.3f} s, {nodes / seconds / 1e6:.1f} million per second")
+        typer.echo(f"{counted(nodes, 'position')} in {seconds:.3f} s, {nodes / seconds / 1e6:.1f} million per second")

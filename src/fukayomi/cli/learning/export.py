@@ -9,6 +9,7 @@ import typer
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text
+from fukayomi.tabular import counted
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,10 @@ def export(
     if options.as_json:
         typer.echo(json_text({"file": str(out), **(agreement.as_dict() if agreement else {}), "bytes": size}))
         return
-    typer.echo(f"{out}: {size:,} bytes")
+    typer.echo(f"{out}: {counted(size, 'byte')}")
     if agreement:
         typer.echo(
-            f"agreement with torch on {agreement.positions} positions: max |dlogit| {agreement.max_logit_error:.2e}, "
+            f"agreement with torch on {counted(agreement.positions, 'position')}: "
+            f"max |dlogit| {agreement.max_logit_error:.2e}, "
             f"max |dvalue| {agreement.max_value_error:.2e}, top-1 {agreement.top1:.1%}"
         )

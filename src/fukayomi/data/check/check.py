@@ -26,6 +26,7 @@ from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.sources import find_files
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.tabular import counted
 
 _WHOLE = (DataFormat.CACHE, DataFormat.AVERAGES)  # their good part is not written
 _CHECKED = (
@@ -128,7 +129,7 @@ class _Check:
     def _check_hcpe3(self, path: Path, out: AtomicFile | None) -> None:
         for found in scan_hcpe3(path, self._advance):
             if isinstance(found, Hcpe3Error):
-                reason = f"{found.reason}; {found.size} bytes are not a game"
+                reason = f"{found.reason}; {counted(found.size, 'byte')} left out"
                 self.add_one(Finding(Level.ERROR, path, found.game, found.ply, found.offset, reason))
                 continue
             judged = self._judge(found, judge_games(found), out)
@@ -177,7 +178,7 @@ class _Check:
             if out is not None:
                 out.write(part[is_good].tobytes())
         if rest:
-            reason = f"{rest} bytes are left over after the last whole record"
+            reason = f"{counted(rest, 'byte')} left over after the last whole record"
             self.report.add(Finding(Level.ERROR, path, whole, None, whole * size, reason))
 
     def _check_averaged(self, path: Path, kind: DataFormat) -> None:

@@ -40,6 +40,7 @@ from fukayomi.data.formats.hcpe import HCPE, LAST_MOVE
 from fukayomi.data.formats.kinds import DataFormat, Weighing
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.shogi.record import Result
+from fukayomi.tabular import counted
 
 POSITION = np.dtype(
     [
@@ -184,7 +185,9 @@ def read_averages(path: Path | str) -> Averages:
     positions, moves = int(header["positions"]), int(header["moves"])
     expected = HEADER.itemsize + positions * POSITION.itemsize + moves * MOVE.itemsize
     if (size := path.stat().st_size) != expected:
-        raise AveragesError(f"{path}: {positions} positions and {moves} moves make {expected} bytes, not {size}")
+        raise AveragesError(
+            f"{path}: {counted(positions, 'position')} and {counted(moves, 'move')} make {expected} bytes, not {size}"
+        )
     return Averages(
         _mapped(path, POSITION, HEADER.itemsize, positions),
         _mapped(path, MOVE, HEADER.itemsize + positions * POSITION.itemsize, moves),
@@ -247,7 +250,7 @@ def check_averages(path: Path | str, *, hash_bits: int = 64, advance: Advance = 
         _check_sums(path, first, whole.part(first, first + _READ_AT_ONCE))
         whole = read_averages(path)  # the pages of the old map would count as memory of this process
     if move != len(whole.moves):
-        raise AveragesError(f"{path}: its positions have {move} moves, and the file has {len(whole.moves)}")
+        raise AveragesError(f"{path}: its positions have {counted(move, 'move')}, and the file has {len(whole.moves)}")
 
 
 def _check_order(path: Path, begin: int, positions: NDArray[np.void], hash_bits: int) -> None:
@@ -368,7 +371,7 @@ def averages_to_cache(averages: Averages, temperature: float = 1.0) -> CachedPos
     """
     counts = averages.counts()
     if len(counts) and counts.max() > np.iinfo(np.int32).max:
-        raise AveragesError(f"a position was seen {counts.max()} times, more than an hcpe3 cache can count")
+        raise AveragesError(f"a position was seen more often ({counts.max()} times) than an hcpe3 cache can count")
     positions = np.zeros(len(averages), CACHED)
     positions["hcp"], positions["count"] = averages.positions["hcp"], counts
     positions["value"] = averages.positions["value"] / VALUE_ONE

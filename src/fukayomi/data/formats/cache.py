@@ -26,6 +26,7 @@ from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ig
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import AtomicFile
+from fukayomi.tabular import counted
 
 POSITION = np.dtype([("hcp", "u1", (32,)), ("value", "<f4"), ("result", "<f4"), ("count", "<i4")])
 CANDIDATE = np.dtype([("move16", "<u2"), ("padding", "<u2"), ("prob", "<f4")])
@@ -62,12 +63,12 @@ def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Ite
     path = Path(path)
     size = path.stat().st_size
     if size < 8:
-        raise CacheError(f"{path}: {size} bytes are too few for an hcpe3 cache")
+        raise CacheError(f"{path}: {counted(size, 'byte')}, too few for an hcpe3 cache")
     data = np.memmap(path, np.uint8, mode="r")
     count = int(data[:8].view("<u8")[0])
     body = 8 + 8 * count
     if body > size:
-        raise CacheError(f"{path}: {size} bytes are too few for an index of {count} positions")
+        raise CacheError(f"{path}: {counted(size, 'byte')}, too few for an index of {counted(count, 'position')}")
     index = data[8:body].view("<u8")
     for first in range(begin, count, at_once):
         last = min(first + at_once, count)
@@ -77,7 +78,7 @@ def read_cache(path: Path | str, at_once: int = _AT_ONCE, begin: int = 0) -> Ite
             raise CacheError(f"{path}, position 0: offset {offsets[0]} instead of {body}, the end of the index")
         yield _read_part(path, data, offsets, first)
     if count == 0 and size > 8:
-        raise CacheError(f"{path}: {size - 8} bytes follow an index of no positions")
+        raise CacheError(f"{path}: an index of no positions, followed by {counted(size - 8, 'byte')}")
 
 
 def _read_part(path: Path, data: NDArray[np.uint8], offsets: NDArray[np.uint64], first: int) -> CachedPositions:

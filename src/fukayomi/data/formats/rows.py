@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.tabular import counted
+
 
 class DataFileError(ValueError):
     """A file of training data is damaged or of the wrong kind; the message names file, record and offset."""
@@ -30,8 +32,8 @@ def map_rows(path: Path | str, dtype: np.dtype[Any], *, cut: bool = False) -> ND
     count, rest = divmod(size, dtype.itemsize)
     if rest and not cut:
         raise DataFileError(
-            f"{path}: {size} bytes are not a whole number of {dtype.itemsize}-byte records: "
-            f"{rest} bytes are left over after {count} records (offset {count * dtype.itemsize})"
+            f"{path}: {counted(size, 'byte')}, not a whole number of {dtype.itemsize}-byte records: "
+            f"{counted(rest, 'byte')} left over after {counted(count, 'record')} (offset {count * dtype.itemsize})"
         )
     if count == 0:
         return np.empty(0, dtype)  # mmap refuses an empty map

@@ -12,6 +12,7 @@ import zlib
 
 from fukayomi.data.records.columns import RecordColumns, start_key
 from fukayomi.shogi.record import Record
+from fukayomi.tabular import counted
 
 _TIME = re.compile(r"(\d{4})\D(\d{1,2})\D(\d{1,2})\D.*?(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
 _NUMBER = re.compile(r"#\d+$")
@@ -66,4 +67,4 @@ def _bytes(text: str) -> bytes:
 
 def copies_text(count: int) -> str:
     """What became of copies, for people."""
-    return f"{count:,} {'record' if count == 1 else 'records'} of games given before; each game counts once"
+    return f"{counted(count, 'record')} of games given before; each game counts once"

@@ -10,6 +10,7 @@ from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.files.disk import Room
 from fukayomi.listener import Listener, counter
+from fukayomi.tabular import counted
 
 
 def verb_job(
@@ -75,7 +76,7 @@ def finish(job: Job) -> Summary:
         OSError: A file cannot be renamed.
     """
     if job.outputs and not any(output.items for output in job.outputs):
-        raise VerbError(f"nothing is left to write: all {job.read:,} items were dropped")
+        raise VerbError(f"nothing is left to write: {counted(job.read, 'item')} read, and none kept")
     return job.finish()
 
 

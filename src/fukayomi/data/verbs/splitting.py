@@ -21,6 +21,7 @@ from fukayomi.data.jobs.inputs import Files, opened
 from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.verbs.job import finish, room_for_copy, stream_blocks, verb_job
 from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def _parts(block: Block, rule: _Rule) -> NDArray[np.int64]:
 
 def _check(inputs: Inputs, outs: Sequence[Path | str], rule: _Rule) -> None:
     if rule.every is None and len(rule.shares) != len(outs):
-        raise VerbError(f"{len(rule.shares)} shares for {len(outs)} outputs")
+        raise VerbError(f"{counted(len(rule.shares), 'share')} for {counted(len(outs), 'output')}")
     if rule.every is None and (len(outs) < 2 or not all(0 < share < float("inf") for share in rule.shares)):
         raise VerbError("a split needs two or more outputs, each with a share above 0")
     if rule.every is not None and (len(outs) != 2 or rule.every < 2):

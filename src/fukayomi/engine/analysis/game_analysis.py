@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -431,7 +431,7 @@ class GameAnalysis(Tabular):
         return f"{players}\n{self.result}\n{self.engine}, {self.limits}\n\n{super().__str__()}"
 
     def __repr__(self) -> str:
-        return f"<GameAnalysis: {len(self.moves)} of {self.total_moves} moves>"
+        return f"<GameAnalysis: {len(self.moves)} of {counted(self.total_moves, 'move')}>"
 
     def _repr_html_(self) -> str:
         from fukayomi.engine.report.graph import graph_image
