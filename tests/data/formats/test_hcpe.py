@@ -59,7 +59,7 @@ def test_a_failure_leaves_the_target_as_it_was(tmp_path: Path, error: type[BaseE
 def test_sizes_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(b"\0" * 100)
-    with pytest.raises(DataFileError, match=r"a\.hcpe: 100 bytes .* 24 bytes left over after 2 records \(offset 76\)"):
+    with pytest.raises(DataFileError, match=r"a\.hcpe: 100 bytes, .* 24 bytes left over after 2 records \(offset 76\)"):
         read_hcpe(path)
     path.write_bytes(b"")
     assert len(read_hcpe(path)) == 0

@@ -78,5 +78,5 @@ def test_flags_of_hcpe2_are_dropped_and_bad_results_named() -> None:
 
 def test_a_file_of_another_size_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.psv").write_bytes(bytes(81))
-    with pytest.raises(DataFileError, match=r"a\.psv: 81 bytes .* 1 byte left over after 2 records \(offset 80\)"):
+    with pytest.raises(DataFileError, match=r"a\.psv: 81 bytes, .* 1 byte left over after 2 records \(offset 80\)"):
         read_psv(tmp_path / "a.psv")

@@ -20,7 +20,9 @@ class SplitOptions:
     ] = None
     every: Annotated[
         int | None,
-        typer.Option(min=2, metavar="N", help="Instead of shares: hold out one item in N, in the second part."),
+        typer.Option(
+            min=2, metavar="N", help="Instead of shares: hold out one game, or run of rows, in N, in the second part."
+        ),
     ] = None
     by: Annotated[Unit, typer.Option(help="What stays together: games, equal ones too, or all rows of a position.")] = (
         Unit.GAME
