@@ -114,11 +114,11 @@ class SearchLimits:
 
     def __str__(self) -> str:
         """The limits in words."""
-        if self.nodes is not None and self.time_ms is not None:
-            return f"{self.nodes} nodes or {self.time_ms} ms per position, whichever comes first"
-        if self.nodes is None and self.time_ms is None:
+        limits = [] if self.nodes is None else [counted(self.nodes, "node")]
+        limits += [] if self.time_ms is None else [f"{self.time_ms} ms"]
+        if not limits:
             return "no limits"
-        return f"{self.time_ms} ms per position" if self.nodes is None else f"{self.nodes} nodes per position"
+        return f"{' or '.join(limits)} per position{', whichever comes first' if len(limits) == 2 else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +342,7 @@ class GameAnalysis(Tabular):
                 "mate": move.after.score.mate,
                 "loss": move.loss,
                 "mistake": move.mistake.english if move.mistake else None,
+                "certain": move.is_certain,
                 "best": move.best.usi[0],
                 "best_japanese": move.best.japanese[0],
             }
