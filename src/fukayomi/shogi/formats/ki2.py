@@ -6,11 +6,10 @@ the direction, 右 左 直 the side of the origin, all from the player's view.
 
 import re
 from collections.abc import Iterable
-from itertools import chain
 from typing import NamedTuple
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, ending_of
-from fukayomi.shogi.formats.kif.header import Head, begins_moves, head_lines
+from fukayomi.shogi.formats.kif.header import head_lines, read_head
 from fukayomi.shogi.formats.kif.moves import FILES, PIECES, RANKS
 from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number, read_variations
 from fukayomi.shogi.formats.kif.writer import comment_lines, text_comment_lines
@@ -45,18 +44,11 @@ def read_ki2(text: str, name: str) -> Record:
         IllegalMoveInRecordError: No legal move fits, and the record does not say that the game ended by a foul.
         RecordError: The record is damaged.
     """
-    lines: Lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
-    head = Head(name)
-    first: list[tuple[int, str]] = []
-    for number, line in lines:
-        if begins_moves(line):
-            first.append((number, line))
-            break
-        head.read(line, number)
+    head, lines = read_head(text, name)
     record = head.record()
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     play = Play(position, list[RecordedMove](), list(head.comments))
-    branch = _read_game(record, play, chain(first, lines))
+    branch = _read_game(record, play, lines)
     record.moves = list(play.moves)
     if branch is not None:
         read_variations(record, play, 1, branch, lines, _plays_on)

@@ -1,7 +1,9 @@
 """The head of KIF and KI2 records: lines ``先手：羽生``, the handicap or the board, and comments before the moves."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from fukayomi.shogi.formats.clock import kif_time_limit
 from fukayomi.shogi.formats.kif.board import (
@@ -199,6 +201,21 @@ def _is_header(key: str) -> bool:
     except RecordError:
         return False
     return head.fields == {key: ["x"]} and not begins_moves(line)
+
+
+def read_head(text: str, name: str) -> tuple[Head, Iterator[tuple[int, str]]]:
+    """The head of a KIF or KI2 record, and the lines from the first move on, with their numbers.
+
+    Raises:
+        RecordError: A line of the head is damaged.
+    """
+    head = Head(name)
+    lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
+    for number, line in lines:
+        if begins_moves(line):
+            return head, chain([(number, line)], lines)
+        head.read(line, number)
+    return head, lines
 
 
 def begins_moves(line: str) -> bool:

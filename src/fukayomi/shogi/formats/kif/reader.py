@@ -5,10 +5,9 @@ is not touched by it. An illegal move is the end of a game if a word for a foul 
 """
 
 import re
-from itertools import chain
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, end_of_word
-from fukayomi.shogi.formats.kif.header import Head, begins_moves, is_position_line, set_header
+from fukayomi.shogi.formats.kif.header import is_position_line, read_head, set_header
 from fukayomi.shogi.formats.kif.moves import MOVE, illegal_usi, read_move
 from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number, read_variations
 from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
@@ -35,17 +34,10 @@ def read_kif(text: str, name: str) -> Record:
         IllegalMoveInRecordError: A move is illegal.
         RecordError: The record is damaged.
     """
-    lines: Lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
-    head = Head(name)
-    first: list[tuple[int, str]] = []
-    for number, line in lines:
-        if begins_moves(line):
-            first.append((number, line))
-            break
-        head.read(line, number)
+    head, lines = read_head(text, name)
     record = head.record()
     game = _Game(record, head.comments)
-    branch = game.read(chain(first, lines))
+    branch = game.read(lines)
     if branch is not None:
         read_variations(record, game.play, game.first_number, branch, lines, _play_line)
     return record
