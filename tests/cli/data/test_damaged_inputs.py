@@ -32,7 +32,8 @@ VERBS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # Damage may turn a file into one of another format, or a record into one without an end. These messages name no input.
 REFUSAL = re.compile(
-    r"out\.\w+: (the good part of|a cache is made of|the output is)|nothing is left to write|no position is left"
+    r"out\.\w+: (the good part of|a cache is made of|the output is|positions alone)"
+    r"|nothing is left to write|no position is left"
 )
 OF_RECORDS = ("csa", "kif", "zip", "tar", "gz", "xz")
 

@@ -105,19 +105,25 @@ class DataWriter:
                 self.append_record(record)
             return
         description = FORMATS[DataFormat(self.target)]
-        items: Any
-        match description.stores:
-            case "games":
-                items = as_games(content, targets)
-            case "rows":
-                items = as_rows(content, targets)
-            case "positions":
-                items = as_positions(content)
-            case _:
-                raise DataFileError(f"{self.path}: a {self.target} file is made of one file of averages")
+        items = self._items(content, description.stores, targets)
         assert self._file is not None
         self._file.write(description.encode(items))
         self.count += len(items)
+
+    def _items(self, content: Content, stored: str, targets: Targets) -> Any:
+        """The content as what the file stores."""
+        try:
+            match stored:
+                case "games":
+                    return as_games(content, targets)
+                case "rows":
+                    return as_rows(content, targets)
+                case "positions":
+                    return as_positions(content)
+                case _:
+                    raise DataFileError(f"a {self.target} file is made of one file of averages")
+        except DataFileError as error:
+            raise DataFileError(f"{self.path}: {error}") from error
 
     def append_record(self, record: Record) -> None:
         """Add a record; for formats of records only.

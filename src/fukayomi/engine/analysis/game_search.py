@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from fukayomi.shogi import Move, Position
 
 # Shares of the limits of one position. What the first look leaves is spent on suspicious moves anywhere in the game.
-FREE = 0.6
+FREE = 0.35
 """For a search of all moves."""
-COMPARISON = 0.2
+COMPARISON = 0.15
 """For visits of the best move and the one that was played."""
 LARGEST = 8.0
 """The most for one position."""
-SUSPICION = 0.03
+SUSPICION = 0.025
 """From this loss on a move is searched deeper; the class of the smallest mistakes begins at 0.05."""
 ALL_MOVES = 1_000
 
