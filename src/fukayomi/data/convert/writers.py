@@ -100,8 +100,9 @@ class DataWriter:
             RecordError: A record cannot be written in the format.
         """
         if self.target.is_record:
-            games = content if isinstance(content, list) else map(record_from_game, as_games(content, targets))
-            for record in games:
+            is_records = isinstance(content, list)
+            records = content if is_records else map(record_from_game, self._items(content, "games", targets))
+            for record in records:
                 self.append_record(record)
             return
         description = FORMATS[DataFormat(self.target)]
