@@ -124,11 +124,11 @@ def test_what_was_searched_with_less_is_searched_again(short: Path, tmp_path: Pa
     out = tmp_path / "out"
     run(short, *FAST, "--out", out)
     searched.clear()
-    run(short, "--evaluator", "hash", "--nodes", 40, "--out", out, "--range", "1:1")
+    run(short, "--evaluator", "hash", "--nodes", 200, "--out", out, "--range", "1:1")
     assert searched == [0, 1]
-    assert document(out)["limits"] == "20 nodes per position; 40 nodes per position"
+    assert document(out)["limits"] == "20 nodes per position; 200 nodes per position"
     searched.clear()
-    run(short, "--evaluator", "hash", "--nodes", 30, "--out", out)
+    run(short, "--evaluator", "hash", "--nodes", 180, "--out", out)
     assert searched == [2, 3, 4]
 
 
@@ -190,7 +190,7 @@ def test_one_process_at_a_time_works_in_a_folder(short: Path, tmp_path: Path) ->
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_kill_loses_little(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "fukayomi", "analyse", str(EXAMPLE), "--evaluator", "hash", "--time", "100ms"]
+    command = [sys.executable, "-m", "fukayomi", "analyse", str(EXAMPLE), "--evaluator", "hash", "--time", "400ms"]
     command += ["--range", "1:30", "--out", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
