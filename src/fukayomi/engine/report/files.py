@@ -69,7 +69,8 @@ class ReportFolder:
         if (path / DOCUMENT).exists():
             self.known = read_analysis(path)
             if not self.known.is_of_game(record):
-                held = f"the analysis of another game ({self.known.black} - {self.known.white})"
+                players = f"{self.known.black or 'no name'} - {self.known.white or 'no name'}"
+                held = f"the analysis of another game ({players})"
                 raise OtherGameError(f"{path} holds {held}: choose another folder")
             if self.known.engine != engine:
                 held = f"an analysis by another network, {self.known.engine}"

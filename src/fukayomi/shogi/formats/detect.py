@@ -56,6 +56,8 @@ def detect_format(text: str) -> Format:
         has_board = has_board or is_row(line) or _BOARD.match(line) is not None
     if has_board or (has_header and "手合割" in text):  # no move: a diagram (BOD), or a game that has not begun
         return Format.KIF
+    if not text.strip():
+        raise ValueError("empty: it holds no game")
     raise ValueError(f"neither CSA, KIF, KI2, JKF nor USI lines: it begins {text.strip()[:40]!r}")
 
 
