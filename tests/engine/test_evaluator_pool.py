@@ -32,6 +32,7 @@ class Recorder:
         self.permission.set()
         self.error: Exception | None = None
         self.running = 0
+        self.rows: list[int] = []  # of each batch
         self.is_closed = False
         self.clashes = 0
         self._slots_in_use: set[int] = set()
@@ -44,6 +45,7 @@ class Recorder:
         self.clashes += id(slot) in self._slots_in_use
         self._slots_in_use.add(id(slot))
         self.running += 1
+        self.rows.append(n)
         try:
             self.permission.wait(10)
             if self.error is not None:
@@ -249,3 +251,69 @@ def test_engines_share_the_pool_of_their_network(evaluator: Recorder) -> None:
         assert not evaluator.is_closed
     assert evaluator.is_closed
     assert evaluator.clashes == 0
+
+
+def sharing(pool: EvaluatorPool, count: int) -> list[Searcher]:
+    return [Searcher(pool, memory_mb=16, shares_batches=True) for _ in range(count)]
+
+
+def test_searches_that_share_batches_fill_them_together(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    evaluator.permission.clear()  # until all have begun
+    with ThreadPoolExecutor(6) as threads:
+        running = [threads.submit(run, searcher, 10) for searcher in sharing(pool, 6)]
+        until(lambda: len(pool._feeds) == 6)
+        evaluator.permission.set()
+        assert [future.result().progress.nodes for future in running] == [10] * 6
+    shared = evaluator.rows.copy()
+    evaluator.rows.clear()
+    for searcher in sharing(pool, 6):
+        assert run(searcher, 10).lines == alone(10)  # one after another: each has the batches to itself
+    assert sum(shared) == sum(evaluator.rows) == 60
+    assert max(shared) == 8
+    assert len(shared) < 12
+    assert len(evaluator.rows) == 18  # 1, 8 and 1 for each
+
+
+def test_each_of_many_trees_gives_few_leaves() -> None:
+    evaluator = Recorder()
+    evaluator.batch_size = 16
+    evaluator.permission.clear()
+    with EvaluatorPool([evaluator]) as pool, ThreadPoolExecutor(5) as threads:
+        running = [threads.submit(run, searcher, 200) for searcher in sharing(pool, 5)]
+        until(lambda: len(pool._feeds) == 5)
+        evaluator.permission.set()
+        assert [future.result().progress.nodes for future in running] == [200] * 5
+        assert pool.searches_at_once == 4
+    assert evaluator.rows.count(16) > 0.8 * len(evaluator.rows)
+
+
+def test_a_search_that_does_not_share_has_batches_of_its_own(pool: EvaluatorPool) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        others = [threads.submit(run, searcher, 2000) for searcher in sharing(pool, 2)]
+        assert run(Searcher(pool, memory_mb=64), 1000).lines == alone(1000)
+        assert [other.result().progress.nodes for other in others] == [2000, 2000]
+
+
+def test_a_failure_ends_all_searches_of_its_batch(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    searchers = sharing(pool, 3)
+    evaluator.error = EvaluatorError("out of memory")
+    assert {str(result.error) for result in at_once(searchers, 300)} == {"out of memory"}
+    evaluator.error = None
+    assert [result.progress.nodes for result in at_once(searchers, 300)] == [300] * 3
+
+
+def test_sharing_searches_on_several_slots_stop_at_any_moment() -> None:
+    evaluators = [Recorder(slots=2), Recorder()]
+    with EvaluatorPool(evaluators) as pool, ThreadPoolExecutor(6) as threads:
+        searchers = sharing(pool, 6)
+        for delay_ms in range(8):
+            controls = [Control(Limits(until_stopped=True)) for _ in searchers]
+            running = [
+                threads.submit(searcher.search, Position(), control)
+                for searcher, control in zip(searchers, controls, strict=True)
+            ]
+            time.sleep(delay_ms / 1000)
+            for control in controls:
+                control.stop()
+            assert all(future.result(5).best in Position().legal_moves for future in running)
+    assert all(evaluator.clashes == 0 for evaluator in evaluators)

@@ -46,6 +46,8 @@ class Engine:
         memory_mb: Memory of the tree in MiB, 16 or more.
         settings: Options of the search and of the game; by default those that the network suggests. Those of the
             network itself have no effect.
+        shares_batches: Let other engines with the same network have part of each batch, if they share too. Searches
+            that run at once are then faster together, but what they find depends on each other.
 
     Raises:
         EvaluatorError: The network cannot be loaded.
@@ -57,6 +59,7 @@ class Engine:
         *,
         memory_mb: int | None = None,
         settings: UsiSettings | None = None,
+        shares_batches: bool = False,
     ) -> None:
         self._owns_network = not isinstance(network, Network)
         self.network = network if isinstance(network, Network) else Network(network)
@@ -70,6 +73,7 @@ class Engine:
             memory_mb=self.settings.hash_mb,
             node_limit=self.settings.node_limit,
             reuse=self.settings.reuse_subtree,
+            shares_batches=shares_batches,
         )
 
     def search(

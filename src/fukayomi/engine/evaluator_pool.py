@@ -1,7 +1,8 @@
 """Evaluators and the threads that run them, shared by any number of searches.
 
 Each slot of each evaluator has a thread while a search needs it. The threads serve the searches in turn, a batch at a
-time: gather leaves of the tree, evaluate them, apply the results.
+time: gather leaves of the tree, evaluate them, apply the results. A batch holds leaves of one tree, or of several whose
+searches share batches: then each gives few leaves at a time, which is best for small trees, and batches are full.
 """
 
 import threading
@@ -17,6 +18,8 @@ from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 
 RETRY_S = 0.02
 """Pause before another look at a tree whose leaves are all in flight, if no batch returns before."""
+SHARE = 4
+"""Leaves that a search which shares batches gives to each, if there are enough such searches to fill it."""
 
 
 @dataclass(eq=False)
@@ -31,6 +34,16 @@ class _Worker:
     """The feed whose tree it is about to gather from, or gathering from."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of a slot that hold leaves of one tree."""
+
+    feed: "Feed"
+    batch: Batch
+    first: int
+    count: int
+
+
 class Feed:
     """The evaluations of one search. An `EvaluatorPool` supplies them until it is told to end.
 
@@ -38,12 +51,14 @@ class Feed:
         tree: The tree; its position is set.
         control: The limits of the search; it is woken when the feed has nothing left to do.
         node_limit: Maximum number of visits of the root.
+        shares: Whether batches may hold leaves of other trees too.
     """
 
-    def __init__(self, tree: Search, control: Control, node_limit: int) -> None:
+    def __init__(self, tree: Search, control: Control, node_limit: int, *, shares: bool = False) -> None:
         self.tree = tree
         self.control = control
         self.node_limit = node_limit
+        self.shares = shares
         self.began_s = time.monotonic()
         """When the search began (`time.monotonic`)."""
         self.error: Exception | None = None
@@ -90,6 +105,11 @@ class EvaluatorPool:
         self._returned = 0  # batches
         self._is_closed = False
         self._changed = threading.Condition()  # guards all of the above, and the feeds
+
+    @property
+    def searches_at_once(self) -> int:
+        """How many searches that share batches keep all slots full."""
+        return max(2 * len(self._workers), sum(-(-worker.slot.capacity // SHARE) for worker in self._workers))
 
     def start(self, feed: Feed) -> None:
         """Evaluate leaves for a search until its limits are reached or `end` is called.
@@ -144,17 +164,29 @@ class EvaluatorPool:
 
     def _work(self, worker: _Worker) -> None:
         """Serve feeds until there are none."""
-        while (task := self._next(worker)) is not None:
-            self._round(worker, *task)
+        while (task := self._next(worker, [])) is not None:
+            parts: list[_Part] = []
+            while task is not None:
+                self._gather(worker, *task, parts)
+                task = self._next(worker, parts) if parts else None
+            if parts:
+                self._evaluate(worker, parts)
 
-    def _next(self, worker: _Worker) -> tuple[Feed, int] | None:
-        """The feed to serve and how many leaves it may have, or None: the thread ends."""
+    def _next(self, worker: _Worker, parts: Sequence[_Part]) -> tuple[Feed, int] | None:
+        """The feed to serve and how many leaves it may have. It waits for one only if the batch is empty.
+
+        None: the batch is complete, or if it is empty, no search needs the thread, which ends.
+        """
+        room = worker.slot.capacity - _rows(parts)
         with self._changed:
-            while self._feeds:
+            while self._feeds and room > 0:
                 for feed in tuple(self._feeds):
-                    if feed.stalled_at == self._returned:
+                    if feed.stalled_at == self._returned or any(part.feed is feed for part in parts):
                         continue
-                    granted = feed.grant(worker.slot.capacity)
+                    if parts and not feed.shares:
+                        continue
+                    share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
+                    granted = feed.grant(min(share, room))
                     if granted:
                         self._feeds.remove(feed)
                         self._feeds.append(feed)
@@ -165,55 +197,75 @@ class EvaluatorPool:
                         feed.is_idle = True
                         self._remove(feed)
                         feed.control.wake()
+                if parts:
+                    return None
                 if self._feeds and not self._changed.wait(RETRY_S):
                     for feed in self._feeds:
                         feed.stalled_at = -1
-            worker.thread = None
+            if not parts:
+                worker.thread = None
             return None
 
-    def _round(self, worker: _Worker, feed: Feed, granted: int) -> None:
-        """Gather, evaluate and apply one batch."""
-        seen, n = self._returned, 0
+    def _gather(self, worker: _Worker, feed: Feed, limit: int, parts: list[_Part]) -> None:
+        """Gather up to ``limit`` leaves of a tree into the rows that follow the given parts, and add them as a part."""
+        seen, first, slot, n = self._returned, _rows(parts), worker.slot, 0
         try:
-            n = self._evaluate(worker, feed, granted)
-        except Exception as error:  # whatever a backend raises must end the search, and be reported
+            batch = feed.batches.get(worker)
+            if batch is None or batch.capacity < limit:
+                batch = feed.batches[worker] = feed.tree.new_batch(limit)
+            n = feed.tree.gather(
+                batch, slot.planes1[first:], slot.planes2[first:], slot.labels[first:], slot.counts[first:], limit
+            )
+            if n > 0:
+                parts.append(_Part(feed, batch, first, n))
+        except Exception as error:  # the search must end, and report it
             feed.error = feed.error or error
         with self._changed:
             worker.gathers_for = None
-            if feed.error is not None:
-                self._remove(feed)
-                feed.control.wake()
-            feed.in_flight -= 1
-            feed.granted -= granted - n
-            if n > 0:
-                self._returned += 1
-            else:
+            feed.granted -= limit - n
+            if n == 0:
                 feed.stalled_at = seen
+                self._done(feed)
+            if n == 0 or feed.is_over:  # somebody may be waiting for this
+                self._changed.notify_all()
+
+    def _evaluate(self, worker: _Worker, parts: Sequence[_Part]) -> None:
+        """Evaluate a batch, apply the results to the trees, and note what failed."""
+        slot = worker.slot
+        error: Exception | None = None
+        try:
+            worker.evaluator.run(slot, _rows(parts))
+        except Exception as raised:  # whatever a backend raises must end the searches, and be reported
+            error = raised
+        for part in parts:
+            try:
+                if error is None:
+                    part.feed.tree.apply(part.batch, slot.logits[part.first :], slot.values[part.first :])
+                else:
+                    part.feed.tree.cancel(part.batch)
+            except Exception as raised:
+                part.feed.error = part.feed.error or raised
+            part.feed.error = part.feed.error or error
+        with self._changed:
+            for part in parts:
+                self._done(part.feed)
+            self._returned += 1
             self._changed.notify_all()
 
-    def _evaluate(self, worker: _Worker, feed: Feed, limit: int) -> int:
-        """Gather, evaluate and apply up to ``limit`` leaves; returns their number."""
-        tree, slot = feed.tree, worker.slot
-        batch = feed.batches.get(worker)
-        if batch is None:
-            batch = feed.batches[worker] = tree.new_batch(slot.capacity)
-        n = tree.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit)
-        worker.gathers_for = None
-        if feed.is_over:  # somebody may be waiting for this
-            with self._changed:
-                self._changed.notify_all()
-        if n == 0:
-            return 0
-        try:
-            worker.evaluator.run(slot, n)
-        except BaseException:
-            tree.cancel(batch)
-            raise
-        tree.apply(batch, slot.logits, slot.values)
-        return n
+    def _done(self, feed: Feed) -> None:
+        """A worker has no leaves of the feed any more. The lock is held."""
+        feed.in_flight -= 1
+        if feed.error is not None:
+            self._remove(feed)
+            feed.control.wake()
 
     def _remove(self, feed: Feed) -> None:
         """Serve a feed no longer. The lock is held."""
         feed.is_over = True
         if feed in self._feeds:
             self._feeds.remove(feed)
+
+
+def _rows(parts: Sequence[_Part]) -> int:
+    """Rows of a slot that are filled."""
+    return parts[-1].first + parts[-1].count if parts else 0

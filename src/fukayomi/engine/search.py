@@ -135,6 +135,8 @@ class Searcher:
         memory_mb: Memory limit of the tree in MiB.
         node_limit: Maximum number of visits of the root.
         reuse: Keep the part of the tree that is still valid when the position changes.
+        shares_batches: Put leaves of this tree and of others into the same batch, where they share too. Small searches
+            that run at once, by the same pool, then fill batches together; what they find depends on each other.
     """
 
     def __init__(
@@ -145,7 +147,9 @@ class Searcher:
         memory_mb: int = 1024,
         node_limit: int = 10_000_000,
         reuse: bool = True,
+        shares_batches: bool = False,
     ) -> None:
+        self._shares_batches = shares_batches
         self._owns_pool = not isinstance(evaluators, EvaluatorPool)
         self._pool = evaluators if isinstance(evaluators, EvaluatorPool) else EvaluatorPool(evaluators)
         self.configure(params or SearchParams(), memory_mb=memory_mb, node_limit=node_limit, reuse=reuse)
@@ -214,7 +218,7 @@ class Searcher:
         tree.set_position(position, list(search_moves), nodes=planned)
         if compare:
             tree.compare(list(compare))
-        feed = Feed(tree, control, self._node_limit)
+        feed = Feed(tree, control, self._node_limit, shares=self._shares_batches)
         progress = partial(self._progress, feed, multipv)
         self._pool.start(feed)
         try:
