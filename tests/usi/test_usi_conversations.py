@@ -49,6 +49,8 @@ OTHERS = (
     "setoption name MultiPV value 3",
     "setoption name C_init value 120",
     "setoption name C_init value 144",
+    "setoption name Random_Ply value 300",
+    "setoption name USI_Ponder value true",
     "setoption name Stochastic_Ponder value true",
     "setoption name Stochastic_Ponder value false",
     "setoption name USI_Hash value 16",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from engine_talk import Command, Start, moves_of, strings
 
-from fukayomi.engine.settings import UsiSettings
+from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
 from fukayomi.usi.client import EngineDiedError, UsiClient
-from fukayomi.usi.options import Kind, Option, Options
+from fukayomi.usi.options import Kind, Option
 from fukayomi.usi.text import Go
 
 
@@ -110,7 +110,11 @@ def test_a_network_in_float16_plays(start: Start, tmp_path: Path) -> None:
     assert answer.best_info.nodes == 100
 
 
-OPTIONS = {option.name: option for option in Options(UsiSettings()).declared if option.name != "DNN_Model"}
+OPTIONS = {
+    option.name: option
+    for option in usi_options().declared
+    if option.kind not in (Kind.FILENAME, Kind.STRING)  # they take any text
+}
 
 
 def good_values(option: Option) -> list[str]:
@@ -165,6 +169,21 @@ def test_unknown_options_and_values_are_answered_and_harmless(start: Start) -> N
     assert "No_Such_Option" in lines[0]
     assert "1 to 593" in lines[1]
     assert client.go(Go(nodes=10), 5).bestmove is not None
+
+
+def test_options_of_dlshogi_that_mean_nothing_here_are_taken_in_silence(start: Start) -> None:
+    client = start()
+    for name in IGNORED_OPTIONS:
+        client.set_option(name, "1")
+    assert strings(client) == []
+
+
+def test_the_engine_is_called_as_the_user_says(start: Start) -> None:
+    client = start(ready=False)
+    assert client.name == client.options["Engine_Name"].default
+    client.send("setoption name Engine_Name value 深読み 7")
+    client.send("usi")
+    assert client.read_until(lambda line: line == "usiok", 5)[0].text == "id name 深読み 7"
 
 
 def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path) -> None:

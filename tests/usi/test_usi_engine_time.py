@@ -116,7 +116,7 @@ def test_ponderhit_without_times_answers_at_once(start: Start) -> None:
 
 
 def test_stochastic_ponder_keeps_the_tree_of_the_answer_and_names_no_move(start: Start) -> None:
-    client = start(Stochastic_Ponder="true", fresh=True)
+    client = start(Stochastic_Ponder="true", USI_Ponder="true", fresh=True)
     client.position()
     answer = client.go(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=300), 5)
     assert answer.bestmove is not None
@@ -127,3 +127,11 @@ def test_stochastic_ponder_keeps_the_tree_of_the_answer_and_names_no_move(start:
     client.position(None, (answer.bestmove.move, reply))
     assert client.go(Go(nodes=100), 5).bestmove is not None
     assert client.close() == 0
+
+
+def test_without_usi_ponder_the_opponents_time_is_his_own(start: Start) -> None:
+    client = start(Stochastic_Ponder="true")
+    client.position()
+    answer = client.go(Go(nodes=50), 5)
+    assert answer.bestmove is not None
+    assert answer.bestmove.ponder is not None

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.settings import UsiSettings, read_suggestions
-from fukayomi.usi.options import Kind, Option, OptionError, Options, check, combo, filename, spin
+from fukayomi.engine.settings import IGNORED_OPTIONS, UsiSettings, read_suggestions, usi_options
+from fukayomi.usi.options import Kind, Option, OptionError, Options, check, combo, filename, spin, string
 from fukayomi.usi.text import UsiTextError
 
 
@@ -58,6 +58,39 @@ def test_refuses_and_says_why(name: str, text: str | None, reason: str) -> None:
     with pytest.raises(OptionError, match=reason):
         options.set(name, text)
     assert options.settings == Sample()
+
+
+@dataclass(frozen=True)
+class Renamed:
+    own_book: bool = check("USI_OwnBook", False, aliases=("OwnBook",))
+    name: str = string("Engine_Name", "x")
+
+
+def test_an_alias_sets_the_option_and_is_not_declared() -> None:
+    options = Options(Renamed())
+    assert [option.name for option in options.declared] == ["USI_OwnBook", "Engine_Name"]
+    options.set("ownbook", "true")
+    assert options.settings == Renamed(own_book=True)
+    options.set("USI_OwnBook", "false")
+    assert options.settings == Renamed()
+    assert options.suggest([("OwnBook", "true"), ("Engine_Name", "y")]) == []
+    assert options.settings == Renamed(name="y"), "the user has set USI_OwnBook"
+    with pytest.raises(OptionError, match="USI_OwnBook takes true or false"):
+        options.set("OwnBook", "1")
+
+
+def test_ignored_names_take_any_value() -> None:
+    options = Options(Sample(), ignored=("Old_Option",))
+    for value in ("1", "", None):
+        options.set("old_option", value)
+    assert options.suggest([("Old_Option", "1")]) == []
+    assert options.settings == Sample()
+
+
+def test_no_name_has_two_meanings() -> None:
+    names = [name.lower() for option in usi_options().declared for name in (option.name, *option.aliases)]
+    names += [name.lower() for name in IGNORED_OPTIONS]
+    assert len(set(names)) == len(names)
 
 
 def test_suggestions_hold_until_the_next_and_never_against_the_user() -> None:

@@ -9,7 +9,8 @@ from fukayomi.engine.analysis.analyser import analyse_record
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.go import Resignation, best_move, has_limits, limits_of
+from fukayomi.engine.go import has_limits, limits_of
+from fukayomi.engine.move_choice import MoveChoice
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
@@ -66,7 +67,7 @@ class Engine:
         settings = settings or self.network.settings
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
         self._control: Control | None = None
-        self._resignation = Resignation()
+        self._choice = MoveChoice()
         self._searcher = Searcher(
             self.network.pool,
             self.settings.search_params(),
@@ -202,10 +203,10 @@ class Engine:
             return _answer(BestMove(WIN))
         limits = limits_of(go, position, settings) if has_limits(go, settings) else Limits(until_stopped=True)
         control = self._control = Control(limits)
-        result = self._searcher.search(position, control, multipv=settings.multipv)
-        infos = search_infos(_checked(result).progress, settings)
-        resigns = self._resignation.is_due(position, result, settings.resign_threshold)
-        return _answer(best_move(result, settings, resigns=resigns), infos)
+        multipv = self._choice.lines_needed(position, settings)
+        result = _checked(self._searcher.search(position, control, multipv=multipv))
+        answer, result = self._choice.choose(position, result, settings)
+        return _answer(answer, search_infos(result.progress, settings))
 
     def stop(self) -> None:
         """End the running search now, from another thread; it answers with the best move so far."""

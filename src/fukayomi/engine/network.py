@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions
+from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options
 
@@ -68,7 +68,7 @@ class Network:
         if model is not None and not isinstance(model, str | Path):
             self.name, self.settings, self.problems, self.evaluator = type(model).__name__, UsiSettings(), (), model
             return
-        options = Options(UsiSettings())
+        options = usi_options()
         given = {"DNN_Provider": device, "Threads": str(threads), "DNN_Batch_Size": str(batch_size)}
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:

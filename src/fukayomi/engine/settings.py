@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, SearchParams
 from fukayomi.engine.clock import Margins
-from fukayomi.usi.options import check, combo, filename, spin
+from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
 INTERNAL_NETWORK = "<internal>"
 ANALYSIS_NODES = 800
@@ -14,6 +15,13 @@ the time on a slow one, so that a game of 120 plies takes less than a minute."""
 ANALYSIS_CANDIDATES = 3
 """Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
+IGNORED_OPTIONS = (
+    # dlshogi's: of other builds of it, or of what works in another way here.
+    "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
+    "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
+    *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
+)  # fmt: skip
+"""Options that scripts and settings made for dlshogi contain, and that mean nothing here."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +85,35 @@ class UsiSettings:
     time_margin_ms: int = spin("Time_Margin", 1000, 0, 100_000)
     """Unused part of a clock without byoyomi."""
     ponder: bool = check("USI_Ponder", False)
-    """Whether the GUI lets the engine ponder; the engine itself ignores it."""
+    """Whether the engine may think in the opponent's time; `go ponder` is obeyed without it."""
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
-    """Whether to search the opponent's position in the opponent's time, instead of one expected answer."""
+    """With USI_Ponder: search the opponent's position in the opponent's time, and name no expected answer."""
+    # Moves chosen at random, so that games differ.
+    random_ply: int = spin("Random_Ply", 0, 0, 1000)
+    """Moves up to this number are chosen at random among the good ones."""
+    random_temperature: int = spin("Random_Temperature", 10_000, 0, 100_000)
+    """A move is chosen with a probability proportional to visits^(1000 / Random_Temperature)."""
+    random_temperature_drop: int = spin("Random_Temperature_Drop", 1000, 0, 100_000)
+    """What the temperature loses with each move of the same side; it does not fall below 100."""
+    random_cutoff: int = spin("Random_Cutoff", 15, 0, 1000)
+    """How much lower than the best move's win rate that of a chosen move may be, per mille."""
+    random_cutoff_drop: int = spin("Random_Cutoff_Drop", 0, 0, 1000)
+    """What the cutoff loses with each move of the same side, per mille."""
+    random2_ply: int = spin("Random2_Ply", 0, 0, 1000)
+    """Moves after Random_Ply, up to this number, are sometimes chosen at random."""
+    random2_probability: int = spin("Random2_Probability", 40, 0, 1000)
+    """How often, per mille."""
+    random2_temperature: int = spin("Random2_Temperature", 10_000, 0, 100_000)
+    """As Random_Temperature."""
+    random2_cutoff: int = spin("Random2_Cutoff", 30, 0, 1000)
+    """As Random_Cutoff, per mille."""
+    random2_value_limit: int = spin("Random2_Value_Limit", 750, 0, 1000)
+    """Above this win rate the best move is played, per mille."""
+    random_seed: int = spin("Random_Seed", 0, 0, 2_147_483_647)
+    """Seed of all random choices; 0: a different one each time."""
     # Output.
+    engine_name: str = string("Engine_Name", f"fukayomi {__version__}")
+    """The name that the engine gives itself."""
     pv_interval_ms: int = spin("PV_Interval", 500, 0, 100_000)
     """Time between info lines; 0: only at the end."""
     eval_coef: int = spin("Eval_Coef", round(EVAL_SCALE), 1, 10_000)
@@ -98,6 +131,11 @@ class UsiSettings:
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
+
+    @property
+    def ponders_stochastically(self) -> bool:
+        """Whether to search the opponent's position after each move."""
+        return self.ponder and self.stochastic_ponder
 
     def margins(self) -> Margins:
         """The margins of the clock."""
@@ -124,6 +162,11 @@ class UsiSettings:
         params.draw_ply = self.draw_ply
         params.declaration_rule = self.declaration_rule()
         return params
+
+
+def usi_options() -> Options[UsiSettings]:
+    """The options of the engine with their default values."""
+    return Options(UsiSettings(), IGNORED_OPTIONS)
 
 
 def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[str]]:

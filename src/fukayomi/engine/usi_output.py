@@ -52,7 +52,7 @@ def info_string(text: str) -> str:
 
 
 def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
-    """The progress of a search in USI's terms, one info per line of play."""
+    """The progress of a search in USI's terms, one info for each of the first MultiPV lines."""
     return [
         Info(
             depth=line.depth,
@@ -67,5 +67,5 @@ def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
             time_ms=round(progress.seconds * 1000),
             pv=tuple(move.usi() for move in line.pv),
         )
-        for number, line in enumerate(progress.lines, 1)
+        for number, line in enumerate(progress.lines[: settings.multipv], 1)
     ]

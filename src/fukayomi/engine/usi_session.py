@@ -23,17 +23,18 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
-from fukayomi import __version__
 from fukayomi.engine import network
 from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.go import Resignation, best_move, has_limits, limits_of
-from fukayomi.engine.settings import UsiSettings
+from fukayomi.engine.go import has_limits, limits_of
+from fukayomi.engine.move_choice import MoveChoice, best_move
+from fukayomi.engine.settings import UsiSettings, usi_options
 from fukayomi.engine.usi_input import Line, read_lines
 from fukayomi.engine.usi_output import Output, info_string, search_infos
 from fukayomi.shogi import BLACK, WHITE, Move, Position, ShogiError
-from fukayomi.usi.options import OptionError, Options
+from fukayomi.tabular import printable
+from fukayomi.usi.options import OptionError
 from fukayomi.usi.text import (
     RESIGN,
     WIN,
@@ -139,13 +140,13 @@ class UsiSession:
         self._state = State.IDLE
         self.failure: str | None = None
         """Why the engine ended with an exit code other than 0."""
-        self._options = Options(UsiSettings())
+        self._options = usi_options()
         self._position = Position()
         self._refusal: str | None = None  # why the position cannot be searched
         self._searcher: Searcher | None = None
         self._searcher_settings: UsiSettings | None = None
         self._job: _Job | None = None
-        self._resignation = Resignation()
+        self._choice = MoveChoice()
         self._is_readyok_due = False
 
     def run(self) -> int:
@@ -230,7 +231,8 @@ class UsiSession:
 
     def _introduce(self) -> None:
         options = [option.text() for option in self._options.declared]
-        self._output.write(f"id name fukayomi {__version__}", "id author the fukayomi authors", *options, "usiok")
+        name = self._options.settings.engine_name
+        self._output.write(f"id name {printable(shorten(name))}", "id author the fukayomi authors", *options, "usiok")
 
     def _set_option(self, command: SetOption) -> None:
         try:
@@ -389,7 +391,7 @@ class UsiSession:
                 job.position,
                 job.control,
                 search_moves=self._search_moves(job),
-                multipv=settings.multipv,
+                multipv=self._choice.lines_needed(job.position, settings),
                 report=None if is_silent else lambda progress: self._output.report(progress, settings),
                 report_interval_s=settings.pv_interval_ms / 1000,
             )
@@ -440,7 +442,7 @@ class UsiSession:
         settings = self._options.settings
         answer = self._answer(job, settings, state)
         self._output.write(*self._last_infos(job, settings), answer.text())
-        return answer if settings.stochastic_ponder and state is State.THINKING else None
+        return answer if settings.ponders_stochastically and state is State.THINKING else None
 
     def _last_infos(self, job: _Job, settings: UsiSettings) -> list[str]:
         """The info lines before the answer."""
@@ -463,9 +465,10 @@ class UsiSession:
         if job.result is None:  # the search itself failed
             moves = job.position.legal_moves
             return BestMove(moves[0].usi() if moves else RESIGN)
-        is_move = state is State.THINKING  # not an analysis, and not a guess at the opponent's move
-        resigns = is_move and self._resignation.is_due(job.position, job.result, settings.resign_threshold)
-        return best_move(job.result, settings, resigns=resigns)
+        if state is not State.THINKING:  # an analysis, or a guess at the opponent's move
+            return best_move(job.result, settings)
+        answer, job.result = self._choice.choose(job.position, job.result, settings)
+        return answer
 
     def _start_stochastic_ponder(self, job: _Job, answer: BestMove) -> None:
         """Search the opponent's position until the GUI sends the next command."""

@@ -52,6 +52,8 @@ class Option:
     """Greatest value of a spin."""
     choices: tuple[str, ...] = ()
     """Values of a combo."""
+    aliases: tuple[str, ...] = ()
+    """Names that other engines give it; they are accepted, and not declared."""
 
     def text(self) -> str:
         """The ``option`` line that declares it."""
@@ -123,9 +125,9 @@ def _integer(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
 
 
-def check(name: str, default: bool) -> bool:
+def check(name: str, default: bool, *, aliases: tuple[str, ...] = ()) -> bool:
     """A field that is a ``check`` option."""
-    return _field(Option(name, Kind.CHECK, str(default).lower()), default)
+    return _field(Option(name, Kind.CHECK, str(default).lower(), aliases=aliases), default)
 
 
 def spin(name: str, default: int, minimum: int, maximum: int) -> int:
@@ -138,9 +140,14 @@ def combo(name: str, default: str, choices: tuple[str, ...]) -> str:
     return _field(Option(name, Kind.COMBO, default, choices=choices), default)
 
 
-def filename(name: str, default: str) -> str:
+def filename(name: str, default: str, *, aliases: tuple[str, ...] = ()) -> str:
     """A field that is a ``filename`` option."""
-    return _field(Option(name, Kind.FILENAME, default), default)
+    return _field(Option(name, Kind.FILENAME, default, aliases=aliases), default)
+
+
+def string(name: str, default: str) -> str:
+    """A field that is a ``string`` option."""
+    return _field(Option(name, Kind.STRING, default), default)
 
 
 def _field(option: Option, default: object) -> Any:  # the callers give the type
@@ -160,20 +167,25 @@ class Options(Generic[S]):
     """The options of an engine and their current values.
 
     Setting an option replaces ``settings`` with a new object; it never changes the old one.
+
+    Args:
+        defaults: The fields with their default values.
+        ignored: Names that are accepted, with any value, and mean nothing.
     """
 
-    def __init__(self, defaults: S) -> None:
+    def __init__(self, defaults: S, ignored: Iterable[str] = ()) -> None:
         self.settings = defaults
         self._defaults = defaults
-        self._fields: dict[str, str] = {}
-        self._declared: dict[str, Option] = {}
-        self._suggested: dict[str, Any] = {}  # by field name, as `_given`
+        self._ignored = frozenset(name.lower() for name in ignored)
+        self._declared: dict[str, Option] = {}  # by field name, as the values
+        self._fields: dict[str, str] = {}  # by name or alias in lower case
+        self._suggested: dict[str, Any] = {}
         self._given: dict[str, Any] = {}
         for field in dataclasses.fields(defaults):
             option = cast("Option | None", field.metadata.get("option"))
             if option is not None:
-                self._declared[option.name.lower()] = option
-                self._fields[option.name.lower()] = field.name
+                self._declared[field.name] = option
+                self._fields.update((name.lower(), field.name) for name in (option.name, *option.aliases))
 
     @property
     def declared(self) -> tuple[Option, ...]:
@@ -186,6 +198,8 @@ class Options(Generic[S]):
         Raises:
             OptionError: There is no such option, or it does not accept the value.
         """
+        if name.lower() in self._ignored:
+            return
         field, value = self._value(name, text)
         self._given[field] = value
         self._refresh()
@@ -201,6 +215,8 @@ class Options(Generic[S]):
         self._suggested = {}
         problems: list[str] = []
         for name, text in pairs:
+            if name.lower() in self._ignored:
+                continue
             try:
                 field, value = self._value(name, text)
             except OptionError as error:
@@ -214,9 +230,10 @@ class Options(Generic[S]):
         self.settings = dataclasses.replace(self._defaults, **(self._suggested | self._given))
 
     def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
-        option = self._declared.get(name.lower())
-        if option is None:
+        field = self._fields.get(name.lower())
+        if field is None:
             raise OptionError(f"no option {shorten(name)!r}")
+        option = self._declared[field]
         if text is None:
             raise OptionError(f"{option.name} needs a value")
-        return self._fields[name.lower()], option.value(text)
+        return field, option.value(text)

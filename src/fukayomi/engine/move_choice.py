@@ -1,0 +1,84 @@
+"""The answer to `go`, from what was found: the best move, a random one of the good moves, a resignation."""
+
+from typing import TYPE_CHECKING
+
+from fukayomi._native import MAX_MOVES
+from fukayomi.engine.random_moves import RandomMoves, random_rule
+from fukayomi.engine.settings import UsiSettings
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.text import RESIGN, BestMove
+
+if TYPE_CHECKING:
+    from fukayomi.engine.search import SearchResult
+
+
+class MoveChoice:
+    """Chooses the moves of one game after the other. It remembers what the choice depends on beside the search."""
+
+    def __init__(self) -> None:
+        self._resignation = _Resignation()
+        self._random = RandomMoves()
+
+    def lines_needed(self, position: Position, settings: UsiSettings) -> int:
+        """How many lines a search must return: MultiPV, or all if the move may be chosen at random."""
+        return settings.multipv if random_rule(settings, position.ply) is None else MAX_MOVES
+
+    def choose(
+        self, position: Position, result: "SearchResult", settings: UsiSettings
+    ) -> tuple[BestMove, "SearchResult"]:
+        """Answer with a move of the game. Every move is asked about, so that the beginning of the game is known.
+
+        Args:
+            position: The position of the game.
+            result: What the search found.
+            settings: The options.
+
+        Returns:
+            The answer, and the result with the line that is played in the first place.
+        """
+        resigns = self._resignation.is_due(position, result, settings.resign_threshold)
+        played = self._random.choose(result, position, settings)
+        return best_move(played, settings, resigns=resigns), played
+
+
+class _Resignation:
+    """Decides whether to give a game up: below Resign_Threshold, unless it was lost when the engine took it over.
+
+    A handicap game, or any start that was given away, is played on until mate is proven.
+    """
+
+    def __init__(self) -> None:
+        self._game: tuple[str, list[Move]] | None = None
+        self._was_lost = False
+
+    def is_due(self, position: Position, result: "SearchResult", threshold: int) -> bool:
+        """Whether to resign. Every move of a game is asked about, so that its beginning is known.
+
+        Args:
+            position: The position of the game; a game begins where it does not continue the last one.
+            result: What the search found.
+            threshold: Win rate below which a game is lost, per mille.
+        """
+        if not result.lines:
+            return False
+        best = result.lines[0]
+        is_lost = best.winrate * 1000 < threshold
+        game = position.start_sfen(), position.moves
+        if self._game is None or game[0] != self._game[0] or game[1][: len(self._game[1])] != self._game[1]:
+            self._was_lost = is_lost
+        self._game = game
+        return is_lost and (not self._was_lost or best.mate is not None)
+
+
+def best_move(result: "SearchResult", settings: UsiSettings, *, resigns: bool = False) -> BestMove:
+    """The answer with the best move; a mated side resigns.
+
+    Args:
+        result: What the search found.
+        settings: With Stochastic_Ponder no move to ponder is named.
+        resigns: Give the game up.
+    """
+    if result.best is None or resigns:
+        return BestMove(RESIGN)
+    ponder = None if settings.ponders_stochastically or result.ponder is None else result.ponder.usi()
+    return BestMove(result.best.usi(), ponder)
