@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.clock import NOTHING_LEFT_MS, Clock, Margins, budget
+from fukayomi.engine.clock import NOTHING_LEFT_MS, Budget, Clock, Margins, budget
 
 MARGINS = Margins(byoyomi_ms=100, clock_ms=1000)
 TIMES = st.integers(-1000, 10**7)
@@ -106,3 +106,21 @@ def test_increment_counts_even_if_the_gui_adds_it_later() -> None:
     assert before is not None
     assert after.hard_s == pytest.approx(9.0)
     assert before.hard_s == pytest.approx(9.5)
+
+
+def test_the_planned_time_is_stretched_within_its_bounds() -> None:
+    plan = Budget(earliest_s=1.0, planned_s=10.0, extended_s=20.0, hard_s=60.0)
+    assert [plan.stretched_s(factor) for factor in (0.01, 0.5, 1.0, 1.5, 2.0, 9.0)] == [
+        1.0,
+        5.0,
+        10.0,
+        15.0,
+        20.0,
+        20.0,
+    ]
+
+
+def test_the_number_of_shares_can_be_set() -> None:
+    plan = budget(Clock(remaining_ms=600_000), 40, MARGINS, shares=25)
+    assert plan is not None
+    assert plan.planned_s == pytest.approx(24.0)

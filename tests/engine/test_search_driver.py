@@ -273,3 +273,73 @@ def test_more_time_when_it_is_unclear() -> None:
     assert 0.39 < time.monotonic() - begin < 0.6
     assert result.reason is Reason.TIME
     searcher.close()
+
+
+def test_a_slow_evaluator_has_until_the_clock_runs_out_for_the_first_position() -> None:
+    odd = Odd()
+    odd.permission.clear()
+    searcher = Searcher([odd], memory_mb=64)
+    threading.Timer(0.2, odd.permission.set).start()
+    result = search(searcher, Limits(budget=Budget(0.01, 0.05, 0.05, 10.0)))
+    assert result.reason is Reason.TIME
+    assert result.progress.root_visits > 0
+    assert result.progress.seconds < 5
+    searcher.close()
+
+
+def test_a_batch_that_has_not_returned_is_no_sign_that_nothing_will_come() -> None:
+    odd = Odd()
+    searcher = Searcher([odd], memory_mb=64)
+    search(searcher, Limits(nodes=500))  # the tree that is kept has a best move already
+    odd.permission.clear()
+    assert search(searcher, Limits(budget=Budget(0.0, 0.2, 0.2, 1.0))).reason is Reason.TIME
+    odd.permission.set()
+    searcher.close()
+
+
+def clear_position(searcher: Searcher) -> Position:
+    """A position in which the best move leads by more than half, found by playing."""
+    position = Position()
+    for _ in range(200):
+        result = search(searcher, Limits(nodes=200), position, multipv=2)
+        searcher.clear()
+        first, second = result.lines
+        if result.reason is Reason.LIMIT and first.visits > 150 > 3 * second.visits:
+            return position
+        position.push(first.move)
+    raise AssertionError("no such position")
+
+
+def test_a_search_by_nodes_saves_those_that_cannot_change_the_move(searcher: Searcher) -> None:
+    position = clear_position(searcher)
+
+    def outcome(stops_when_clear: bool) -> tuple[SearchResult, object]:
+        searcher.clear()
+        result = search(searcher, Limits(nodes=400, stops_when_clear=stops_when_clear), position)
+        return result, (result.progress.nodes, result.lines)
+
+    whole, _ = outcome(False)
+    short, found = outcome(True)
+    assert whole.reason is Reason.LIMIT
+    assert short.reason is Reason.CLEAR
+    assert short.progress.nodes < whole.progress.nodes == 400
+    assert short.best == whole.best
+    assert outcome(True)[1] == found  # reproducible: it does not depend on time
+    kept = search(searcher, Limits(nodes=100, stops_when_clear=True), position)
+    assert kept.reason is Reason.CLEAR
+    assert kept.progress.nodes <= 8 < kept.progress.root_visits  # one batch, and what was known before is enough
+
+
+def test_a_search_that_learns_nothing_more_ends(searcher: Searcher) -> None:
+    limits = Limits(budget=Budget(0.0, 60.0, 60.0, 60.0), min_kld_gain=1.0)
+    result = search(searcher, limits)
+    assert result.reason is Reason.CONVERGED
+    assert result.progress.seconds < 20
+
+
+def test_a_contested_choice_takes_more_of_the_time() -> None:
+    searcher = Searcher([uniform_evaluator(8)], memory_mb=256)  # the second move has as many visits as the first
+    result = search(searcher, Limits(budget=Budget(0.0, 0.2, 0.4, 1.0), instability=1.0))
+    assert result.reason is Reason.TIME
+    assert result.progress.seconds > 0.39
+    searcher.close()

@@ -7,7 +7,7 @@ hard limit never exceeds the time on the clock, less a margin for the communicat
 from dataclasses import dataclass
 
 SHARES = 14
-"""Number of shares into which the remaining time is divided."""
+"""Shares into which the remaining time is divided by default."""
 OPENING_PLIES = 30
 """Each ply before this one adds a share."""
 EXTENSION = 2.0
@@ -72,14 +72,19 @@ class Budget:
     hard_s: float
     """The search never goes beyond."""
 
+    def stretched_s(self, factor: float) -> float:
+        """The planned time multiplied, within the earliest and the extended time."""
+        return min(max(self.planned_s * factor, self.earliest_s), self.extended_s)
 
-def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
+
+def budget(clock: Clock, ply: int, margins: Margins, shares: int = SHARES) -> Budget | None:
     """The time budget of a move.
 
     Args:
         clock: The clock of the side to move.
         ply: Number of the move to be played; a game begins at 1.
         margins: Time to leave unused.
+        shares: Shares into which the remaining time is divided after the opening.
 
     Returns:
         The budget, or None if there is no time limit.
@@ -99,7 +104,7 @@ def budget(clock: Clock, ply: int, margins: Margins) -> Budget | None:
         seconds = NOTHING_LEFT_MS / 1000
         return Budget(seconds, seconds, seconds, seconds)
     hard = _less(available, margins.of_byoyomi(available) if byoyomi else margins.clock_ms)
-    share = remaining / (SHARES + max(0, OPENING_PLIES - ply)) + max(0, clock.increment_ms)
+    share = remaining / (shares + max(0, OPENING_PLIES - ply)) + max(0, clock.increment_ms)
     planned = min(hard, max(share, _less(byoyomi, margins.of_byoyomi(byoyomi))))
     # In byoyomi unused time is lost, so all of it is used; before, unused time stays on the clock.
     earliest = planned if remaining < byoyomi else planned * EARLIEST_STOP

@@ -19,6 +19,12 @@ class Limits:
     """Length of the principal variation in plies."""
     time_ms: int | None = None
     """Milliseconds since the start, whatever the position."""
+    stops_when_clear: bool = False
+    """Whether a search by nodes ends when the nodes that are left cannot change the best move."""
+    min_kld_gain: float = 0.0
+    """A search by the clock ends when a visit gains less than this (`root_history.kld_gain`); 0: never."""
+    instability: float = 0.0
+    """How much the instability of the best move changes the planned time, 0 to 1 (`RootHistory.factor`)."""
     until_stopped: bool = False
     """Only a stop ends the search, or other limits: `go infinite` and `go ponder`."""
 

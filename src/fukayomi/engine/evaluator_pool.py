@@ -5,6 +5,7 @@ time: gather leaves of the tree, evaluate them, apply the results. A batch holds
 searches share batches: then each gives few leaves at a time, which is best for small trees, and batches are full.
 """
 
+import math
 import threading
 import time
 from collections import deque
@@ -15,6 +16,7 @@ from typing import Self
 from fukayomi._native import Batch, Search
 from fukayomi.engine.control import Control
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+from fukayomi.engine.root_history import Look
 
 RETRY_S = 0.02
 """Pause before another look at a tree whose leaves are all in flight, if no batch returns before."""
@@ -64,7 +66,10 @@ class Feed:
         self.error: Exception | None = None
         """What an evaluator raised; no more batches follow."""
         self.is_idle = False
-        """Whether the limit is reached, or the tree decided or full, and all batches have returned."""
+        """Whether the limit is reached, or the tree decided, clear or full, and all batches have returned."""
+        self.is_clear = False
+        """Whether the nodes that are left cannot change the best move (`Limits.stops_when_clear`)."""
+        self._visits_before = tree.root_visits
         # The pool's, guarded by its lock.
         self.is_over = False
         self.in_flight = 0
@@ -76,12 +81,33 @@ class Feed:
         """How many of the wanted leaves may still be evaluated; they count as evaluated until they are given back."""
         if self.tree.is_decided or self.tree.is_full:
             return 0
-        limit = self.control.limits.nodes
-        if limit is not None:
-            wanted = min(wanted, limit - self.granted)
+        limits = self.control.limits
+        if limits.nodes is not None:
+            if limits.stops_when_clear and not self.is_clear:
+                self.is_clear = self._is_clear(limits.nodes)
+            wanted = 0 if self.is_clear else min(wanted, limits.nodes - self.granted)
         wanted = max(0, min(wanted, self.node_limit - self.tree.root_visits))
         self.granted += wanted
         return wanted
+
+    def visits_in(self, seconds: float, now: float) -> float:
+        """Visits of the root that fit into this time from now on (`time.monotonic`), at the rate so far.
+
+        Batches in flight count as if they returned now: a slow batch must not look like a search that stands still.
+        """
+        made = self.tree.root_visits - self._visits_before
+        if made <= 0 or now <= self.began_s:
+            return math.inf
+        in_flight = max(0, self.granted - self.tree.nodes)
+        return in_flight + (made + in_flight) / (now - self.began_s) * seconds
+
+    def _is_clear(self, nodes: int) -> bool:
+        """Whether the visits that the nodes left will bring cannot lift another move above the best."""
+        made, evaluated = self.tree.root_visits - self._visits_before, self.tree.nodes
+        if evaluated == 0:
+            return False
+        visits_per_node = max(1.0, made / evaluated)  # some visits need no evaluation
+        return Look.at(self.tree).is_clear((nodes - evaluated) * visits_per_node)
 
 
 class EvaluatorPool:

@@ -18,13 +18,22 @@ def limits_of(go: Go, position: Position, settings: UsiSettings) -> Limits:
     Args:
         go: The command.
         position: The position to search; its side to move has the clock.
-        settings: Const_Playout and the margins of the clock.
+        settings: Const_Playout, and how the clock is used.
     """
+    stops_when_clear = settings.early_stop_nodes and settings.multipv == 1
     if settings.const_playout:
-        return Limits(nodes=settings.const_playout)
-    time_budget = budget(_clock(go, position), position.ply, settings.margins())
-    limits = Limits(budget=time_budget, nodes=go.nodes, depth=go.depth)
-    return limits if limits != Limits() else Limits(nodes=1)  # times without meaning, such as byoyomi 0
+        return Limits(nodes=settings.const_playout, stops_when_clear=stops_when_clear)
+    time_budget = budget(_clock(go, position), position.ply, settings.margins(), settings.time_shares)
+    if time_budget is None and go.nodes is None and go.depth is None:
+        return Limits(nodes=1)  # times without meaning, such as byoyomi 0
+    return Limits(
+        budget=time_budget,
+        nodes=go.nodes,
+        depth=go.depth,
+        stops_when_clear=stops_when_clear,
+        min_kld_gain=settings.kld_min_gain / 1e9,
+        instability=settings.time_instability / 100,
+    )
 
 
 def _clock(go: Go, position: Position) -> Clock:

@@ -14,9 +14,10 @@ from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
 from fukayomi.engine.clock import Budget
-from fukayomi.engine.control import Control
+from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.protocol import Evaluator
+from fukayomi.engine.root_history import Look, RootHistory
 from fukayomi.shogi import Move, Position
 from fukayomi.tabular import Tabular, counted
 
@@ -24,8 +25,6 @@ CHECK_INTERVAL_S = 0.02
 """Pause between looks at a tree that may be clear enough to stop."""
 GRACE_S = 0.03
 """How long a stop waits for the first evaluation."""
-UNCLEAR_RATIO = 1.5
-"""Below this ratio of the visits of the best move to those of the second the choice is unclear."""
 
 
 class Reason(Enum):
@@ -34,6 +33,7 @@ class Reason(Enum):
     STOPPED = "stopped"
     TIME = "time is up"
     CLEAR = "no other move can catch up"
+    CONVERGED = "more visits change nothing"
     ONLY_MOVE = "only one legal move"
     LIMIT = "limit reached"
     DECIDED = "the result is proven"
@@ -254,6 +254,7 @@ class _Watch:
         self._report = report
         self._interval_s = interval_s
         self._next_report_s = feed.began_s + interval_s if report is not None and interval_s > 0 else float("inf")
+        self._history = RootHistory()
         self._is_extended = False
         self._is_error_reported = False
 
@@ -287,7 +288,7 @@ class _Watch:
         if limits.time_ms is not None:
             pause = min(pause, self._control.started_s + limits.time_ms / 1000 - now)
         if limits.budget is not None:
-            left = self._control.started_s + self._deadline_s(limits.budget) - now
+            left = self._control.started_s + self._deadline_s(limits, limits.budget) - now
             pause = min(pause, left, CHECK_INTERVAL_S)
         return pause
 
@@ -306,48 +307,44 @@ class _Watch:
             return Reason.LIMIT
         if limits.time_ms is not None and now >= self._control.started_s + limits.time_ms / 1000:
             return Reason.TIME
-        return self._reason_of_time(limits.budget, now) if limits.budget is not None else None
+        return self._reason_of_time(limits, limits.budget, now) if limits.budget is not None else None
 
     def _reason_of_idleness(self) -> Reason:
         tree = self._tree
         if tree.is_decided:
             return Reason.DECIDED
+        if self._feed.is_clear:
+            return Reason.CLEAR
         return Reason.FULL if tree.is_full else Reason.LIMIT
 
-    def _reason_of_time(self, budget: Budget, now: float) -> Reason | None:
+    def _reason_of_time(self, limits: Limits, budget: Budget, now: float) -> Reason | None:
         tree = self._tree
         spent = now - self._control.started_s
-        left = self._deadline_s(budget) - spent
+        if tree.root_visits == 0:
+            return Reason.TIME if spent >= budget.hard_s else None
+        if tree.root_move_count == 1:
+            return Reason.ONLY_MOVE
+        look = Look.at(tree)
+        self._history.add(look)
+        left = self._deadline_s(limits, budget) - spent
         if left <= 0:
-            if not self._is_extended and budget.extended_s > spent and self._is_unclear():
+            if not (self._is_extended or limits.instability > 0) and budget.extended_s > spent and look.is_unclear():
                 self._is_extended = True
                 return None
             return Reason.TIME
-        if tree.root_visits == 0:
+        if spent < budget.earliest_s:
             return None
-        if tree.root_move_count == 1:
-            return Reason.ONLY_MOVE
-        if spent >= budget.earliest_s and self._cannot_be_caught(left, now):
+        if look.is_clear(self._feed.visits_in(left, now)):
             return Reason.CLEAR
-        return None
+        gain = self._history.kld_gain
+        return Reason.CONVERGED if gain is not None and gain < limits.min_kld_gain else None
 
-    def _deadline_s(self, budget: Budget) -> float:
+    def _deadline_s(self, limits: Limits, budget: Budget) -> float:
+        if self._tree.root_visits == 0:  # the first legal move may cost the game: use all the time for an evaluation
+            return budget.hard_s
+        if limits.instability > 0:
+            return budget.stretched_s(1 + limits.instability * (self._history.factor - 1))
         return budget.extended_s if self._is_extended else budget.planned_s
-
-    def _cannot_be_caught(self, left_s: float, now: float) -> bool:
-        """Whether the visits that fit into the time left cannot lift the second move above the first."""
-        lines = self._tree.lines(2)
-        if len(lines) < 2 or now <= self._feed.began_s:
-            return False
-        coming = self._tree.nodes / (now - self._feed.began_s) * left_s
-        return lines[0].visits - lines[1].visits > coming
-
-    def _is_unclear(self) -> bool:
-        lines = self._tree.lines(2)
-        if len(lines) < 2:
-            return False
-        first, second = lines
-        return first.visits < UNCLEAR_RATIO * second.visits or second.winrate > first.winrate
 
     def _wait_for_first(self, now: float) -> None:
         """Delay an immediate stop a little, if that gives a move that was evaluated."""

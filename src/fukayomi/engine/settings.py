@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, SearchParams
-from fukayomi.engine.clock import Margins
+from fukayomi.engine.clock import SHARES, Margins
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
 INTERNAL_NETWORK = "<internal>"
@@ -84,6 +84,15 @@ class UsiSettings:
     """Unused part of byoyomi and of movetime, for the communication with the GUI; -1: a tenth, at most 100 ms."""
     time_margin_ms: int = spin("Time_Margin", 1000, 0, 100_000)
     """Unused part of a clock without byoyomi."""
+    time_shares: int = spin("Time_Shares", SHARES, 1, 100)
+    """A move gets the remaining time divided by this number, and less before ply 30; the increment comes on top."""
+    time_instability: int = spin("Time_Instability", 0, 0, 100)
+    """How much a contested best move lengthens the time for a move and a settled one shortens it, percent; 0: only one
+    extension."""
+    kld_min_gain: int = spin("KLD_Min_Gain", 0, 0, 1_000_000)
+    """With a clock, stop when a visit changes the shares of visits by less than this, billionths of a nat; 0: off."""
+    early_stop_nodes: bool = check("Early_Stop_Nodes", False)
+    """Whether a search by nodes also stops when the nodes that are left cannot change the best move."""
     ponder: bool = check("USI_Ponder", False)
     """Whether the engine may think in the opponent's time; `go ponder` is obeyed without it."""
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
