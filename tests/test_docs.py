@@ -38,16 +38,3 @@ def test_commands_of_fukayomi_exist() -> None:
     for page in PAGES:
         for name in re.findall(r"(?:`|bin/)fukayomi ([a-z][a-z-]*)", page.read_text(encoding="utf-8")):
             assert name in group.commands, f"{page.name} speaks of fukayomi {name}"
-
-
-def test_options_of_the_engine_are_described() -> None:
-    from fukayomi.engine.settings import UsiSettings
-    from fukayomi.usi.options import Options
-
-    described: dict[str, str] = {}
-    for line in (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("## USI options")[2].splitlines():
-        if line.startswith("| `"):
-            names, defaults = (cell.replace("+", "") for cell in line.split("|")[1:3])
-            pairs = zip(names.split(","), defaults.split(","), strict=True)
-            described |= {name.strip(" `"): default.strip(" `") for name, default in pairs}
-    assert described == {option.name: option.default for option in Options(UsiSettings()).declared}

@@ -1,0 +1,50 @@
+"""docs/usi-options.md describes the options that the engine has: types, defaults, ranges, other names, order."""
+
+import re
+
+from places import ROOT
+
+from fukayomi import __version__
+from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
+from fukayomi.usi.options import Option
+
+PAGE = (ROOT / "docs" / "usi-options.md").read_text(encoding="utf-8")
+ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
+
+
+def row_of(option: Option) -> list[str]:
+    """What the page must say of an option: name, type, default, range."""
+    default = option.default.replace(__version__, "0.1.0")
+    is_number = option.kind in ("spin", "check")
+    choices = " ".join(f"`{choice}`" for choice in option.choices)
+    limits = "" if option.minimum is None else f"{option.minimum} to {option.maximum}"
+    return [f"`{option.name}`", str(option.kind), default if is_number else f"`{default}`", choices or limits]
+
+
+def test_every_option_is_described_as_it_is() -> None:
+    assert [row[:4] for row in ROWS] == [row_of(option) for option in usi_options().declared]
+
+
+def test_dlshogis_default_and_a_meaning_stand_beside_each() -> None:
+    for row in ROWS:
+        name, *_, dlshogi, meaning = row
+        assert dlshogi, name
+        assert len(meaning) > 5, name
+
+
+def test_other_names_are_told() -> None:
+    for option, row in zip(usi_options().declared, ROWS, strict=True):
+        for alias in option.aliases:
+            assert f"also `{alias}`" in row[5], alias
+
+
+def test_what_is_ignored_is_listed() -> None:
+    section = PAGE.partition("## Ignored\n")[2].partition("\n## ")[0]
+    listed: list[str] = []
+    for first, last in re.findall(r"`(\w+)`(?: to\s+`(\w+)`)?", section):
+        if last:
+            (number,) = re.findall("[0-9]", first)
+            listed += [first.replace(number, str(n)) for n in range(int(number), 10)]
+        else:
+            listed.append(first)
+    assert sorted(listed) == sorted(IGNORED_OPTIONS)
