@@ -16,6 +16,8 @@ import pytest
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
 from fukayomi.engine.engine import Engine
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.stubs import StubEvaluator
 from fukayomi.engine.search import SearchResult
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_record, write_kif
@@ -149,30 +151,57 @@ def test_a_range_leaves_short_games_out(games: Path) -> None:
 
 
 def test_ctrl_c_and_again(games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plies: list[int] = []
+    searched: set[str] = set()
     search = Engine.search
 
     def noted(self: Engine, position: Position, **limits: Any) -> SearchResult:
-        if plies[-1:] != [position.ply - 1]:
-            if plies == [0, 1, 2, 0, 1]:  # in the second game
-                raise KeyboardInterrupt
-            plies.append(position.ply - 1)
+        searched.add(position.sfen())
         return search(self, position, **limits)
 
+    def interrupted(self: Engine, position: Position, **limits: Any) -> SearchResult:
+        if [move.usi() for move in position.moves] == ["7g7f", "3c3d", "8h2b+"]:
+            raise KeyboardInterrupt
+        return search(self, position, **limits)
+
+    def judged() -> set[str]:
+        """The positions that the reports have."""
+        documents = [GameAnalysis.load(out / name) for name in reports(out)]
+        return {position.sfen for document in documents for position in document.positions}
+
     out = tmp_path / "out"
-    monkeypatch.setattr(Engine, "search", noted)
+    monkeypatch.setattr(Engine, "search", interrupted)
     result = run(games, *FAST, "--out", out)
     assert result.exit_code == 130
-    assert "1 of 2 games are finished. Run the same command again" in result.stderr
-    assert "1 / 4" in (out / "index.html").read_text(encoding="utf-8")
+    assert re.search("[01] of 2 games are finished. Run the same command again", result.stderr)
+    assert "2 / 4" in (out / "index.html").read_text(encoding="utf-8")
+    before = judged()
 
-    plies.clear()
+    monkeypatch.setattr(Engine, "search", noted)
     assert run(games, *FAST, "--out", out).exit_code == 0
-    assert plies == [2, 3, 4]
-    assert "1 / 4" not in (out / "index.html").read_text(encoding="utf-8")
-    plies.clear()
+    assert (len(judged()), len(judged() - before)) == (7, len(searched))
+    assert searched == judged() - before
+    assert "2 / 4" not in (out / "index.html").read_text(encoding="utf-8")
+    searched.clear()
     assert run(games, *FAST, "--out", out).exit_code == 0
-    assert plies == []
+    assert searched == set()
+
+
+def test_games_share_batches(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+    evaluate = StubEvaluator.run
+
+    def noted(self: StubEvaluator, slot: Slot, n: int) -> None:
+        rows.append(n)
+        time.sleep(0.002)  # in which the other game gathers nothing
+        evaluate(self, slot, n)
+
+    monkeypatch.setattr(StubEvaluator, "run", noted)
+    assert run(games, *FAST, "--json").exit_code == 0
+    at_once = len(rows)
+    rows.clear()
+    for game in (games / "one.csa", games / "2025" / "two.csa"):
+        assert run(game, *FAST, "--json").exit_code == 0
+    assert at_once < len(rows)
 
 
 def test_reports_inside_the_folder_are_no_games(games: Path) -> None:
@@ -197,7 +226,7 @@ def test_an_index_of_something_else_stays(games: Path, tmp_path: Path) -> None:
 def test_a_killed_run_goes_on(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (games / "three.csa").write_text(THREE)
-    command = [sys.executable, "-m", "fukayomi", "analyse", str(games), "--evaluator", "hash", "--time", "0.3s"]
+    command = [sys.executable, "-m", "fukayomi", "analyse", str(games), "--evaluator", "hash", "--time", "0.1s"]
     command += ["--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60

@@ -122,7 +122,7 @@ def analyse(
     in the folder; what was searched with lower limits is searched again. The analysis of another game or network is
     never replaced.
     """
-    from fukayomi.cli.engine.analysis_run import AnalysisRun, open_engine
+    from fukayomi.cli.engine.analysis_run import AnalysisRun, open_network
     from fukayomi.engine.analysis.game_analysis import SearchLimits
 
     first, last = _parse_range(report.plies)
@@ -137,8 +137,8 @@ def analyse(
         raise typer.BadParameter(outside, param_hint="--range")
     name = "analysis" if len(sources) > 1 else f"{sources[0].absolute().stem}-analysis"
     out = report.out or (None if report.as_json else Path(name))
-    with open_engine(search.model, search.evaluator) as engine, _writing():
-        run = AnalysisRun(engine, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
+    with open_network(search.model, search.evaluator) as network, _writing():
+        run = AnalysisRun(network, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
         if game is not None:
             _analyse_one(run, game, out, as_json=report.as_json)
         else:
@@ -149,14 +149,15 @@ def analyse(
 
 @contextmanager
 def _writing() -> Generator[None]:
-    """Fail with one line if a report cannot be written."""
+    """Fail with one line if the network fails, or a report cannot be written."""
+    from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.report.files import ReportFolderError
     from fukayomi.files.lock import LockedError
 
     try:
         yield
-    except (AnalysisFileError, ReportFolderError, LockedError) as error:
+    except (AnalysisFileError, EvaluatorError, LockedError, ReportFolderError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"cannot write the report: {error}")
@@ -190,18 +191,19 @@ def _analyse_one(run: "AnalysisRun", game: "Game", out: Path | None, *, as_json:
     from fukayomi.engine.report.files import ReportFolder
 
     with locked(out), run.progress(run.positions_of(game.record)) as bar:
-        folder = ReportFolder(out, game.record, str(run.engine.network)) if out else None
-        done = run.analyse(game.record, folder, bar)
+        folder = ReportFolder(out, game.record, str(run.network)) if out else None
+        analysis = run.analyse(game.record, folder, bar)
+        files = run.finish(analysis, folder)
     if as_json:
-        typer.echo(json_text(done.analysis.to_dict() | {"files": done.files}))
+        typer.echo(json_text(analysis.to_dict() | {"files": files}))
     else:
         from rich.console import Console
 
-        print_analysis(done.analysis, Console(highlight=False))
-        for path in done.files:
+        print_analysis(analysis, Console(highlight=False))
+        for path in files:
             typer.echo(path)
-    if done.is_interrupted:
-        judged = f"{len(done.analysis.moves)} of {len(game.record)} moves are judged"
+    if run.is_interrupted:
+        judged = f"{len(analysis.moves)} of {len(game.record)} moves are judged"
         again = "Run the same command again to go on." if out else "With --out, a run can be continued."
         typer.echo(f"Stopped: {judged}. {again}", err=True)
         raise typer.Exit(INTERRUPTED)

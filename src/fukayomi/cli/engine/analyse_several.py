@@ -1,6 +1,9 @@
 """`fukayomi analyse` with several games: a report for each, and an index of them."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +14,28 @@ from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.engine.analysis_games import Game, distinct, read_games, reading_errors
 from fukayomi.cli.engine.analysis_run import AnalysisRun, locked
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from fukayomi.cli.common.progress import Bar
+    from fukayomi.engine.analysis.game_analysis import GameAnalysis
     from fukayomi.engine.report.files import ReportFolder
     from fukayomi.engine.report.index import AnalysisIndex
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _RunningGame:
+    """A game that is being analysed, or has been."""
+
+    name: str
+    folder: "ReportFolder | None"
+    future: "Future[GameAnalysis]"
+
+
 def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None, *, as_json: bool) -> None:
-    """Analyse all games, each in a folder of its own, and print the index, or a document for each.
+    """Analyse all games, several at once, each in a folder of its own; print the index, or a document for each.
 
     Args:
         run: How they are analysed.
@@ -38,19 +53,20 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
     problems = [each for each in found if isinstance(each, str)]
     sizes = [each for each in found if isinstance(each, int)]
     index = AnalysisIndex()
-    is_interrupted = False
+
+    def finish(game: _RunningGame) -> None:
+        analysis = game.future.result()
+        if not analysis.positions:  # Ctrl-C came too early
+            return
+        files = run.finish(analysis, game.folder)
+        index.add(analysis, game.name, game.folder.path.name if game.folder else "")
+        bar.show(game=f"{len(index.games)} of {counted(len(sizes), 'game')}, ")
+        if as_json:
+            typer.echo(json_text(analysis.to_dict() | {"files": files}))
+
     with locked(out), run.progress(sum(sizes)) as bar:
         try:
-            for number, game in enumerate(_games(run, sources), 1):
-                bar.show(game=f"game {number} of {len(sizes)}, ")
-                folder = _open_folder(run, game, out, index) if out else None
-                done = run.analyse(game.record, folder, bar)
-                index.add(done.analysis, game.name, folder.path.name if folder else "")
-                if as_json:
-                    typer.echo(json_text(done.analysis.to_dict() | {"files": done.files}))
-                if done.is_interrupted:
-                    is_interrupted = True
-                    break
+            _analyse_at_once(run, sources, out, bar, max(1, min(len(sizes), run.games_at_once)), finish)
         finally:
             written = index.write(out) if out is not None and index.games else None
     if not as_json and index.games:
@@ -59,7 +75,7 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
         Console(highlight=False).print(_table(index))
         typer.echo(written)
     print_problems(problems)
-    if is_interrupted:
+    if run.is_interrupted:
         complete = sum(game.is_complete for game in index.games)
         again = "Run the same command again to go on." if out else "With --out, a run can be continued."
         typer.echo(f"Stopped: {complete} of {len(sizes)} games are finished. {again}", err=True)
@@ -87,18 +103,65 @@ def _games(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[Game]:
                 yield game
 
 
-def _open_folder(run: AnalysisRun, game: Game, out: Path, index: "AnalysisIndex") -> "ReportFolder":
-    """The folder of a game: named after its file, and by a hash too if another game has that folder."""
+def _analyse_at_once(
+    run: AnalysisRun,
+    sources: Sequence[Path],
+    out: Path | None,
+    bar: "Bar",
+    at_once: int,
+    finish: Callable[[_RunningGame], None],
+) -> None:
+    """Analyse the games, so many at once, and call `finish` for each in their order, in this thread."""
+    games: deque[_RunningGame] = deque()
+    folders: set[str] = set()
+
+    def finish_first() -> None:
+        finish(games[0])  # before it is removed: Ctrl-C may come
+        games.popleft()
+
+    with ThreadPoolExecutor(at_once) as threads:
+        try:
+            for game in _games(run, sources):
+                while len(running := [other.future for other in games if not other.future.done()]) >= at_once:
+                    wait(running, return_when=FIRST_COMPLETED)
+                while games and games[0].future.done():
+                    finish_first()
+                folder = _open_folder(run, game, out, folders) if out else None
+                future = threads.submit(run.analyse, game.record, folder, bar, at_once)
+                games.append(_RunningGame(game.name, folder, future))
+            while games:
+                finish_first()
+        except KeyboardInterrupt:
+            run.stop()
+            while games:
+                finish_first()
+        except BaseException:
+            run.stop()
+            raise
+
+
+def _open_folder(run: AnalysisRun, game: Game, out: Path, taken: set[str]) -> "ReportFolder":
+    """The folder of a game: named after its file, and by a hash too if another game has that folder.
+
+    Args:
+        run: How it is analysed.
+        game: The game.
+        out: The folder of all games.
+        taken: The folders of the games before, casefolded; this one is added.
+    """
     from fukayomi.engine.report.files import OtherGameError, ReportFolder
 
-    engine = str(run.engine.network)
+    network = str(run.network)
     short, long = game.folder_names()
-    if short.casefold() not in {line.folder.casefold() for line in index.games}:
+    if short.casefold() not in taken:
         try:
-            return ReportFolder(out / short, game.record, engine)
+            folder = ReportFolder(out / short, game.record, network)
+            taken.add(short.casefold())
+            return folder
         except OtherGameError:
             pass
-    return ReportFolder(out / long, game.record, engine)
+    taken.add(long.casefold())
+    return ReportFolder(out / long, game.record, network)
 
 
 def _table(index: "AnalysisIndex") -> "Table":

@@ -1,8 +1,10 @@
-"""Analysing one game for `fukayomi analyse`: the search, its progress, and the files."""
+"""Analysing a game for `fukayomi analyse`: the search, its progress, and the files."""
 
-from collections.abc import Generator, Iterator
+import threading
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,24 +17,30 @@ if TYPE_CHECKING:
     from fukayomi.cli.common.progress import Bar
     from fukayomi.engine.analysis.game_analysis import GameAnalysis, PositionAnalysis, SearchLimits
     from fukayomi.engine.engine import Engine
+    from fukayomi.engine.network import Network
     from fukayomi.engine.report.files import ReportFolder
+    from fukayomi.engine.search import SearchResult
+    from fukayomi.shogi import Move, Position
     from fukayomi.shogi.record import Record
 
+LEAST_MEMORY_MB = 16
+"""For the tree of each game."""
 
-def open_engine(model: Path | None, evaluator: str) -> "Engine":
-    """The engine with its network."""
-    from fukayomi.engine.engine import Engine
+
+def open_network(model: Path | None, evaluator: str) -> "Network":
+    """The network, or what evaluates in its place."""
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.network import Network
 
     try:
-        engine = Engine(f"<{evaluator}>" if evaluator else model)
+        network = Network(f"<{evaluator}>" if evaluator else model)
     except EvaluatorError as error:
         fail(str(error))
     except OSError as error:
         fail(f"cannot read the network {model}: {error.strerror or error}")
-    for problem in engine.network.problems:
+    for problem in network.problems:
         typer.echo(problem, err=True)
-    return engine
+    return network
 
 
 @contextmanager
@@ -49,31 +57,30 @@ def locked(folder: Path | None) -> Generator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run did with a game."""
-
-    analysis: "GameAnalysis"
-    files: list[str]
-    is_interrupted: bool
-    """Whether Ctrl-C ended it early."""
+class StoppedError(Exception):
+    """The search was stopped; what it found is worth nothing."""
 
 
 @dataclass(slots=True)
 class AnalysisRun:
-    """How games are analysed."""
+    """How games are analysed: one after the other, or several at once, each by a thread."""
 
-    engine: "Engine"
+    network: "Network"
     limits: "SearchLimits"
     first: int
     """First ply to judge."""
     last: int | None
     """Last ply to judge; None: the last of each game."""
     png: bool
-    searched: int = 0
+    is_interrupted: bool = False
+    """Whether Ctrl-C ended it early."""
+    _engines: "list[Engine]" = field(default_factory=list["Engine"])
+    """Those at work."""
+    _searched: int = 0
     """Positions searched so far."""
-    nodes: int = 0
+    _nodes: int = 0
     """Nodes that these took."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def positions_of(self, record: "Record") -> int:
         """Number of positions of a game that are analysed; 0 if it ends before the first ply."""
@@ -82,6 +89,11 @@ class AnalysisRun:
         last = len(record) if self.last is None else min(self.last, len(record))
         return last - self.first + 2
 
+    @property
+    def games_at_once(self) -> int:
+        """Number of games that fill the network's batches together, as far as memory for their trees suffices."""
+        return max(1, min(self.network.pool.searches_at_once, self.network.settings.hash_mb // LEAST_MEMORY_MB))
+
     @contextmanager
     def progress(self, positions: int) -> "Generator[Bar]":
         """Show a bar for so many positions, of one game or more."""
@@ -89,50 +101,94 @@ class AnalysisRun:
         with progress_bar(positions, columns, game="", rate="") as bar:
             yield bar
 
-    def analyse(self, record: "Record", folder: "ReportFolder | None", bar: "Bar") -> Outcome:
-        """Analyse a game, or go on with the analysis in the folder, and write the files.
+    def analyse(self, record: "Record", folder: "ReportFolder | None", bar: "Bar", at_once: int = 1) -> "GameAnalysis":
+        """Analyse a game, or go on with the analysis in the folder; Ctrl-C or `stop` ends it early.
 
         Args:
             record: The game.
-            folder: Where the analysis is saved on the way, and the report at the end; None: nowhere.
+            folder: Where the analysis is saved on the way; None: nowhere.
             bar: Advanced by one with each position.
+            at_once: Number of games that are analysed at once, each by a call of this.
+
+        Raises:
+            EvaluatorError: The network failed; what was searched is saved.
         """
-        from fukayomi.engine.analysis.analyser import assemble
+        from fukayomi.engine.analysis.analyser import analyse_positions, assemble
+        from fukayomi.engine.engine import Engine
         from fukayomi.engine.evaluators import EvaluatorError
 
         known = folder.known if folder else None
+        kept = {position.ply: position for position in known.positions} if known else {}
         positions: list[PositionAnalysis] = []
-        is_interrupted = False
 
         def so_far() -> "GameAnalysis":
-            return assemble(record, positions, engine=str(self.engine.network), known=known)
+            return assemble(record, positions, engine=str(self.network), known=known)
 
-        try:
-            for position in self._search(record, known):
-                positions.append(position)
-                bar.advance()
-                bar.show(rate=f"{self.searched / bar.seconds:.1f}/s ({self.nodes / bar.seconds:.0f} nodes/s),")
+        memory_mb = max(LEAST_MEMORY_MB, self.network.settings.hash_mb // at_once)
+        with Engine(self.network, memory_mb=memory_mb, shares_batches=at_once > 1) as engine, self._at_work(engine):
+            search = partial(self._search, engine)
+            try:
+                for position in analyse_positions(
+                    record, search, self.first, self.last, limits=self.limits, known=known
+                ):
+                    positions.append(position)
+                    self._count(bar, None if kept.get(position.ply) is position else position)
+                    if folder is not None:
+                        folder.keep(so_far)
+            except KeyboardInterrupt:
+                self.stop()
+            except StoppedError:
+                pass
+            except EvaluatorError:
                 if folder is not None:
-                    folder.keep(so_far)
-        except KeyboardInterrupt:
-            is_interrupted = True
-        except EvaluatorError as error:
-            if folder is not None:
-                folder.save(so_far())
-            fail(str(error))
-        analysis = so_far()
-        files = [str(path) for path in folder.finish(analysis, png=self.png)] if folder else []
-        return Outcome(analysis, files, is_interrupted)
+                    folder.save(so_far())
+                raise
+        return so_far()
 
-    def _search(self, record: "Record", known: "GameAnalysis | None") -> "Iterator[PositionAnalysis]":
-        """The positions of the game, each when it has been searched."""
-        from fukayomi.engine.analysis.analyser import analyse_positions
+    def finish(self, analysis: "GameAnalysis", folder: "ReportFolder | None") -> list[str]:
+        """Write the files of a game; returns their paths."""
+        return [str(path) for path in folder.finish(analysis, png=self.png)] if folder else []
 
-        self.engine.new_game()
-        kept = {position.ply: position for position in known.positions} if known else {}
-        search, first, last = self.engine.search, self.first, self.last
-        for position in analyse_positions(record, search, first, last, limits=self.limits, known=known):
-            if kept.get(position.ply) is not position:
-                self.searched += 1
-                self.nodes += position.nodes
-            yield position
+    def stop(self) -> None:
+        """End all searches. What was searched until then is kept."""
+        self.is_interrupted = True
+        for engine in tuple(self._engines):
+            engine.stop()
+
+    @contextmanager
+    def _at_work(self, engine: "Engine") -> Generator[None]:
+        with self._lock:
+            self._engines.append(engine)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._engines.remove(engine)
+
+    def _search(
+        self,
+        engine: "Engine",
+        position: "Position",
+        *,
+        nodes: int | None = None,
+        time_ms: int | None = None,
+        multipv: int = 1,
+        compare: "Sequence[Move]" = (),
+    ) -> "SearchResult":
+        """Search with limits as if the other games were not there: several share the computer, and have more time."""
+        if self.is_interrupted:
+            raise StoppedError
+        time_ms = None if time_ms is None else time_ms * len(self._engines)
+        result = engine.search(position, nodes=nodes, time_ms=time_ms, multipv=multipv, compare=compare)
+        if self.is_interrupted:
+            raise StoppedError
+        return result
+
+    def _count(self, bar: "Bar", searched: "PositionAnalysis | None") -> None:
+        """Move the bar by a position; None: it was not searched now."""
+        with self._lock:
+            if searched is not None:
+                self._searched += 1
+                self._nodes += searched.nodes
+            bar.advance()
+            bar.show(rate=f"{self._searched / bar.seconds:.1f}/s ({self._nodes / bar.seconds:.0f} nodes/s),")
