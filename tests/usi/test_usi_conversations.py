@@ -2,16 +2,16 @@
 
 import random
 import re
+import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from engine_talk import Command, Start
 
 from fukayomi.shogi import Position
 from fukayomi.usi.client import UsiClient
-
-Start = Callable[..., UsiClient]
 
 POSITIONS = (
     "startpos",
@@ -37,11 +37,13 @@ GOES = (
     "go btime 0 wtime 0 byoyomi 20",
     "go depth 2",
     "go mate 100",
+    "go mate infinite",
     "go nodes 9 searchmoves 7g7f 2g2f",
 )
 OTHERS = (
     "stop",
     "stop",
+    "usi",
     "ponderhit",
     "ponderhit btime 0 wtime 0 byoyomi 20",
     "gameover lose",
@@ -53,6 +55,9 @@ OTHERS = (
     "setoption name USI_Ponder value true",
     "setoption name Stochastic_Ponder value true",
     "setoption name Stochastic_Ponder value false",
+    "setoption name Time_Instability value 100",
+    "setoption name KLD_Min_Gain value 100000",
+    "setoption name Early_Stop_Nodes value true",
     "setoption name USI_Hash value 16",
     "setoption name ReuseSubtree value false",
     "setoption name DNN_Batch_Size value 3",
@@ -61,30 +66,70 @@ OTHERS = (
 )
 
 
-def conversation(client: UsiClient, seed: int, length: int) -> int:
-    """Talk nonsense in good form; return how many answers came, after checking that they are as many as asked for."""
-    choose = random.Random(seed)
-    questions = readies = 0
+LENGTH = 40
+"""Lines of a conversation."""
+PAUSE_S = 0.01
+"""The longest pause between two lines, so that some searches end by themselves."""
+
+
+def lines_at_random(choose: random.Random, length: int) -> list[str]:
+    """What a GUI might send, in good form but in no order."""
+    lines: list[str] = []
     for _ in range(length):
         kind = choose.random()
         if kind < 0.4:
-            questions += 1
-            line = choose.choice(GOES)
+            lines.append(choose.choice(GOES))
         elif kind < 0.6:
-            line = f"position {choose.choice(POSITIONS + UNPLAYABLE)}"
+            lines.append(f"position {choose.choice(POSITIONS + UNPLAYABLE)}")
         else:
-            line = choose.choice(OTHERS)
-        readies += line == "isready"
+            lines.append(choose.choice(OTHERS))
+    return lines
+
+
+def questions(lines: Sequence[str]) -> int:
+    """How many answers lines ask for."""
+    return sum(line.split()[0] == "go" for line in lines)
+
+
+def is_answer(line: str) -> bool:
+    """Whether a line of the engine answers a ``go``; it must be one that it may write."""
+    assert line.startswith(("bestmove ", "checkmate ", "info ", "id ", "option ", "readyok", "usiok")), line
+    return line.startswith(("bestmove ", "checkmate "))
+
+
+def conversation(client: UsiClient, seed: int) -> int:
+    """Talk nonsense in good form; return how many answers came, after checking that they are as many as asked for."""
+    choose = random.Random(seed)
+    lines = lines_at_random(choose, LENGTH)
+    for line in lines:
         client.send(line)
+        if choose.random() < 0.1:
+            time.sleep(PAUSE_S * choose.random())
     client.send("stop\nisready")
-    answers = 0
+    answers, readies = 0, lines.count("isready")
     while readies >= 0:
         line = client.read_line(20, f"an answer to conversation {seed}").text
-        answers += line.startswith(("bestmove ", "checkmate "))
+        answers += is_answer(line)
         readies -= line == "readyok"
-        assert line.startswith(("bestmove ", "checkmate ", "info ", "readyok")), line
-    assert answers == questions, f"conversation {seed}"
+    assert answers == questions(lines), f"conversation {seed}"
     return answers
+
+
+def flood(engine_command: Command, seed: int, length: int) -> None:
+    """Send everything at once, then the end of the input: all is answered, and the engine ends."""
+    lines = lines_at_random(random.Random(seed), length)
+    asked = "\n".join(("usi", "setoption name DNN_Model value <hash>", "isready", *lines)) + "\n"
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"flood {seed}"
+    assert done.stderr == ""
+    assert sum(map(is_answer, done.stdout.splitlines())) == questions(lines), f"flood {seed}"
+
+
+def quit_amid(client: UsiClient, seed: int, length: int) -> None:
+    """Send lines and quit, whatever the engine is doing: it ends soon and well."""
+    for line in lines_at_random(random.Random(seed), length):
+        client.send(line)
+    assert client.close(20) == 0, f"quit after {seed}"
 
 
 def check_idle(client: UsiClient) -> None:
@@ -98,32 +143,58 @@ def check_idle(client: UsiClient) -> None:
     assert int(threads[1]) < 10
 
 
-@pytest.mark.parametrize("odd", [(), ("slow", "0.02")])
-def test_each_go_has_one_answer(start: Start, odd: tuple[str, ...]) -> None:
+# 2 000 lines together; the long tests below send 100 000.
+
+
+@pytest.mark.parametrize(("odd", "conversations"), [((), 25), (("slow", "0.02"), 10)])
+def test_each_go_has_one_answer(start: Start, odd: tuple[str, ...], conversations: int) -> None:
     client = start(*odd, fresh=True)
-    assert sum(conversation(client, seed, 25) for seed in range(12)) > 50
+    assert sum(conversation(client, seed) for seed in range(conversations)) > 10 * conversations
     check_idle(client)
     assert client.close() == 0
+
+
+def test_everything_at_once_is_answered_before_the_end(engine_command: Command) -> None:
+    flood(engine_command, 1, 400)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_quits_amid_anything(start: Start, seed: int) -> None:
+    quit_amid(start(fresh=True), seed, 50)
 
 
 def test_answers_belong_to_their_positions(start: Start) -> None:
     client = start()
     choose = random.Random(7)
+    goes = [go for go in GOES if "mate" not in go and "searchmoves" not in go]
     for _ in range(60):
         text = choose.choice(POSITIONS + UNPLAYABLE)
-        client.send(f"position {text}\n{choose.choice(GOES[:-2])}\nstop")
+        client.send(f"position {text}\n{choose.choice(goes)}\nstop")
         answer = client.read_until(lambda line: line.startswith("bestmove "), 10)[-1].text.split()[1]
         legal = set() if text in UNPLAYABLE else {move.usi() for move in Position.from_usi(text).legal_moves}
         assert answer in {*legal, "resign"}
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("odd", [(), ("slow", "0.02"), ("failing", "200")])
+@pytest.mark.parametrize(("odd", "conversations"), [((), 1500), (("slow", "0.02"), 300), (("failing", "2000"), 300)])
 def test_each_go_has_one_answer_for_long(
-    start: Start, odd: tuple[str, ...], record_property: Callable[[str, object], None]
+    start: Start, odd: tuple[str, ...], conversations: int, record_property: Callable[[str, object], None]
 ) -> None:
     client = start(*odd, fresh=True)
-    answers = sum(conversation(client, seed, 40) for seed in range(300))
+    answers = sum(conversation(client, seed) for seed in range(1000, 1000 + conversations))
     check_idle(client)
+    record_property("lines", conversations * LENGTH)
     record_property("go and its one answer", answers)
     assert client.close() == 0
+
+
+@pytest.mark.soak
+def test_everything_at_once_is_answered_before_the_end_for_long(engine_command: Command) -> None:
+    for seed in range(1000, 1020):
+        flood(engine_command, seed, 500)
+
+
+@pytest.mark.soak
+def test_quits_amid_anything_for_long(start: Start) -> None:
+    for seed in range(1000, 1120):
+        quit_amid(start(fresh=True), seed, 50)
