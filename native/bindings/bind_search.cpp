@@ -89,10 +89,15 @@ void parameter(nb::class_<SearchParams>& type, const char* name, T SearchParams:
 }
 
 void bind_params(nb::module_& m) {
+    nb::enum_<Fpu>(m, "Fpu", "First-play urgency: the value Q of a move without visits.")
+        .value("PARENT", Fpu::PARENT, "max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).")
+        .value("HALF", Fpu::HALF, "0.5, as for a draw.")
+        .value("LOSS", Fpu::LOSS, "0, as for a lost position.")
+        .value("WIN", Fpu::WIN, "1, as for a won position.");
     nb::class_<SearchParams> type(m, "SearchParams",
         "The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
         "A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +\n"
-        "c_init. Q of a move without visits is max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).\n\n"
+        "c_init. Q of a move without visits is what `fpu` says.\n\n"
         "    >>> params = SearchParams()\n"
         "    >>> params.c_init = 1.25\n"
         "    >>> params.c_base = -1\n"
@@ -102,10 +107,14 @@ void bind_params(nb::module_& m) {
     type.def(nb::init<>());
     parameter(type, "c_init", &SearchParams::c_init, "Exploration below the root.");
     parameter(type, "c_base", &SearchParams::c_base, "Visits over which exploration grows, below the root.");
-    parameter(type, "fpu_reduction", &SearchParams::fpu_reduction, "First-play urgency: reduction of Q for moves without visits.");
+    parameter(type, "fpu", &SearchParams::fpu, "First-play urgency: Q of a move without visits, below the root.");
+    parameter(type, "fpu_reduction", &SearchParams::fpu_reduction, "The reduction of Fpu.PARENT, below the root.");
     parameter(type, "c_init_root", &SearchParams::c_init_root, "Exploration at the root.");
     parameter(type, "c_base_root", &SearchParams::c_base_root, "Visits over which exploration grows, at the root.");
+    parameter(type, "fpu_root", &SearchParams::fpu_root, "fpu at the root.");
     parameter(type, "fpu_reduction_root", &SearchParams::fpu_reduction_root, "fpu_reduction at the root.");
+    parameter(type, "fpu_visit_mass", &SearchParams::fpu_visit_mass,
+              "Whether the reduction counts P once for each visit, as dlshogi does, instead of once for each move.");
     parameter(type, "softmax_temperature", &SearchParams::softmax_temperature,
               "Divisor of the policy's logits; above 1 flattens the policy.");
     parameter(type, "draw_value_black", &SearchParams::draw_value_black, "Value of a draw for Black, 0 to 1.");

@@ -7,15 +7,28 @@
 
 namespace fukayomi {
 
+// First-play urgency: the value Q of a move without visits. They are the choices that were compared for AlphaZero's shogi,
+// Leela Chess Zero and dlshogi; the default is theirs of today.
+enum class Fpu : std::uint8_t {
+    PARENT,  // max(0, Q of the node - fpu_reduction * sqrt(sum of the visited moves' priors))
+    HALF,    // 0.5
+    LOSS,    // 0
+    WIN,     // 1
+};
+
 struct SearchParams {
     // score = Q + c * P * sqrt(N) / (1 + n), with c = ln((N + c_base + 1) / c_base) + c_init.
     float c_init = 1.44F;
     float c_base = 28288.0F;
-    // Q of an unvisited move = max(0, Q of the node - fpu_reduction * sqrt(sum of the visited moves' priors)).
+    Fpu fpu = Fpu::PARENT;
     float fpu_reduction = 0.27F;
     float c_init_root = 1.16F;
     float c_base_root = 25617.0F;
+    Fpu fpu_root = Fpu::PARENT;
     float fpu_reduction_root = 0.0F;
+    // The sum of the visited moves' priors has a prior once for each visit, as dlshogi's has, not once for each move. So the
+    // reduction grows until no unvisited move is worth anything.
+    bool fpu_visit_mass = false;
     float softmax_temperature = 1.74F;
     // The value of a draw for each side, 0 to 1. They need not add up to 1: each side chooses by its own.
     float draw_value_black = 0.5F;

@@ -16,10 +16,16 @@ namespace fukayomi {
 struct Puct {
     float c_init;
     float c_base;
+    Fpu first_play;
     float fpu_reduction;
+    bool has_visit_mass;
 
-    static Puct at_root(const SearchParams& p) { return {p.c_init_root, p.c_base_root, p.fpu_reduction_root}; }
-    static Puct below_root(const SearchParams& p) { return {p.c_init, p.c_base, p.fpu_reduction}; }
+    static Puct at_root(const SearchParams& p) {
+        return {p.c_init_root, p.c_base_root, p.fpu_root, p.fpu_reduction_root, p.fpu_visit_mass};
+    }
+    static Puct below_root(const SearchParams& p) {
+        return {p.c_init, p.c_base, p.fpu, p.fpu_reduction, p.fpu_visit_mass};
+    }
 
     // c * sqrt(N), with c = ln((N + c_base + 1) / c_base) + c_init. The logarithm is taken in double and then rounded, so
     // that it is the same with every platform's library.
@@ -27,8 +33,17 @@ struct Puct {
         const auto log = static_cast<float>(std::log((static_cast<double>(visits) + c_base + 1.0) / c_base));
         return (log + c_init) * std::sqrt(std::max(visits, 1.0F));
     }
-    // First-play urgency: the value of a move without visits. `mass`: sum of the priors of those with visits.
-    float fpu(float q, float mass) const { return std::max(0.0F, q - fpu_reduction * std::sqrt(mass)); }
+    // The value of a move without visits. `q`: the node's for the side to move. `mass`: sum of the priors of the moves with
+    // visits (SearchParams::fpu_visit_mass).
+    float fpu(float q, float mass) const {
+        switch (first_play) {
+            case Fpu::PARENT: break;
+            case Fpu::HALF: return 0.5F;
+            case Fpu::LOSS: return 0.0F;
+            case Fpu::WIN: return 1.0F;
+        }
+        return std::max(0.0F, q - fpu_reduction * std::sqrt(mass));
+    }
 };
 
 // The edge that a visit takes.
@@ -73,6 +88,15 @@ Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untr
                         : best_edge(children, untried, visits, q, mass, puct, prior, skips_none);
 }
 
+// Sum of the children's priors, each times its visits.
+template <class Prior>
+float visit_mass(std::span<const Child> children, Prior&& prior) {
+    float mass = 0.0F;
+    for (std::size_t slot = 0; slot < children.size(); ++slot)
+        mass += prior(children[slot], slot) * static_cast<float>(children[slot].visits);
+    return mass;
+}
+
 // All visits of a node went to its children, except the first, which evaluated it, and the one under way.
 inline float child_visits(const Child& entry) { return static_cast<float>(entry.visits - 2); }
 
@@ -80,13 +104,16 @@ inline float child_visits(const Child& entry) { return static_cast<float>(entry.
 inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, const Puct& puct, bool avoid_proven) {
     const Node& node = tree[i];
     const float q = 1.0F - entry.q;
-    if (node.children == NOWHERE) return {0, std::max(0.0F, q)};
+    if (node.children == NOWHERE) return {0, puct.fpu(q, 0.0F)};
     const Children& children = tree.children(i);
     const bool has_untried = node.child_count < node.edge_count;
     const Untried untried{node.child_count, has_untried ? edge_prior(children.next) : -INFINITY};
     const auto prior = [](const Child& child, std::size_t) { return child.prior; };
-    return best_edge(tree, {children.begin(), node.child_count}, untried, child_visits(entry), q, children.visited_mass, puct,
-                     prior, avoid_proven);
+    const std::span<const Child> tried{children.begin(), node.child_count};
+    float mass = children.visited_mass;
+    if (puct.has_visit_mass) [[unlikely]]
+        mass = visit_mass(tried, prior);
+    return best_edge(tree, tried, untried, child_visits(entry), q, mass, puct, prior, avoid_proven);
 }
 
 }  // namespace fukayomi

@@ -79,15 +79,19 @@ Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_
     const Node& root = tree[tree.root()];
     const EdgeSpan edges = tree.edges(tree.root());
     const auto prior = [&](std::size_t i) { return priors_[edge_move_bits(edges[i])]; };
-    float mass = 0.0F;
-    for (std::size_t i = 0; i < root.child_count; ++i) mass += prior(i);
     Untried untried{root.child_count, -INFINITY};
     for (std::size_t i = root.child_count; i < edges.size(); ++i)
         if (prior(i) > untried.prior) untried = {i, prior(i)};
     const float q = 1.0F - entry.q;
-    if (root.children == NOWHERE) return {untried.edge, puct_.fpu(q, mass)};
-    return best_edge(tree, {tree.children(tree.root()).begin(), root.child_count}, untried, child_visits(entry), q, mass, puct_,
-                     [&](const Child&, std::size_t i) { return prior(i); }, avoid_proven);
+    if (root.children == NOWHERE) return {untried.edge, puct_.fpu(q, 0.0F)};
+    const auto prior_of_child = [&](const Child&, std::size_t i) { return prior(i); };
+    const std::span<const Child> tried{tree.children(tree.root()).begin(), root.child_count};
+    float mass = 0.0F;
+    if (puct_.has_visit_mass)
+        mass = visit_mass(tried, prior_of_child);
+    else
+        for (std::size_t i = 0; i < tried.size(); ++i) mass += prior(i);
+    return best_edge(tree, tried, untried, child_visits(entry), q, mass, puct_, prior_of_child, avoid_proven);
 }
 
 Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {

@@ -1153,12 +1153,29 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
         ValueError: A count is greater than its field, or rows that are referred to are not there.
     """
 
+class Fpu(enum.Enum):
+    """First-play urgency: the value Q of a move without visits."""
+
+    PARENT = 0
+    """
+    max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).
+    """
+
+    HALF = 1
+    """0.5, as for a draw."""
+
+    LOSS = 2
+    """0, as for a lost position."""
+
+    WIN = 3
+    """1, as for a won position."""
+
 class SearchParams:
     """
     The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.
 
     A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +
-    c_init. Q of a move without visits is max(0, Q of the node - fpu_reduction * sqrt(sum of P of the moves with visits)).
+    c_init. Q of a move without visits is what `fpu` says.
 
         >>> params = SearchParams()
         >>> params.c_init = 1.25
@@ -1185,8 +1202,15 @@ class SearchParams:
     def c_base(self, value: float) -> None: ...
 
     @property
+    def fpu(self) -> Fpu:
+        """First-play urgency: Q of a move without visits, below the root."""
+
+    @fpu.setter
+    def fpu(self, value: Fpu) -> None: ...
+
+    @property
     def fpu_reduction(self) -> float:
-        """First-play urgency: reduction of Q for moves without visits."""
+        """The reduction of Fpu.PARENT, below the root."""
 
     @fpu_reduction.setter
     def fpu_reduction(self, value: float) -> None: ...
@@ -1206,11 +1230,27 @@ class SearchParams:
     def c_base_root(self, value: float) -> None: ...
 
     @property
+    def fpu_root(self) -> Fpu:
+        """fpu at the root."""
+
+    @fpu_root.setter
+    def fpu_root(self, value: Fpu) -> None: ...
+
+    @property
     def fpu_reduction_root(self) -> float:
         """fpu_reduction at the root."""
 
     @fpu_reduction_root.setter
     def fpu_reduction_root(self, value: float) -> None: ...
+
+    @property
+    def fpu_visit_mass(self) -> bool:
+        """
+        Whether the reduction counts P once for each visit, as dlshogi does, instead of once for each move.
+        """
+
+    @fpu_visit_mass.setter
+    def fpu_visit_mass(self, value: bool) -> None: ...
 
     @property
     def softmax_temperature(self) -> float:

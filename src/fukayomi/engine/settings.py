@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fukayomi import __version__
-from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, SearchParams
+from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams
 from fukayomi.engine.clock import SHARES, Margins
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
@@ -15,6 +15,7 @@ the time on a slow one, so that a game of 120 plies takes less than a minute."""
 ANALYSIS_CANDIDATES = 3
 """Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
+FPUS = tuple(name.lower() for name in Fpu.__members__)
 IGNORED_OPTIONS = (
     # dlshogi's: of other builds of it, or of what works in another way here.
     "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
@@ -58,14 +59,20 @@ class UsiSettings:
     """Exploration below the root, percent."""
     c_base: int = spin("C_base", 28288, 1, 10_000_000)
     """Visits over which exploration grows, below the root."""
+    fpu: str = combo("FPU", "parent", FPUS)
+    """Value of moves without visits, below the root: their position's less a reduction, 0.5, a loss, or a win."""
     c_fpu_reduction: int = spin("C_fpu_reduction", 27, 0, 100)
-    """Reduction of the value of moves without visits, below the root, percent."""
+    """Reduction where FPU is "parent", below the root, percent of the square root of the visited moves' priors."""
     c_init_root: int = spin("C_init_root", 116, 0, 10_000)
     """Exploration at the root, percent."""
     c_base_root: int = spin("C_base_root", 25617, 1, 10_000_000)
     """Visits over which exploration grows, at the root."""
+    fpu_root: str = combo("FPU_root", "parent", FPUS)
+    """Value of moves without visits, at the root."""
     c_fpu_reduction_root: int = spin("C_fpu_reduction_root", 0, 0, 100)
-    """Reduction of the value of moves without visits, at the root, percent."""
+    """Reduction where FPU_root is "parent", at the root, percent."""
+    fpu_visit_mass: bool = check("FPU_Visit_Mass", False)
+    """Whether the reduction counts a move's prior once for each visit, as dlshogi does, instead of once."""
     # The rules of the game.
     draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)
     """Moves after which a game is drawn; 0: no limit."""
@@ -137,7 +144,7 @@ class UsiSettings:
     def tree_key(self) -> tuple[object, ...]:
         """The options of the tree: if they change, the tree is lost."""
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
-        names += ("c_init_root", "c_base_root", "c_fpu_reduction_root")
+        names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 
@@ -166,6 +173,9 @@ class UsiSettings:
         params.c_init_root = self.c_init_root / 100
         params.c_base_root = float(self.c_base_root)
         params.fpu_reduction_root = self.c_fpu_reduction_root / 100
+        params.fpu = Fpu[self.fpu.upper()]
+        params.fpu_root = Fpu[self.fpu_root.upper()]
+        params.fpu_visit_mass = self.fpu_visit_mass
         params.draw_value_black = self.draw_value_black / 1000
         params.draw_value_white = self.draw_value_white / 1000
         params.draw_ply = self.draw_ply
