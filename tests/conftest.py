@@ -27,6 +27,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """What is measured of networks is remembered for this run alone, by all of its processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as environment:
+        # matplotlib would make its list of fonts again.
+        kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
+        if "MPLCONFIGDIR" not in os.environ:
+            environment.setenv("MPLCONFIGDIR", str(kept))
+        environment.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real games and oracles beside the repository, or a skip that says so."""

@@ -35,7 +35,7 @@ def check_shapes(evaluation: Evaluation, given: list[Position]) -> None:
 
 def test_the_embedded_network_judges_positions() -> None:
     given = positions(20)
-    with Network() as network:
+    with Network(device="cpu", precision="fp32") as network:
         evaluation = network.evaluate(given)
         single = network.evaluate(given[7])
         assert str(network) == f"embedded network ({network.identity})"

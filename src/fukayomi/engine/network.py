@@ -20,14 +20,13 @@ STUBS = ("<hash>", "<uniform>")
 """Names that stand for evaluators without a network, for tests and measurements."""
 SUGGESTIONS_BYTES = 1 << 16
 """Largest file of options beside a network."""
-CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors")
 
 
 class Network:
     """A network that judges positions: the chance of winning, and the probability of each move.
 
-    It is loaded at once, which takes about a second. Several `Engine`s may share it. Close it, or use it in a `with`
-    statement.
+    It is loaded at once, which takes less than a second, and some seconds when it is measured. Several `Engine`s may
+    share it. Close it, or use it in a `with` statement.
 
         >>> from fukayomi.engine import Network
         >>> from fukayomi.shogi import Position
@@ -39,13 +38,17 @@ class Network:
     Args:
         model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
             `fukayomi.engine.evaluators.protocol.Evaluator`. By default the network that comes with the package.
-        device: "cpu", "cuda", "tensorrt", or "auto": CUDA where it is available, otherwise the CPU.
-        threads: CPU threads for one batch; 0 measures which number is fastest.
-        batch_size: Positions per batch; 0 measures.
+        device: Library and device that run it, a value of DNN_Provider: "cpu" (ONNX Runtime), "openvino", "cuda",
+            "tensorrt". "auto" takes the fastest; what is left open is measured when the network is first loaded on a
+            computer.
+        precision: "fp32", "bf16", "int8" or "fp16". "auto" takes a lower one where it is clearly faster and agrees with
+            fp32; for results that are the same on every computer, name device and precision.
+        threads: CPU threads for one batch; 0: measured.
+        batch_size: Positions per batch; 0: measured.
 
     Raises:
-        EvaluatorError: The file is missing or is no network for shogi, or the device is not available.
-        ValueError: The device is unknown, or a number is out of range.
+        EvaluatorError: The file is missing or is no network for shogi, or cannot be run so on this computer.
+        ValueError: The device or precision is unknown, or a number is out of range.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Network:
         model: "str | Path | Evaluator | None" = None,
         *,
         device: str = "auto",
+        precision: str = "auto",
         threads: int = 0,
         batch_size: int = 0,
     ) -> None:
@@ -69,7 +73,12 @@ class Network:
             self.name, self.settings, self.problems, self.evaluator = type(model).__name__, UsiSettings(), (), model
             return
         options = usi_options()
-        given = {"DNN_Provider": device, "Threads": str(threads), "DNN_Batch_Size": str(batch_size)}
+        given = {
+            "DNN_Provider": device,
+            "DNN_Precision": precision,
+            "Threads": str(threads),
+            "DNN_Batch_Size": str(batch_size),
+        }
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:
                 options.set(option.name, given[option.name])
@@ -133,7 +142,9 @@ def embedded_network() -> Path:
     Raises:
         EvaluatorError: The package holds no network, or several.
     """
-    networks = sorted(NETWORKS.glob("*.onnx"))
+    from fukayomi.engine.evaluators.network_file import INT8_SUFFIX
+
+    networks = sorted(path for path in NETWORKS.glob("*.onnx") if not path.name.endswith(INT8_SUFFIX))
     if len(networks) != 1:
         found = ", ".join(path.name for path in networks) or "none"
         raise EvaluatorError(f"{NETWORKS} must hold exactly one network, found {found}: name an ONNX file")
@@ -157,9 +168,6 @@ def find_network(model: str) -> Path:
         raise EvaluatorError(f"cannot read the network {model}: {error}") from error
     if not is_file:
         raise EvaluatorError(f"no file {full}")
-    if path.suffix in CHECKPOINT_SUFFIXES:
-        exported = path.with_suffix(".onnx")
-        raise EvaluatorError(f"{path} is a checkpoint, not an ONNX file; export it: fukayomi export {path} {exported}")
     return path
 
 
@@ -198,13 +206,7 @@ def load_evaluator(settings: UsiSettings) -> "Evaluator":
 
         make = hash_evaluator if settings.model == "<hash>" else uniform_evaluator
         return make(settings.batch_size or 16)
-    path = find_network(settings.model)
-    from fukayomi.engine.evaluators.onnx import OnnxEvaluator
+    from fukayomi.engine.choice import load
+    from fukayomi.engine.evaluators.network_file import NetworkFile
 
-    return OnnxEvaluator(
-        path,
-        provider=settings.provider,
-        threads=settings.threads,
-        batch_size=settings.batch_size,
-        slots=settings.slots,
-    )
+    return load(NetworkFile(find_network(settings.model)), settings.plan())

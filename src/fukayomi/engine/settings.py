@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams
 from fukayomi.engine.clock import SHARES, Margins
+from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
 INTERNAL_NETWORK = "<internal>"
@@ -36,8 +37,10 @@ class UsiSettings:
     # The network.
     model: str = filename("DNN_Model", INTERNAL_NETWORK)
     """ONNX file; "<internal>" is the embedded network, "<hash>" and "<uniform>" are evaluators for tests."""
-    provider: str = combo("DNN_Provider", "auto", ("auto", "cpu", "cuda", "tensorrt"))
-    """Device; "auto" takes CUDA where it is available, otherwise the CPU."""
+    provider: str = combo("DNN_Provider", "auto", ("auto", *BACKENDS))
+    """Library and device that run the network; "auto": measured when the network is first loaded."""
+    precision: str = combo("DNN_Precision", "auto", ("auto", *PRECISIONS))
+    """Precision in which it is computed; "auto": measured."""
     batch_size: int = spin("DNN_Batch_Size", 0, 0, 1024)
     """Positions per batch; 0: measured when the network is loaded."""
     slots: int = spin("UCT_Threads", 0, 0, 16)
@@ -139,7 +142,11 @@ class UsiSettings:
 
     def evaluator_key(self) -> tuple[object, ...]:
         """The options of the network: if they change, it must be loaded again."""
-        return self.model, self.provider, self.batch_size, self.slots, self.threads
+        return self.model, self.plan()
+
+    def plan(self) -> Plan:
+        """How the network is to be run."""
+        return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size)
 
     def tree_key(self) -> tuple[object, ...]:
         """The options of the tree: if they change, the tree is lost."""

@@ -1,20 +1,19 @@
 """Speed of a network on this computer: alone, and in the search."""
 
-import itertools
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.engine.engine import Engine
+from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.engine.network import Network
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Position
 from fukayomi.tabular import Tabular
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+    from fukayomi.engine.evaluators.protocol import Evaluator
 
 SECONDS = 5.0
 """Duration of each measurement."""
@@ -110,42 +109,9 @@ def measure_speed(
 
 def _evaluations_per_s(evaluator: "Evaluator", positions: Sequence[Position], seconds: float) -> float:
     """Positions per second in full batches, with as many in flight as the evaluator takes."""
-    slots = [_full_slot(evaluator, positions) for _ in range(evaluator.slots)]
     size = evaluator.batch_size
+    slots = [filled_slot(evaluator, size, positions) for _ in range(evaluator.slots)]
     for _ in range(WARM_UP_BATCHES):
         evaluator.run(slots[0], size)
-    batches: list[int] = []
-    errors: list[Exception] = []
     start = time.perf_counter()
-
-    def work(slot: "Slot") -> None:
-        count = 0
-        try:
-            while count == 0 or time.perf_counter() - start < seconds:
-                evaluator.run(slot, size)
-                count += 1
-        except Exception as error:  # of any backend; raised again below
-            errors.append(error)
-        batches.append(count)
-
-    threads = [threading.Thread(target=work, args=(slot,), daemon=True) for slot in slots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return sum(batches) * size / (time.perf_counter() - start)
-
-
-def _full_slot(evaluator: "Evaluator", positions: Sequence[Position]) -> "Slot":
-    """A slot full of these positions."""
-    from fukayomi._native import encode_position
-
-    slot = evaluator.allocate(evaluator.batch_size)
-    for i, position in zip(range(evaluator.batch_size), itertools.cycle(positions), strict=False):
-        labels = position.legal_labels()
-        slot.planes1[i], slot.planes2[i] = encode_position(position)
-        slot.labels[i, : len(labels)] = labels
-        slot.counts[i] = len(labels)
-    return slot
+    return run_batches(evaluator, slots, size, seconds) * size / (time.perf_counter() - start)

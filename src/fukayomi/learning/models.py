@@ -43,7 +43,7 @@ class OnnxNetwork(nn.Module):
     def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor]:
         """As `PolicyValueNetwork.forward`; the file's win probability is turned back into a logit."""
         try:
-            policy, values = self._model.run(features1.contiguous().numpy(), features2.contiguous().numpy())
+            policy, values = self._model.evaluate(features1.contiguous().numpy(), features2.contiguous().numpy())
             self._model.check_numbers(policy, values)
         except EvaluatorError as error:
             raise ModelFileError(str(error)) from error

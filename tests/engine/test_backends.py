@@ -1,15 +1,20 @@
-"""Networks in ONNX Runtime, with a toy network whose answers are known."""
+"""Every backend, with a toy network whose answers are known."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from toy_network import write_network
 
 from fukayomi._native import encode_position, unpack_planes
+from fukayomi.engine.choice import load
+from fukayomi.engine.evaluation import evaluate
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.onnx import OnnxEvaluator
+from fukayomi.engine.evaluators.backend import BACKENDS, Plan, get_backend
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Position
 
@@ -45,10 +50,19 @@ def expected(path: Path, slot: Slot, i: int) -> tuple[np.ndarray, float]:
     return policy[slot.labels[i, : slot.counts[i]]], float(1 / (1 + np.exp(-features2.mean())))
 
 
+def opened(path: Path, backend: str = "cpu", **plan: Any) -> NetworkEvaluator:
+    """The network in this backend, in fp32 and with one thread unless the plan says otherwise."""
+    problem = get_backend(backend).problem()
+    if problem is not None:
+        pytest.skip(problem)
+    return load(NetworkFile(path), Plan(backend, **({"precision": "fp32", "threads": 1, "batch_size": 8} | plan)))
+
+
 @pytest.mark.parametrize("batch", ["batch", 4])
-def test_answers_as_the_network_does(tmp_path: Path, batch: int | str) -> None:
+@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: str) -> None:
     path = write_network(tmp_path / "toy.onnx", batch=batch)
-    evaluator = OnnxEvaluator(path, provider="cpu", threads=1, batch_size=8)
+    evaluator = opened(path, backend)
     assert evaluator.batch_size == (4 if batch == 4 else 8)
     slot = evaluator.allocate(4)
     fill(slot, SFENS)
@@ -59,24 +73,15 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str) -> None:
         assert slot.values[i] == pytest.approx(value, abs=1e-6)
 
 
-def test_chooses_by_measuring_and_says_what(network: Path) -> None:
-    evaluator = OnnxEvaluator(network)
-    assert evaluator.batch_size in {4, 8, 16, 32}
-    assert evaluator.slots >= 1
-    assert "toy.onnx on CPU" in evaluator.describe()
-
-
 def test_identity_is_of_the_weights_not_of_the_name(network: Path, tmp_path: Path) -> None:
-    def identity(path: Path) -> str:
-        return OnnxEvaluator(path, threads=1, batch_size=1).identity
-
     copy = tmp_path / "copy.onnx"
     copy.write_bytes(network.read_bytes())
-    assert identity(copy) == identity(network)
-    assert identity(write_network(tmp_path / "other.onnx", scale=2)) != identity(network)
+    assert opened(copy).identity == opened(network).identity
+    assert opened(write_network(tmp_path / "other.onnx", scale=2)).identity != opened(network).identity
 
 
-def test_refuses_what_is_no_network(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+def test_refuses_what_is_no_network(tmp_path: Path, backend: str) -> None:
     garbage = tmp_path / "garbage.onnx"
     garbage.write_bytes(b"not a network")
     cases = {
@@ -84,24 +89,33 @@ def test_refuses_what_is_no_network(tmp_path: Path) -> None:
         tmp_path / "missing.onnx": "cannot read",
         write_network(tmp_path / "names.onnx", outputs=("policy", "value")): "outputs output_policy, output_value",
         write_network(tmp_path / "planes.onnx", planes=((62, 9, 9), (119, 9, 9))): "entering kings",
+        write_network(
+            tmp_path / "type.onnx", types=("FLOAT", "INT64", "FLOAT")
+        ): r"output_policy must be float16.*int64",
         write_network(tmp_path / "nan.onnx", scale=float("nan")): "finite",
     }
     for path, reason in cases.items():
         with pytest.raises(EvaluatorError, match=reason) as error:
-            OnnxEvaluator(path, provider="cpu", threads=1, batch_size=1)
+            opened(path, backend)
         assert str(path) in str(error.value)
 
 
+def test_openvino_takes_floats_of_all_sizes(tmp_path: Path) -> None:
+    half = write_network(tmp_path / "half.onnx", types=("FLOAT16", "FLOAT16", "DOUBLE"), batch=3)
+    plain, odd = opened(write_network(tmp_path / "toy.onnx")), opened(half, "openvino")
+    given = [Position.from_sfen(sfen) for sfen in SFENS] * 4
+    np.testing.assert_allclose(evaluate(odd, given).winrates, evaluate(plain, given).winrates, atol=2e-3)
+
+
 def test_more_threads_than_cpus_are_not_used(network: Path) -> None:
-    evaluator = OnnxEvaluator(network, provider="cpu", threads=512)
-    assert 1 <= evaluator.threads < 512
+    evaluator = opened(network, threads=512, batch_size=0)
+    assert 1 <= evaluator.plan.threads < 512
     assert "Threads is 512" in evaluator.describe()
 
 
-def test_a_provider_that_is_not_there_is_an_error(network: Path) -> None:
-    import onnxruntime
-
-    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        pytest.skip("this ONNX Runtime has CUDA")
-    with pytest.raises(EvaluatorError, match="onnxruntime-gpu"):
-        OnnxEvaluator(network, provider="cuda")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_backend_that_is_not_there_is_an_error_with_the_remedy(network: Path, backend: str) -> None:
+    if get_backend(backend).problem() is None:
+        pytest.skip(f"{backend} is there")
+    with pytest.raises(EvaluatorError, match=r"pip install|GPU"):
+        load(NetworkFile(network), Plan(backend))

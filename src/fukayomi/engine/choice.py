@@ -1,0 +1,274 @@
+"""The choice of backend, precision, threads, batches in flight and batch size: by measuring, once.
+
+The best values differ so much between computers and networks that no rule would find them. What was measured is
+remembered (`remembered.py`), so that a network is measured when it is first loaded, and not again.
+
+- Each backend computes its precisions for a moment. A lower precision is taken only where it is clearly faster than the
+  higher ones and agrees with fp32; of two backends that are about as fast, the first in the list.
+- Two batches at once on half of the CPUs each are preferred to one on all of them: they need not wait for each other,
+  and one is gathered while the other is evaluated. Where other programs use the CPUs too, threads that share a batch
+  wait for the slowest of them, several times as long as they work.
+- Of batch sizes with about the same speed the smallest is taken: small batches make the better search.
+
+Speeds on CPUs are counted in CPU time: what the network would reach with the CPUs to itself. So the choice does not
+depend on what else the computer does in the meantime. Only whether to use the CPUs together or apart goes by the clock.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fukayomi.engine.agreement import Agreement, compare
+from fukayomi.engine.evaluation import Evaluation, evaluate
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
+from fukayomi.engine.evaluators.machine import usable_cpus
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.network_file import PARAMETER_SUFFIXES, NetworkFile
+from fukayomi.engine.evaluators.probes import PROBES, probe_positions
+from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.engine.remembered import Choice, recall, remember
+from fukayomi.tabular import counted
+
+MEASURE_S = 0.08
+"""Duration of each measurement."""
+MEASUREMENTS = 2
+"""The best of so many counts."""
+SLOW_S = 0.5
+"""A measurement that takes longer is not repeated, and larger batches are not tried."""
+CLEARLY = 1.1
+"""How many times as fast a lower precision, or a backend further down the list, must be."""
+GOOD_ENOUGH = 0.9
+"""Share of the best speed at which a smaller batch, or fewer threads per batch, is preferred."""
+CPU_BATCH, GPU_BATCH = 8, 128
+"""Batch sizes with which backends are compared."""
+LEAST_TOP1, LARGEST_VALUE_ERROR = 0.75, 0.03
+"""A lower precision that agrees less with fp32 is not chosen: the file is of another network, or the CPU's int8
+arithmetic saturates. A good int8 file agrees in 0.88 to 0.96 of the moves, with an error of 0.006 to 0.01."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How fast a network is in one backend and precision."""
+
+    backend: Backend
+    precision: str
+    evaluations_per_s: float = 0.0
+    """Positions per second, in batches of the same size for all; 0: not measured."""
+    agreement: Agreement | None = None
+    """With fp32; None: nothing to compare with."""
+    problem: str = ""
+    """Why it was not measured."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it agrees with fp32 well enough to be chosen unasked."""
+        found = self.agreement
+        return found is None or (found.top1 >= LEAST_TOP1 and found.value_error <= LARGEST_VALUE_ERROR)
+
+
+def load(network: NetworkFile, wanted: Plan) -> NetworkEvaluator:
+    """Load a network as is wanted; what is left open is measured, or remembered from the last time.
+
+    Raises:
+        EvaluatorError: It is no network for shogi, or cannot be run so on this computer.
+    """
+    candidates = find_candidates(network, wanted)
+    known = _known(candidates, wanted)
+    choice = known or recall(network, wanted)
+    if choice is not None:
+        try:
+            return _evaluator(network, choice, wanted, _open_tried(network, choice.plan))
+        except EvaluatorError:
+            if known is not None:
+                raise
+    trials = measure(network, wanted, candidates) if len(candidates) > 1 else [Trial(*candidates[0])]
+    choice, model = choose(network, wanted, trials)
+    remember(network, wanted, choice)
+    return _evaluator(network, choice, wanted, model)
+
+
+def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, str]]:
+    """The backends and precisions that are allowed and can run the network here, the most exact precision first.
+
+    With "auto" they are those on a GPU, where there are any, otherwise those on the CPU.
+
+    Raises:
+        EvaluatorError: There are none; the message says why, and what helps.
+    """
+    if wanted.backend == "auto":
+        backends = [backend for backend in map(get_backend, BACKENDS) if backend.is_automatic]
+        found = [backend for backend in backends if backend.problem() is None and backend.precisions(network)]
+        found = [backend for backend in found if backend.on_gpu] or found
+    else:
+        found = [get_backend(wanted.backend)]
+        problem = found[0].problem()
+        if problem is not None:
+            raise EvaluatorError(f"DNN_Provider {wanted.backend}: {problem}")
+    computable = [(backend, precision) for backend in found for precision in backend.precisions(network)]
+    if not computable:
+        raise EvaluatorError(_unreadable(network, wanted))
+    allowed = [pair for pair in computable if wanted.precision in ("auto", pair[1])]
+    if not allowed:
+        network.of(wanted.precision)  # raises if the int8 file is missing
+        possible = ", ".join(f"{backend.name} {precision}" for backend, precision in computable)
+        raise EvaluatorError(
+            f"DNN_Precision {wanted.precision} is not possible here for {network.path}, only {possible}"
+        )
+    return sorted(allowed, key=lambda pair: PRECISIONS.index(pair[1]))
+
+
+def measure(network: NetworkFile, wanted: Plan, candidates: Iterable[tuple[Backend, str]]) -> list[Trial]:
+    """Measure backends and precisions; those that fail say why."""
+    trials: list[Trial] = []
+    reference: Evaluation | None = None
+    for backend, precision in candidates:
+        plan = _start(backend, precision, wanted)
+        try:
+            model = _open_tried(network, plan)
+            plan = replace(plan, batch_size=model.fixed_batch or plan.batch_size)
+            speed = _speed(model, plan)
+            given = NetworkEvaluator(network, model, plan, "")
+            agreement = None if reference is None else compare(given, reference, probe_positions())
+            if precision == "fp32" and reference is None:
+                reference = evaluate(given, probe_positions())
+            model.close()
+        except EvaluatorError as error:
+            trials.append(Trial(backend, precision, problem=str(error)))
+        else:
+            trials.append(Trial(backend, precision, speed, agreement))
+    return trials
+
+
+def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple[Choice, Model]:
+    """Choose among what was measured, then measure threads and batch sizes for it.
+
+    Raises:
+        EvaluatorError: Nothing could be measured.
+    """
+    best, reason = pick(trials)
+    plan = _start(best.backend, best.precision, wanted)
+    model = _open_tried(network, plan)
+    cpus = usable_cpus()
+    if not (best.backend.on_gpu or wanted.threads or wanted.slots) and cpus > 1:
+        together = replace(plan, threads=cpus, slots=1)
+        other = _open_tried(network, together)
+        if _speed(model, plan, by_clock=True) < GOOD_ENOUGH * _speed(other, together, by_clock=True):
+            plan, model = together, other
+    size, speed = _batch_size(model, plan, wanted.batch_size, best.backend.batches)
+    return Choice(replace(plan, batch_size=size), speed, reason), model
+
+
+def pick(trials: Sequence[Trial]) -> tuple[Trial, str]:
+    """The one to take, and why.
+
+    Raises:
+        EvaluatorError: Nothing could be measured; the message is that of the first.
+    """
+    measured = [trial for trial in trials if not trial.problem]
+    if not measured:
+        raise EvaluatorError(trials[0].problem)
+    best = measured[0]
+    for trial in measured[1:]:
+        if trial.agrees and trial.evaluations_per_s >= CLEARLY * best.evaluations_per_s:
+            best = trial
+    return best, _reason(best, measured)
+
+
+def _reason(best: Trial, measured: Sequence[Trial]) -> str:
+    first = measured[0]
+    words: list[str] = []
+    if best is not first:
+        ratio = best.evaluations_per_s / first.evaluations_per_s
+        words.append(f"{ratio:.1f} times as fast as {first.backend.name} {first.precision}")
+    if best.precision != "fp32" and best.agreement is not None:
+        words.append(f"the best move of fp32 in {best.agreement.top1:.0%} of the positions")
+    for trial in measured:
+        if trial.agreement is not None and not trial.agrees:
+            found = f"the best move of fp32 in only {trial.agreement.top1:.0%} of the positions"
+            words.append(f"{trial.backend.name} {trial.precision} is refused: {found}")
+    return "; ".join(words)
+
+
+# ---------------------------------------------------------------------------------------------- opening
+
+
+def _known(candidates: Sequence[tuple[Backend, str]], wanted: Plan) -> Choice | None:
+    """The choice, if nothing is open."""
+    if len(candidates) > 1 or not wanted.batch_size:
+        return None
+    backend, precision = candidates[0]
+    if not (wanted.threads or wanted.slots or backend.on_gpu or usable_cpus() == 1):
+        return None
+    return Choice(replace(_start(backend, precision, wanted), batch_size=wanted.batch_size))
+
+
+def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
+    """The plan with which measuring begins: two batches in flight, unless the user says otherwise."""
+    cpus = usable_cpus()
+    threads = min(wanted.threads, cpus)  # more would only wait for each other: 64 on two CPUs take seconds for a batch
+    slots = wanted.slots or (1 if threads or cpus == 1 else 2)
+    if backend.on_gpu:
+        slots = wanted.slots or 2
+    batch = min(wanted.batch_size or backend.batches[-1], GPU_BATCH if backend.on_gpu else CPU_BATCH)
+    return Plan(backend.name, precision, threads or (1 if backend.on_gpu else max(1, cpus // slots)), slots, batch)
+
+
+def _open_tried(network: NetworkFile, plan: Plan) -> Model:
+    """Open a network and run it on some positions: its outputs show what the file does not declare."""
+    model = get_backend(plan.backend).open(network, plan)
+    model.run(filled_slot(model, len(PROBES), probe_positions()), len(PROBES))
+    return model
+
+
+def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model) -> NetworkEvaluator:
+    plan = replace(choice.plan, batch_size=model.fixed_batch or choice.plan.batch_size)
+    limited = f" (Threads is {wanted.threads}, but there are no more CPUs)" if wanted.threads > plan.threads else ""
+    description = (
+        f"{network.path.name} on {get_backend(plan.backend).title} in {plan.precision}: "
+        f"{counted(plan.threads, 'thread')}{limited}, batch {plan.batch_size}, {plan.slots} in flight"
+    )
+    return NetworkEvaluator(network, model, plan, f"{description}; {choice.reason}" if choice.reason else description)
+
+
+def _unreadable(network: NetworkFile, wanted: Plan) -> str:
+    path = network.path
+    if path.suffix in PARAMETER_SUFFIXES:
+        exported = path.with_suffix(".onnx")
+        return f"{path} is a checkpoint, not an ONNX file; export it: fukayomi export {path} {exported}"
+    return f"{path} cannot be read by DNN_Provider {wanted.backend}"
+
+
+# ---------------------------------------------------------------------------------------------- measuring
+
+
+def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]) -> tuple[int, float]:
+    """The batch size and its speed: the file's, the given one, or the smallest that is about as fast as any."""
+    if model.fixed_batch or wanted:
+        candidates = (model.fixed_batch or wanted,)
+    speeds: dict[int, float] = {}
+    for size in candidates:
+        speeds[size] = _speed(model, replace(plan, batch_size=size))
+        if size * plan.slots / speeds[size] > SLOW_S:
+            break
+    enough = GOOD_ENOUGH * max(speeds.values())
+    size = min(size for size, speed in speeds.items() if speed >= enough)
+    return size, speeds[size]
+
+
+def _speed(model: Model, plan: Plan, *, by_clock: bool = False) -> float:
+    """Positions per second with the plan's batches in flight."""
+    by_clock = by_clock or get_backend(plan.backend).on_gpu
+    cpus = min(plan.slots * plan.threads, usable_cpus())
+    batch = model.fixed_batch or plan.batch_size
+    slots = [filled_slot(model, batch, probe_positions()) for _ in range(plan.slots)]
+    run_batches(model, slots, batch, 0)  # the first run plans its memory
+    best = 0.0
+    for _ in range(MEASUREMENTS):
+        start, cpu_start = time.perf_counter(), time.process_time()
+        runs = run_batches(model, slots, batch, MEASURE_S)
+        seconds, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
+        best = max(best, runs * batch / max(seconds if by_clock else cpu_s / cpus, 1e-9))
+        if seconds > SLOW_S:
+            break
+    return best

@@ -1,0 +1,127 @@
+"""Backends: the libraries that run networks, each on one kind of device. Their names are the values of DNN_Provider.
+
+A backend opens a network file as a `Model`, which evaluates batches. `choice.py` in the package above measures which
+backend, precision, threads and batch size are the fastest; docs/how-to-add-a-backend.md adds one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata, util
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.network_file import NetworkFile
+    from fukayomi.engine.evaluators.protocol import Slot
+
+PRECISIONS = ("fp32", "fp16", "bf16", "int8")
+"""Precisions in which a network is computed, the most exact one first."""
+
+# Where the class of each backend is, in the order of preference: of two that are about as fast the first is taken.
+BACKENDS = {
+    "cpu": "fukayomi.engine.evaluators.onnx:OnnxCpu",
+    "openvino": "fukayomi.engine.evaluators.openvino:OpenVino",
+    "cuda": "fukayomi.engine.evaluators.onnx:OnnxCuda",
+    "tensorrt": "fukayomi.engine.evaluators.onnx:OnnxTensorrt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run a network. In what a user asks for, "auto" and 0 leave the choice to measurements."""
+
+    backend: str = "auto"
+    """Name of a backend."""
+    precision: str = "auto"
+    """One of `PRECISIONS`."""
+    threads: int = 0
+    """CPU threads for one batch."""
+    slots: int = 0
+    """Batches in flight at once."""
+    batch_size: int = 0
+    """Positions per batch."""
+
+
+class Model(Protocol):
+    """A network that a backend has opened."""
+
+    fixed_batch: int
+    """The only batch size that the file takes; 0: any."""
+
+    def allocate(self, capacity: int) -> "Slot":
+        """Memory for a batch of up to ``capacity`` positions."""
+        ...
+
+    def run(self, slot: "Slot", n: int) -> None:
+        """Evaluate the first n positions of a slot, as `Evaluator.run` does; several slots may run at once."""
+        ...
+
+    def close(self) -> None:
+        """Free all resources."""
+        ...
+
+
+class Backend(Protocol):
+    """A library on a kind of device."""
+
+    name: str
+    """Value of DNN_Provider."""
+    title: str
+    """The library's name, with the device: "ONNX Runtime, CPU"."""
+    on_gpu: bool
+    """Whether it needs a GPU."""
+    is_automatic: bool
+    """Whether it may be chosen without being named."""
+    libraries: Sequence[str]
+    """Distributions whose versions decide how fast it is."""
+    batches: Sequence[int]
+    """Batch sizes to choose from, ascending."""
+
+    def problem(self) -> str | None:
+        """Why it cannot run on this computer, with the remedy; None: it can."""
+        ...
+
+    def precisions(self, network: "NetworkFile") -> Sequence[str]:
+        """The precisions in which it can run a network on this computer; none for files that it cannot read."""
+        ...
+
+    def open(self, network: "NetworkFile", plan: Plan) -> Model:
+        """Open a network.
+
+        Args:
+            network: The file.
+            plan: With a precision of `precisions`, threads and slots; a batch size of 0 is not yet known.
+
+        Raises:
+            EvaluatorError: It is no network for shogi, or the library failed.
+        """
+        ...
+
+
+def get_backend(name: str) -> Backend:
+    """The backend with this name. Imports its module, which does not import its library."""
+    module, _, cls = BACKENDS[name].partition(":")
+    return cast("Backend", getattr(import_module(module), cls)())
+
+
+def missing_library(library: str, remedy: str) -> str | None:
+    """The problem of a library that is not installed; None if it is. Does not import it."""
+    return None if util.find_spec(library) else f"the library {library} is not installed: {remedy}"
+
+
+def versions(libraries: Sequence[str]) -> dict[str, str]:
+    """Versions of the distributions that are installed."""
+    found: dict[str, str] = {}
+    for library in libraries:
+        try:
+            found[library] = metadata.version(library)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def cache_folder() -> Path:
+    """The folder for what can be measured or compiled again: ``XDG_CACHE_HOME/fukayomi``."""
+    import os
+
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fukayomi"

@@ -1,0 +1,48 @@
+"""Networks in OpenVINO, on the CPU. Needs ``pip install 'fukayomi[openvino]'``."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fukayomi.engine.evaluators.backend import Plan, missing_library
+from fukayomi.engine.evaluators.machine import cpu_features
+from fukayomi.engine.evaluators.network_file import NetworkFile
+from fukayomi.engine.evaluators.onnx import CPU_BATCHES, is_onnx
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.openvino_model import OpenVinoModel
+
+
+class OpenVino:
+    """OpenVINO on the CPU."""
+
+    name = "openvino"
+    title = "OpenVINO, CPU"
+    on_gpu = False
+    is_automatic = True
+    libraries = ("openvino",)
+    batches = CPU_BATCHES
+
+    def problem(self) -> str | None:
+        """The library is not installed."""
+        return missing_library("openvino", "pip install 'fukayomi[openvino]'")
+
+    def precisions(self, network: NetworkFile) -> Sequence[str]:
+        """fp32, bf16 where the CPU computes in it, int8 where the file is there."""
+        if not is_onnx(network):
+            return ()
+        return (
+            "fp32",
+            *(("bf16",) if "BF16" in cpu_features() else ()),
+            *(("int8",) if network.int8 is not None else ()),
+        )
+
+    def open(self, network: NetworkFile, plan: Plan) -> "OpenVinoModel":
+        """A compiled network with a stream for each batch in flight."""
+        from fukayomi.engine.evaluators.openvino_model import OpenVinoModel
+
+        return OpenVinoModel(
+            network.of(plan.precision).path,
+            precision="bf16" if plan.precision == "bf16" else "f32",
+            threads=plan.threads,
+            streams=max(1, plan.slots),
+        )

@@ -1,0 +1,177 @@
+"""What is chosen among backends and precisions, and that it is remembered."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_network import write_network
+
+from fukayomi.engine import EvaluatorError, Network, choice
+from fukayomi.engine.agreement import Agreement
+from fukayomi.engine.choice import Trial, find_candidates, load, pick
+from fukayomi.engine.evaluators.backend import Model, Plan, get_backend
+from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.remembered import Choice, recall, remember
+
+CPU, OPENVINO = get_backend("cpu"), get_backend("openvino")
+GOOD, BAD = Agreement(71, 0.95, 0.01, 0.006, 0.02), Agreement(71, 0.4, 2.0, 0.2, 0.9)
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> NetworkFile:
+    return NetworkFile(write_network(tmp_path / "toy.onnx"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "fukayomi" / "choices"
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
+    """What is wanted whenever something is measured, which takes no time here."""
+    wanted_then: list[Plan] = []
+    choose = choice.choose
+
+    def counting(network: NetworkFile, wanted: Plan, trials: list[Trial]) -> tuple[Choice, Model]:
+        wanted_then.append(wanted)
+        return choose(network, wanted, trials)
+
+    monkeypatch.setattr(choice, "choose", counting)
+    monkeypatch.setattr(choice, "MEASURE_S", 0.001)
+    return wanted_then
+
+
+def test_the_fastest_is_taken_and_the_first_where_they_are_equal() -> None:
+    for speeds, expected in (
+        ((100, 105), ("cpu", "fp32")),
+        ((100, 115), ("openvino", "fp32")),
+        ((100, 115, 120), ("openvino", "fp32")),
+        ((100, 90, 115), ("cpu", "int8")),
+    ):
+        kinds = ((CPU, "fp32", None), (OPENVINO, "fp32", GOOD), (CPU, "int8", GOOD))
+        trials = [Trial(*kind[:2], speed, kind[2]) for kind, speed in zip(kinds, speeds, strict=False)]
+        best, reason = pick(trials)
+        assert (best.backend.name, best.precision) == expected
+        assert ("times as fast as cpu fp32" in reason) == (expected != ("cpu", "fp32"))
+
+
+def test_a_precision_that_disagrees_is_refused_however_fast() -> None:
+    best, reason = pick([Trial(CPU, "fp32", 100), Trial(CPU, "int8", 900, BAD)])
+    assert best.precision == "fp32"
+    assert "cpu int8 is refused" in reason
+    assert "40%" in reason
+
+
+def test_what_fails_is_passed_over_unless_everything_does() -> None:
+    failed = Trial(CPU, "fp32", problem="caught fire")
+    assert pick([failed, Trial(OPENVINO, "fp32", 10)])[0].backend is OPENVINO
+    with pytest.raises(EvaluatorError, match="caught fire"):
+        pick([failed])
+
+
+def test_what_is_open_is_measured_and_remembered(network: NetworkFile, cache: Path, measured: list[Plan]) -> None:
+    first = load(network, Plan("cpu"))
+    assert first.plan.precision == "fp32"
+    assert first.batch_size in CPU.batches
+    assert f"toy.onnx on {CPU.title} in fp32" in first.describe()
+    again = load(NetworkFile(network.path), Plan("cpu"))
+    assert again.plan == first.plan
+    assert len(measured) == 1
+    load(network, Plan("cpu", threads=1))  # another question
+    assert len(measured) == 2
+    load(NetworkFile(write_network(network.path, scale=2)), Plan("cpu"))  # another network of the same name
+    assert len(measured) == 3
+    assert len(list(cache.iterdir())) == 3
+
+
+def test_what_is_named_in_full_is_not_measured(network: NetworkFile, cache: Path, measured: list[Plan]) -> None:
+    evaluator = load(network, Plan("cpu", "fp32", 1, 3, 7))
+    assert evaluator.plan == Plan("cpu", "fp32", 1, 3, 7)
+    assert measured == []
+    assert not cache.exists()
+
+
+DAMAGE: dict[str, Any] = {
+    "empty": b"",
+    "zeros": b"\0" * 100,
+    "a list": b"[]",
+    "nothing": b"null",
+    "nested": b"[" * 60_000,
+    "huge": b" " * 100_000,
+    "no such backend": {"plan": {"backend": "no such"}},
+    "no such precision": {"plan": {"precision": "fp1"}},
+    "too many threads": {"plan": {"threads": 10**9}},
+    "no slot": {"plan": {"slots": 0}},
+    "text": {"plan": {"batch_size": "8"}},
+    "no plan": {"plan": None},
+    "no speed": {"evaluations_per_s": "many"},
+    "of another network": {"key": {"network": "another"}},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_counts_as_none(network: NetworkFile, cache: Path, damage: str) -> None:
+    wanted = Plan("cpu", threads=1)
+    choice = Choice(Plan("cpu", "fp32", 1, 1, 8), 100.0, "why not")
+    remember(network, wanted, choice)
+    assert recall(network, wanted) == choice
+    (file,) = cache.iterdir()
+    content = DAMAGE[damage]
+    if isinstance(content, dict):
+        document = json.loads(file.read_bytes())
+        changed = {
+            name: document[name] | value if name == "plan" and value else value for name, value in content.items()
+        }
+        content = json.dumps(document | changed).encode()
+    file.write_bytes(content)
+    assert recall(network, wanted) is None
+    remember(network, wanted, choice)
+    assert recall(network, wanted) == choice
+
+
+def test_a_remembered_plan_that_fails_is_measured_anew(network: NetworkFile, cache: Path, measured: list[Plan]) -> None:
+    wanted = Plan("cpu", threads=1)
+    remember(network, wanted, Choice(Plan("cuda", "fp32", 1, 2, 128)))
+    assert load(network, wanted).plan.backend == "cpu"
+    assert len(measured) == 1
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_cache_that_cannot_be_written_is_no_error(
+    network: NetworkFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert load(network, Plan("cpu", threads=1)).batch_size > 0
+
+
+@pytest.mark.usefixtures("measured")
+def test_many_may_remember_at_once(network: NetworkFile, cache: Path) -> None:
+    threads = [
+        threading.Thread(target=load, args=(NetworkFile(network.path), Plan("cpu", threads=1))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_int8_file_beside_a_network_is_a_candidate(network: NetworkFile, tmp_path: Path) -> None:
+    with pytest.raises(EvaluatorError, match="fukayomi export --int8"):
+        find_candidates(network, Plan("cpu", "int8"))
+    write_network(int8_path(network.path), scale=3)
+    with Network(network.path, device="cpu", precision="int8", threads=1, batch_size=4) as lower:
+        assert "-int8-cpu" in lower.identity
+        assert lower.identity.startswith(NetworkFile(tmp_path / "toy.int8.onnx").digest)
+    with Network(network.path, device="cpu", precision="fp32", threads=1, batch_size=4) as exact:
+        assert exact.identity.startswith(network.digest)
+
+
+def test_a_precision_that_no_backend_has_is_an_error(network: NetworkFile) -> None:
+    with pytest.raises(EvaluatorError, match=r"DNN_Precision bf16 is not possible here .* only cpu fp32"):
+        find_candidates(network, Plan("cpu", "bf16"))
