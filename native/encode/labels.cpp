@@ -37,6 +37,20 @@ constexpr std::uint8_t direction_of(Color turn, Move m) {  // of a move on the b
     return DIRECTIONS[static_cast<std::size_t>(from * SQUARES + to)];
 }
 
+// By side and by the bits of a move without promotion; 0 where there is no such move.
+constexpr auto LABELS = [] {
+    std::array<std::array<std::uint16_t, 1 << 14>, 2> table{};
+    for (const Color turn : {BLACK, WHITE})
+        for (std::uint16_t raw = 0; raw < 1 << 14; ++raw) {
+            const Move m(raw);
+            if (m.to() >= SQUARES || (m.is_drop() && m.dropped() > GOLD)) continue;
+            const int plane = m.is_drop() ? DROPS + m.dropped() - PAWN : direction_of(turn, m);
+            const Square to = turn == BLACK ? m.to() : rotate(m.to());
+            if (plane != NO_DIRECTION) table[turn][raw] = static_cast<std::uint16_t>(plane * SQUARES + to);
+        }
+    return table;
+}();
+
 }  // namespace
 
 bool has_policy_label(Color turn, Move m) {
@@ -46,10 +60,8 @@ bool has_policy_label(Color turn, Move m) {
 }
 
 std::uint16_t policy_label(Color turn, Move m) {
-    const Square to = turn == BLACK ? m.to() : rotate(m.to());
-    const int plane =
-        m.is_drop() ? DROPS + m.dropped() - PAWN : direction_of(turn, m) + (m.is_promotion() ? PROMOTIONS : 0);
-    return static_cast<std::uint16_t>(plane * SQUARES + to);
+    const auto direction_and_to = LABELS[turn][m.raw() & (LABELS[turn].size() - 1)];
+    return static_cast<std::uint16_t>(direction_and_to + (m.is_promotion() ? PROMOTIONS * SQUARES : 0));
 }
 
 }  // namespace fukayomi

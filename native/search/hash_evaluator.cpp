@@ -22,13 +22,16 @@ float normal(std::uint64_t bits) {
 std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count, std::uint64_t seed) {
     // Four independent chains, so that the multiplications overlap.
     std::uint64_t chains[4] = {seed, seed + 1, seed + 2, seed + 3};
-    std::size_t chain = 0;
-    for (std::size_t i = 0; i < count; i += 8, chain = (chain + 1) & 3) {
+    const auto add = [&](std::size_t chain, const std::uint8_t* from, std::size_t size) {
         std::uint64_t word = 0;
-        std::memcpy(&word, bytes + i, std::min<std::size_t>(8, count - i));
+        std::memcpy(&word, from, size);
         chains[chain] = (chains[chain] ^ word) * 0x9E3779B97F4A7C15ULL;
         chains[chain] ^= chains[chain] >> 29;
-    }
+    };
+    std::size_t i = 0;
+    for (; i + 32 <= count; i += 32)
+        for (std::size_t chain = 0; chain < 4; ++chain) add(chain, bytes + i + 8 * chain, 8);
+    for (std::size_t chain = 0; i < count; i += 8, ++chain) add(chain, bytes + i, std::min<std::size_t>(8, count - i));
     return mix64(mix64(mix64(chains[0]) + chains[1]) + mix64(chains[2] + mix64(chains[3])));
 }
 

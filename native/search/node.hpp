@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "shogi/types.hpp"
@@ -83,14 +84,17 @@ constexpr Move edge_move(Edge e) {
 }
 constexpr float edge_prior(Edge e) { return unpack_prior(e >> 14); }
 
-// Edges as they lie in memory.
+static_assert(std::endian::native == std::endian::little, "edges are read as words");
+
+// Edges as they lie in memory. The byte before the first one can be read too: it belongs to the block's header.
 class EdgeSpan {
 public:
     EdgeSpan(std::uint8_t* bytes, std::size_t size) : bytes_(bytes), size_(size) {}
     std::size_t size() const { return size_; }
     Edge operator[](std::size_t i) const {
-        const std::uint8_t* p = bytes_ + i * EDGE_BYTES;
-        return static_cast<Edge>(p[0] | (p[1] << 8) | (p[2] << 16));
+        std::uint32_t word;
+        std::memcpy(&word, bytes_ + i * EDGE_BYTES - 1, sizeof word);
+        return word >> 8;
     }
     void set(std::size_t i, Edge e) {
         std::uint8_t* p = bytes_ + i * EDGE_BYTES;

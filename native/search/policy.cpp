@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 namespace fukayomi {
 
@@ -12,7 +14,7 @@ namespace {
 // e^x for x <= 0 to seven digits; a prior has three and a half. Plain arithmetic, so that a loop over it becomes vector
 // instructions and every computer gets the same tree: e^x = 2^n * e^r, n the nearest integer to x / ln 2.
 inline float exp_negative(float x) {
-    x = std::max(x, -80.0F);
+    x = x < -80.0F ? -80.0F : x;
     const float shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
     const float n = shifted - 12582912.0F;
     const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;  // ln 2 in two parts
@@ -27,17 +29,22 @@ inline float exp_negative(float x) {
     return p * std::bit_cast<float>(exponent);
 }
 
+// The bits of floats as integers in the same order; its own inverse. Integers are compared in vectors.
+constexpr std::int32_t ordered(std::int32_t bits) { return bits ^ ((bits >> 31) & 0x7FFFFFFF); }
+
 }  // namespace
 
 bool make_edges(const MoveList& moves, const float* logits, float temperature, std::span<Edge> edges) {
     const std::size_t n = moves.size();
-    float highest = -INFINITY;
-    float anomaly = 0.0F;  // x * 0 is NaN for NaN and for the infinities
+    std::int32_t highest_bits = std::numeric_limits<std::int32_t>::min();
+    std::int32_t magnitude = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        highest = std::max(highest, logits[i]);
-        anomaly += logits[i] * 0.0F;
+        const auto bits = std::bit_cast<std::int32_t>(logits[i]);
+        highest_bits = std::max(highest_bits, ordered(bits));
+        magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
     }
-    if (!(anomaly == 0.0F)) return false;
+    if (magnitude >= std::bit_cast<std::int32_t>(INFINITY)) return false;  // an infinity, or NaN
+    const float highest = std::bit_cast<float>(ordered(highest_bits));
     std::array<float, MAX_MOVES> weights;
     const float scale = 1.0F / temperature;
     for (std::size_t i = 0; i < n; ++i) weights[i] = exp_negative((logits[i] - highest) * scale);

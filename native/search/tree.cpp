@@ -155,8 +155,11 @@ void Tree::reset_leaf(Index i) {
 
 void Tree::expand(Index i, std::span<const Edge> evaluated, bool is_complete) {
     EdgeSpan all = edges(i);
+    Edge best = 0;
+    for (const Edge e : evaluated) best = std::max(best, e);
     for (std::size_t k = 0; k < evaluated.size(); ++k) all.set(k, evaluated[k]);
-    bring_best_forward(all, 0);
+    const auto at = std::find(evaluated.begin(), evaluated.end(), best) - evaluated.begin();
+    swap_edges(all, static_cast<std::size_t>(at), 0);
     nodes_[i].state = NodeState::EXPANDED;
     nodes_[i].is_complete = is_complete;
 }
