@@ -1,0 +1,216 @@
+"""Matches of search options against today's defaults: which options to turn on, and which values to give them.
+
+A plan (TOML) has the limits and the candidates, each with USI options. Each candidate plays a match of its own against
+the same engine without these options, in one process and on one core: both sides share the network. `--jobs` candidates
+play at once. Every game is kept in OUT/NAME; run the same command again to resume, or with more candidates in the plan.
+
+    .venv/bin/python tools/tune_search.py tools/search-options.toml --openings OPENINGS.sfen --out out/tuning --jobs 2
+
+The table is for docs/strength.md. `fukayomi rate` and `fukayomi sprt` read a match (OUT/NAME) that is still played.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import tomllib
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, win_rate
+from fukayomi.arena.game.player import Failure
+from fukayomi.arena.game.rules import Rules, StrictModel
+from fukayomi.arena.results.game import Game
+from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
+from fukayomi.engine import Engine, Network
+from fukayomi.engine.settings import UsiSettings, usi_options
+from fukayomi.usi.options import OptionError
+
+VERDICTS = {SprtDecision.H1: "passed", SprtDecision.H0: "rejected", SprtDecision.CONTINUE: "inconclusive"}
+MEMORY_MB = 64
+"""Memory of a tree: far more than the nodes of a move need."""
+REPORT_GAMES = 20
+"""Games between two lines on stderr."""
+
+OptionValues = dict[str, bool | int | str]
+
+
+class Candidate(StrictModel):
+    """Options that play against the plan's."""
+
+    name: Annotated[str, Field(pattern=r"^[\w.+-]+$")]
+    """Name of the match's folder."""
+    options: OptionValues
+
+
+class Plan(StrictModel):
+    """What is played."""
+
+    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, alias="candidate")]
+    options: OptionValues = Field(default_factory=dict)
+    """Options of both sides."""
+    nodes: Annotated[int, Field(ge=1)] = 100
+    """Nodes per move."""
+    batch_size: Annotated[int, Field(ge=1)] = 8
+    games: Annotated[int, Field(ge=2)] = 1000
+    """Games of each candidate, at most."""
+    sprt: SprtSettings | None = None
+    """Test that ends a match before; None: all games are played."""
+    opening_plies: Annotated[int, Field(ge=0)] = 24
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Order of the openings."""
+    rules: Rules = Rules()
+
+
+class Log(MatchListener):
+    """A line on stderr every few games."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def game_ended(self, state: MatchState, game: Game, failure: Failure | None) -> None:
+        """See `MatchListener`."""
+        if state.played % REPORT_GAMES == 0 or failure is not None:
+            first = next(iter(state.standings.players.values()))
+            test = state.sprt()
+            llr = "" if test is None else f", LLR {test.llr:+.2f} ({test.lower:.2f} to {test.upper:.2f})"
+            pace = state.games_an_hour() or 0
+            failed = "" if failure is None else f", {failure}"
+            print(f"{self._name}: {first.total}{llr}, {pace:.0f} games/h{failed}", file=sys.stderr, flush=True)
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan and check its options.
+
+    Raises:
+        ValueError: It is not a plan, or an option does not exist or does not take its value.
+        OSError: The file cannot be read.
+    """
+    plan = Plan.model_validate(tomllib.loads(path.read_text("utf-8")))
+    names = [candidate.name for candidate in plan.candidates]
+    if len(set(names)) < len(names):
+        raise ValueError("two candidates have the same name")
+    for candidate in plan.candidates:
+        settings_of(plan.options, candidate.options)
+    return plan
+
+
+def settings_of(*options: OptionValues) -> UsiSettings:
+    """The settings with these options; later ones take precedence.
+
+    Raises:
+        OptionError: An option does not exist, or does not take its value.
+    """
+    declared = usi_options()
+    for name, value in ((name, value) for each in options for name, value in each.items()):
+        declared.set(name, str(value).lower() if isinstance(value, bool) else str(value))
+    return declared.settings
+
+
+def read_openings(path: Path, plies: int) -> list[str]:
+    """The lines of a file of USI positions, cut after some plies, each once."""
+    words = [line.split() for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return list(dict.fromkeys(" ".join(line[: 2 + plies]) for line in words))
+
+
+def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[str], folder: Path) -> dict[str, Any]:
+    """Play or resume the match of a candidate, in this process. Returns its row of the table."""
+    with Network(network, device="cpu", threads=1, batch_size=plan.batch_size) as shared:
+        sides = [settings_of(plan.options, candidate.options), settings_of(plan.options)]
+        engines = [Engine(shared, memory_mb=MEMORY_MB, settings=settings) for settings in sides]
+        result = play_match(
+            {candidate.name: engines[0], "default": engines[1]},
+            games=plan.games,
+            clock=f"nodes={plan.nodes}",
+            openings=openings,
+            folder=folder,
+            sprt=plan.sprt,
+            seed=plan.seed,
+            rules=plan.rules,
+            listener=Log(candidate.name),
+        )
+        for engine in engines:
+            engine.close()
+    return row_of(candidate, result)
+
+
+def row_of(candidate: Candidate, result: MatchResult) -> dict[str, Any]:
+    """The row of a match in the table; intervals are those of 95 %."""
+    first, _ = result.rows()
+    shown = win_rate(first["wins"], losses=first["losses"], draws=first["draws"])
+    return {
+        "candidate": candidate.name,
+        "options": " ".join(f"{name}={value}" for name, value in candidate.options.items()),
+        **{name: first[name] for name in ("games", "wins", "losses", "draws", "score", "elo", "elo_low", "elo_high")},
+        "win_rate": shown.rate, "win_rate_low": shown.low, "win_rate_high": shown.high,
+        "llr": None if result.sprt is None else result.sprt.llr,
+        "verdict": "" if result.sprt is None else VERDICTS[result.sprt.decision],
+        "failures": first["failures"],
+        "is_complete": result.is_complete,
+    }  # fmt: skip
+
+
+def markdown(rows: Iterable[dict[str, Any]]) -> str:
+    """The table as docs/strength.md has it."""
+    lines = [
+        "| options | games | won-lost-drawn | score | win rate (95 %, draws left out) | Elo | LLR | verdict |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        rate = "-" if row["win_rate"] is None else f"{row['win_rate']:.1%}"
+        ends = row["elo_low"], row["elo_high"]
+        elo = "-" if row["elo"] is None or None in ends else f"{row['elo']:+.0f} ±{(ends[1] - ends[0]) / 2:.0f}"
+        cells = (
+            f"`{row['options']}`",
+            f"{row['games']}{'' if row['is_complete'] else ' so far'}",
+            f"{row['wins']}-{row['losses']}-{row['draws']}",
+            "-" if row["score"] is None else f"{row['score']:.1%}",
+            f"{rate} ({row['win_rate_low']:.1%} to {row['win_rate_high']:.1%})",
+            elo,
+            "" if row["llr"] is None else f"{row['llr']:+.2f}",
+            row["verdict"],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Play all matches of a plan, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("plan", type=Path, help="TOML file of the candidates")
+    parser.add_argument("--openings", type=Path, required=True, help="a file of 'startpos moves ...' lines")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the matches")
+    parser.add_argument("--network", type=Path, help="ONNX file; the embedded network without it")
+    parser.add_argument("--jobs", type=int, default=1, help="candidates that play at once, each on one core")
+    parser.add_argument("--only", nargs="+", help="names of the candidates to play")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    try:
+        plan = read_plan(arguments.plan)
+        openings = read_openings(arguments.openings, plan.opening_plies)
+    except (ValidationError, OptionError, ValueError, OSError) as error:
+        parser.error(f"{arguments.plan}: {error}")
+    chosen = [each for each in plan.candidates if arguments.only is None or each.name in arguments.only]
+    rows: dict[str, dict[str, Any]] = {}
+    with ProcessPoolExecutor(arguments.jobs, multiprocessing.get_context("spawn")) as pool:
+        games = {
+            pool.submit(play, plan, each, arguments.network, openings, arguments.out / each.name): each.name
+            for each in chosen
+        }
+        try:
+            for game in as_completed(games):
+                rows[games[game]] = game.result()
+                print(markdown([rows[games[game]]]).splitlines()[-1], file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=True, cancel_futures=True)
+            sys.exit("interrupted; run the same command again to resume")
+    ordered = [rows[each.name] for each in chosen]
+    print(json.dumps(ordered) if arguments.json else markdown(ordered))
+
+
+if __name__ == "__main__":
+    main()
