@@ -9,7 +9,8 @@
 
 Everything listed here is imported on first use, so `import fukayomi` is quick. The sub-packages have more:
 `fukayomi.shogi` (rules and records), `fukayomi.engine` (search and analysis), `fukayomi.data` (training data),
-`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training) and `fukayomi.usi` (the USI protocol).
+`fukayomi.arena` (matches and ratings), `fukayomi.learning` (training), `fukayomi.book` (opening books) and
+`fukayomi.usi` (the USI protocol).
 """
 
 from typing import TYPE_CHECKING
@@ -131,5 +132,5 @@ __getattr__, __dir__ = lazy(
         ),
         ".usi": ("UsiEngine", "UsiResult"),
     },
-    subpackages=("arena", "data", "engine", "learning", "nn", "shogi", "usi"),
+    subpackages=("arena", "book", "data", "engine", "learning", "nn", "shogi", "usi"),
 )  # fmt: skip

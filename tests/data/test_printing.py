@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from fukayomi import _native
 from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes, read_averages
-from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
+from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
@@ -124,7 +124,7 @@ def test_damage_is_named(files: dict[DataFormat, Path], tmp_path: Path) -> None:
     entries = np.array(read_book(files[DataFormat.BOOK]))
     entries["fromToPro"][4] = 0
     (tmp_path / "bad.book").write_bytes(entries.tobytes())
-    with pytest.raises(BookError, match=rf"bad\.book, entry 4 \(offset {4 * BOOK_ENTRY.itemsize}\)"):
+    with pytest.raises(DataFileError, match=rf"bad\.book, entry 4 \(offset {4 * BOOK_ENTRY.itemsize}\)"):
         list(describe(tmp_path / "bad.book", 0, 8, DataFormat.BOOK))
     found = CliRunner().invoke(app, ["data", "print", str(tmp_path / "bad.book"), "--from", "book"])
     assert found.exit_code == 1

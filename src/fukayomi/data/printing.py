@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi.data.convert.blocks import Block, Cursor, open_inputs, read_blocks
 from fukayomi.data.formats.averages import AveragesError, check_part, read_averages
-from fukayomi.data.formats.book import BOOK_ENTRY, BookError, read_book
+from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
 from fukayomi.data.formats.hcp import HCP
 from fukayomi.data.formats.hcpe import RESULT_BITS, ResultFlag
@@ -179,7 +179,7 @@ def _book(path: Path, start: int, end: int) -> Iterator[dict[str, Any]]:
         try:
             move = _usi(entry["fromToPro"])
         except ShogiError as error:
-            raise BookError(f"{path}, entry {index} (offset {index * BOOK_ENTRY.itemsize}): {error}") from error
+            raise DataFileError(f"{path}, entry {index} (offset {index * BOOK_ENTRY.itemsize}): {error}") from error
         # A string, because JSON readers round 64-bit integers.
         yield {"index": index, "key": str(entry["key"]), "move": move, "count": int(entry["count"]),
                "score": int(entry["score"])}  # fmt: skip

@@ -14,11 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi import _native
 from fukayomi.data.formats.format import RowFormat
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError, map_rows
-from fukayomi.shogi import Move, Position
 
 BOOK_ENTRY = np.dtype([("key", "<u8"), ("fromToPro", "<u2"), ("count", "<u2"), ("score", "<i4")])
 
@@ -49,21 +47,6 @@ FORMAT = BookFormat(
 )  # fmt: skip
 
 
-class BookError(DataFileError):
-    """A file is not a book; the message names the file, the entry and the offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class BookMove:
-    """A move of a book."""
-
-    move: Move
-    count: int
-    """How often the move was played; some books store a preference instead."""
-    score_cp: int
-    """Centipawns from the side to move."""
-
-
 def read_book(path: Path | str) -> NDArray[np.void]:
     """Map the entries of a book into memory, read-only: BOOK_ENTRY [N].
 
@@ -75,20 +58,5 @@ def read_book(path: Path | str) -> NDArray[np.void]:
     falls = entries["key"][1:] < entries["key"][:-1]
     if falls.any():
         at = int(np.argmax(falls)) + 1
-        raise BookError(f"{path}, entry {at} (offset {at * BOOK_ENTRY.itemsize}): the keys are not sorted")
+        raise DataFileError(f"{path}, entry {at} (offset {at * BOOK_ENTRY.itemsize}): the keys are not sorted")
     return entries
-
-
-def moves_in_book(entries: NDArray[np.void], position: Position) -> list[BookMove]:
-    """The legal moves that a book has for a position, in the order of the book.
-
-    Positions are found by a key of the board, the side to move and its hand (`_native.book_key`).
-    """
-    key = np.uint64(_native.book_key(position))
-    first, last = np.searchsorted(entries["key"], key, "left"), np.searchsorted(entries["key"], key, "right")
-    legal = {move.raw: move for move in position.legal_moves}
-    return [
-        BookMove(legal[int(entry["fromToPro"])], int(entry["count"]), int(entry["score"]))
-        for entry in entries[first:last]
-        if int(entry["fromToPro"]) in legal
-    ]

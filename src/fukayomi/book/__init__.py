@@ -1,0 +1,39 @@
+"""Opening books (定跡): what a book says of a position, and the move to play.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fukayomi import Position
+    >>> from fukayomi.book import Book
+    >>> path = Path(tempfile.mkdtemp()) / "book.db"
+    >>> _ = path.write_text('''#YANEURAOU-DB2016 1.00
+    ... sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1
+    ... 7g7f 3c3d 50 30 12
+    ... 2g2f 8c8d 60 30 8
+    ... ''')
+    >>> with Book.open(path) as book:
+    ...     for move in book.moves(Position()):
+    ...         print(move.move, move.ponder, move.score_cp, move.depth, move.count)
+    ...     print(book.choose(Position(), by="score").move)
+    7g7f 3c3d 50 30 12
+    2g2f 8c8d 60 30 8
+    2g2f
+
+YaneuraOu's text books (`.db`) and Apery's (`book.bin`, which dlshogi plays from) are read. The content decides which it
+is.
+"""
+
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
+
+if TYPE_CHECKING:
+    from fukayomi.book.book import Book, BookEntry
+    from fukayomi.book.choice import BookLimits
+    from fukayomi.book.moves import BookError, BookMove
+
+__all__ = ["Book", "BookEntry", "BookError", "BookLimits", "BookMove"]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {".book": ("Book", "BookEntry"), ".choice": ("BookLimits",), ".moves": ("BookError", "BookMove")},
+)

@@ -1,0 +1,76 @@
+"""Which move of a book to play, as the options of YaneuraOu and dlshogi say."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fukayomi.book.moves import BookMove
+from fukayomi.shogi import BLACK, Move, Position, Repetition
+
+WON_CP = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class BookLimits:
+    """Which moves of a book may be played. A move without a score counts as 0, one without a depth as depth 0."""
+
+    last_ply: int | None = None
+    """Last move that is played from the book; None: any."""
+    least_score_black_cp: int | None = None
+    """Least score of a move of Black, from Black's side."""
+    least_score_white_cp: int | None = None
+    """Least score of a move of White, from White's side."""
+    most_loss_cp: int | None = None
+    """How much lower than the best score that of a move may be."""
+    least_depth: int = 0
+    """Least depth of the book's first move; if it is lower, none is played."""
+    least_share: float = 0.0
+    """Least share of a move in the counts of all."""
+
+
+def choose(
+    moves: Sequence[BookMove],
+    position: Position,
+    limits: BookLimits,
+    by: str,
+    draw_cp: int | None,
+    source: random.Random,
+) -> BookMove | None:
+    """Choose one of the legal moves that a book has for a position; see `Book.choose`."""
+    scores = {move.move: _score(move, position, draw_cp) for move in moves}
+    allowed = _allowed(moves, scores, position, limits)
+    if not allowed:
+        return None
+    if by == "count":
+        return max(allowed, key=lambda move: (move.count, scores[move.move]))
+    if by == "score":
+        return max(allowed, key=lambda move: (scores[move.move], move.count))
+    weights = [max(0, move.count) if by == "random" else 1 for move in allowed]
+    return source.choices(allowed, weights if any(weights) else None)[0]
+
+
+def _allowed(
+    moves: Sequence[BookMove], scores: dict[Move, int], position: Position, limits: BookLimits
+) -> list[BookMove]:
+    if limits.last_ply is not None and position.ply > limits.last_ply:
+        return []
+    if not moves or (moves[0].depth or 0) < limits.least_depth:
+        return []
+    least = limits.least_score_black_cp if position.turn == BLACK else limits.least_score_white_cp
+    allowed = [move for move in moves if least is None or scores[move.move] >= least]
+    if limits.most_loss_cp is not None and allowed:
+        best = max(scores[move.move] for move in allowed)
+        allowed = [move for move in allowed if scores[move.move] >= best - limits.most_loss_cp]
+    total = sum(move.count for move in allowed)
+    return [move for move in allowed if move.count >= limits.least_share * total]
+
+
+def _score(move: BookMove, position: Position, draw_cp: int | None) -> int:
+    """The score of a move; if it repeats a position of the game and `draw_cp` is given, that of the repetition."""
+    score = move.score_cp or 0
+    if draw_cp is None:
+        return score
+    after = position.copy()
+    after.push(move.move)
+    repetition = after.first_recurrence()  # as the side to move sees it, which is the opponent
+    return {Repetition.DRAW: draw_cp, Repetition.WIN: -WON_CP, Repetition.LOSE: WON_CP}.get(repetition, score)

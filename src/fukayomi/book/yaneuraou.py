@@ -1,0 +1,172 @@
+"""YaneuraOu's text books (`.db`, "#YANEURAOU-DB2016 1.00"): a position a line, and a line for each of its moves.
+
+    sfen BOARD TURN HAND PLY
+    MOVE PONDER SCORE DEPTH COUNT
+
+Columns may be missing from the right or be `none`. Lines that begin with # or // are comments. Books of its tera-shock
+method (テラショック定跡) have the same lines; their scores are those of a minimax over the whole book.
+"""
+
+import io
+import re
+from bisect import bisect_left
+from pathlib import Path
+
+from fukayomi.book.moves import BookError, BookMove, StoredMoves
+from fukayomi.shogi import InvalidMoveError, Move, Position
+
+HEADER = b"#YANEURAOU-DB2016 1.00"
+IN_MEMORY_BYTES = 16 << 20
+"""Files up to this size get an index of all positions; larger ones are searched on disk if they are sorted."""
+LONGEST_LINE = 4096
+LONGEST_ENTRY = 1 << 16
+"""Bytes of a position with its moves: MAX_MOVES of 50 bytes, and as many again for comments."""
+_SAMPLES = 256
+_BOM = b"\xef\xbb\xbf"
+_NO_MOVE = ("none", "None", "resign", "win")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+class YaneuraouBook:
+    """A text book, searched on disk where it is large and sorted; otherwise by an index of the positions in memory.
+
+    Raises:
+        BookError: The file has no positions, or is of another version.
+        OSError: The file cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("rb")
+        try:
+            self._size = path.stat().st_size
+            head = self._file.readline(len(_BOM) + len(HEADER))
+            self._start = len(_BOM) if head.startswith(_BOM) else 0
+            head = head[self._start :].rstrip()
+            if head.startswith(HEADER[:17]) and not head.startswith(HEADER):
+                raise BookError(f"{path}, line 1: {_text(head)!r} is not {_text(HEADER)!r}")
+            if self._position_from(self._start) is None:
+                raise BookError(f"{path}: no line of the form 'sfen BOARD TURN HAND PLY'")
+            on_disk = self._size > IN_MEMORY_BYTES and self._seems_sorted()
+            self._index = None if on_disk else self._positions()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the file is searched on disk."""
+        return self._index is None
+
+    def find(self, position: Position) -> StoredMoves:
+        """The moves that the file has for a position."""
+        key = _key(f"sfen {position.sfen()}".encode())
+        offset = self._find_on_disk(key) if self._index is None else self._index.get(hash(key))
+        if offset is None:
+            return StoredMoves()
+        self._file.seek(offset)
+        if _key(self._file.readline(LONGEST_LINE)) != key:  # another position with the same hash
+            return StoredMoves()
+        return self._moves()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _moves(self) -> StoredMoves:
+        """Read the moves of the position whose line was just read."""
+        found = StoredMoves()
+        end = self._file.tell() + LONGEST_ENTRY
+        while (offset := self._file.tell()) < end:
+            line = self._file.readline(LONGEST_LINE)
+            if not line or line.startswith(b"sfen "):
+                return found
+            text = line.decode("utf-8", "replace").strip()
+            if not text or text.startswith(("#", "//")):
+                continue
+            try:
+                move = _book_move(text)
+            except ValueError as error:
+                found.problems.append(f"{self._path}, offset {offset}: {error}")
+            else:
+                if move is not None:
+                    found.moves.append(move)
+        found.problems.append(f"{self._path}, offset {end}: more than {LONGEST_ENTRY} bytes for one position")
+        return found
+
+    def _positions(self) -> dict[int, int]:
+        """The offset of each position by the hash of its key; the first counts."""
+        index: dict[int, int] = {}
+        offset = self._start
+        self._file.seek(offset)
+        while line := self._file.readline(LONGEST_LINE):
+            if line.startswith(b"sfen "):
+                index.setdefault(hash(_key(line)), offset)
+            offset += len(line)
+        return index
+
+    def _find_on_disk(self, key: bytes) -> int | None:
+        def is_at_or_after(offset: int) -> bool:
+            found = self._position_from(offset)
+            return found is None or found[1] >= key
+
+        found = self._position_from(bisect_left(range(self._start, self._size), True, key=is_at_or_after) + self._start)
+        return found[0] if found is not None and found[1] == key else None
+
+    def _position_from(self, offset: int) -> tuple[int, bytes] | None:
+        """Offset and key of the first position whose line begins at the offset or after it."""
+        self._file.seek(max(self._start, offset - 1))
+        if offset > self._start:
+            _skip_line(self._file)
+        while line := self._file.readline(LONGEST_LINE):
+            if line.startswith(b"sfen "):
+                return self._file.tell() - len(line), _key(line)
+            if not line.endswith(b"\n"):
+                _skip_line(self._file)
+        return None
+
+    def _seems_sorted(self) -> bool:
+        """Whether the positions at many places of the file are in order."""
+        found = [self._position_from(self._start + (self._size - self._start) * n // _SAMPLES) for n in range(_SAMPLES)]
+        keys = [one[1] for one in found if one is not None]
+        return keys == sorted(keys)
+
+
+def _skip_line(file: io.BufferedReader) -> None:
+    while (part := file.readline(LONGEST_LINE)) and not part.endswith(b"\n"):
+        pass
+
+
+def _key(line: bytes) -> bytes:
+    """Board, turn and hand of a position's line, ended by a space: keys are ordered as the lines are."""
+    return b" ".join(line.split(None, 4)[1:4]) + b" "
+
+
+def _book_move(text: str) -> BookMove | None:
+    """Read the line of a move; None if it says that there is none.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
+    words = [*text.split(None, 5), "none", "none", "none", "none"]
+    if words[0] in _NO_MOVE:
+        return None
+    try:
+        move = Move.from_usi(words[0])
+        ponder = None if words[1] in _NO_MOVE else Move.from_usi(words[1])
+    except InvalidMoveError as error:
+        raise ValueError(f"{text[:80]!r}: {error}") from error
+    score, depth, count = (_number(word, text) for word in words[2:5])
+    return BookMove(move, ponder, score, depth, 1 if count is None else count)
+
+
+def _number(word: str, text: str) -> int | None:
+    if word == "none":
+        return None
+    if _NUMBER.fullmatch(word) is None:
+        raise ValueError(f"{text[:80]!r}: {word[:20]!r} is not a number")
+    return int(word)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("ascii", "replace")
