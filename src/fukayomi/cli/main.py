@@ -19,6 +19,7 @@ _COMMANDS = {
     "match calibrate": "arena.calibrate:calibrate",
     "perft": "engine.perft:perft",
     "bench": "engine.bench:bench",
+    "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",
     "data convert": "data.formats:convert",
     "data check": "data.formats:check",

@@ -15,7 +15,7 @@ depend on what else the computer does in the meantime. Only whether to use the C
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fukayomi.engine.agreement import Agreement, compare
@@ -28,6 +28,7 @@ from fukayomi.engine.evaluators.network_file import PARAMETER_SUFFIXES, NetworkF
 from fukayomi.engine.evaluators.probes import PROBES, probe_positions
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.engine.remembered import Choice, recall, remember
+from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
 
 MEASURE_S = 0.08
@@ -118,16 +119,32 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
     return sorted(allowed, key=lambda pair: PRECISIONS.index(pair[1]))
 
 
-def measure(network: NetworkFile, wanted: Plan, candidates: Iterable[tuple[Backend, str]]) -> list[Trial]:
-    """Measure backends and precisions; those that fail say why."""
+def measure(
+    network: NetworkFile,
+    wanted: Plan,
+    candidates: Sequence[tuple[Backend, str]],
+    *,
+    seconds: float | None = None,
+    listener: Listener = SILENT,
+) -> list[Trial]:
+    """Measure backends and precisions; those that fail say why.
+
+    Args:
+        network: The file.
+        wanted: Threads, batches in flight and batch size, where they are not open.
+        candidates: What to measure. Agreement is with the first of them in fp32.
+        seconds: Duration of each measurement; None: `MEASURE_S`.
+        listener: Told of the measurements done so far.
+    """
     trials: list[Trial] = []
     reference: Evaluation | None = None
     for backend, precision in candidates:
+        listener.progress("measuring", len(trials), len(candidates))
         plan = _start(backend, precision, wanted)
         try:
             model = _open_tried(network, plan)
             plan = replace(plan, batch_size=model.fixed_batch or plan.batch_size)
-            speed = _speed(model, plan)
+            speed = _speed(model, plan, seconds)
             given = NetworkEvaluator(network, model, plan, "")
             agreement = None if reference is None else compare(given, reference, probe_positions())
             if precision == "fp32" and reference is None:
@@ -256,7 +273,7 @@ def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]
     return size, speeds[size]
 
 
-def _speed(model: Model, plan: Plan, *, by_clock: bool = False) -> float:
+def _speed(model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False) -> float:
     """Positions per second with the plan's batches in flight."""
     by_clock = by_clock or get_backend(plan.backend).on_gpu
     cpus = min(plan.slots * plan.threads, usable_cpus())
@@ -266,9 +283,9 @@ def _speed(model: Model, plan: Plan, *, by_clock: bool = False) -> float:
     best = 0.0
     for _ in range(MEASUREMENTS):
         start, cpu_start = time.perf_counter(), time.process_time()
-        runs = run_batches(model, slots, batch, MEASURE_S)
-        seconds, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
-        best = max(best, runs * batch / max(seconds if by_clock else cpu_s / cpus, 1e-9))
-        if seconds > SLOW_S:
+        runs = run_batches(model, slots, batch, MEASURE_S if seconds is None else seconds)
+        clock_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
+        best = max(best, runs * batch / max(clock_s if by_clock else cpu_s / cpus, 1e-9))
+        if clock_s > SLOW_S:
             break
     return best

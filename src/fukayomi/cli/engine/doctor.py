@@ -1,0 +1,99 @@
+"""``fukayomi doctor``: what can run a network on this computer, and which backend is taken."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.text import json_text, printable
+
+if TYPE_CHECKING:
+    from fukayomi.engine.doctor import Diagnosis
+
+
+@dataclass(frozen=True)
+class DoctorOptions:
+    """The network."""
+
+    network: Annotated[
+        Path | None, typer.Argument(metavar="[NETWORK]", help="Network.", show_default="the embedded network")
+    ] = None
+    as_json: AsJson = False
+
+
+def doctor(options: DoctorOptions) -> None:
+    """Say which backends can run a network on this computer, measure them, and say which one is taken and why.
+
+    What is missing is named, with the command that installs it; what cannot run here is untested. Positions per second
+    are those with the CPUs to itself. The choice is remembered, so that the engine starts without measuring; after a
+    change of the computer run this again. Exits with 1 if nothing can run the network.
+
+    \b
+    fukayomi doctor
+    fukayomi doctor network.onnx --json
+    """
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.engine.doctor import diagnose
+    from fukayomi.engine.evaluators import EvaluatorError
+
+    try:
+        with StageBars() as listener:
+            diagnosis = diagnose(options.network, listener=listener)
+    except EvaluatorError as error:
+        fail(str(error))
+    if options.as_json:
+        typer.echo(json_text(diagnosis.as_dict()))
+    else:
+        print_diagnosis(diagnosis)
+    if not diagnosis.is_usable:
+        raise typer.Exit(1)
+
+
+def print_diagnosis(diagnosis: "Diagnosis") -> None:
+    """Print the computer, a table of what was measured, what is untested, and the choice."""
+    from rich.console import Console
+
+    from fukayomi.cli.common.tables import number_table
+    from fukayomi.engine.doctor import missing_int8
+    from fukayomi.tabular import counted
+
+    machine, plan = diagnosis.machine, diagnosis.plan
+    _say("CPU", f"{machine.cpu or 'unknown'}: {diagnosis.cpu_class}; {counted(machine.cpus, 'CPU')} usable")
+    _say("GPU", ", ".join(machine.gpus) or "none found")
+    _say("Libraries", ", ".join(f"{name} {version}" for name, version in diagnosis.libraries.items()))
+    _say("Network", diagnosis.network)
+    table = number_table("backend", "precision", "positions/s", "x cpu fp32", "same best move", "value error")
+    table.columns[1].justify = "left"
+    for row in diagnosis.backends:
+        if row.evaluations_per_s is not None:
+            table.add_row(
+                row.backend,
+                row.precision or "",
+                f"{row.evaluations_per_s:,.0f}",
+                "" if row.ratio is None else f"{row.ratio:.2f}",
+                "" if row.top1 is None else f"{row.top1:.1%}",
+                "" if row.value_error is None else f"{row.value_error:.4f}",
+            )
+    Console().print(table)
+    for row in diagnosis.backends:
+        if row.problem:
+            _say("Untested", f"{' '.join(filter(None, (row.backend, row.precision)))}: {row.problem}")
+    missing = missing_int8(diagnosis)
+    if missing is not None:
+        _say("Untested", f"int8: {missing}")
+    if plan is None:
+        _say("Taken", f"nothing can run this network: {diagnosis.reason}")
+        return
+    _say(
+        "Taken",
+        f"{plan.backend} {plan.precision}, {counted(plan.threads, 'thread')}, batch {plan.batch_size}, "
+        f"{plan.slots} in flight: {diagnosis.evaluations_per_s:,.0f} positions/s",
+    )
+    _say("Why", diagnosis.reason or "nothing is clearly faster")
+
+
+def _say(title: str, text: str) -> None:
+    typer.echo(f"{title + ':':<11}{printable(text)}")

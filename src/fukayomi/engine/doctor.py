@@ -1,0 +1,168 @@
+"""What can run a network on this computer, how fast each backend is, and which one is taken."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fukayomi.engine import choice
+from fukayomi.engine.choice import Trial
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan, get_backend, versions
+from fukayomi.engine.evaluators.machine import Machine, this_machine
+from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.network import embedded_network, find_network
+from fukayomi.engine.remembered import remember
+from fukayomi.listener import SILENT, Listener
+from fukayomi.tabular import Tabular
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.backend import Backend
+
+SECONDS = 0.3
+"""Duration of each measurement."""
+
+
+@dataclass(frozen=True)
+class BackendHealth:
+    """A backend in one precision on this computer."""
+
+    backend: str
+    """Value of DNN_Provider."""
+    title: str
+    """Library and device."""
+    precision: str | None
+    """Value of DNN_Precision; None for a backend that cannot run here."""
+    evaluations_per_s: float | None
+    """Positions per second, with the CPUs to itself; None: untested."""
+    ratio: float | None
+    """As a multiple of ONNX Runtime on the CPU in fp32."""
+    top1: float | None
+    """Share of the positions in which the best move is that of fp32."""
+    value_error: float | None
+    """Mean difference of the win probability from that of fp32."""
+    problem: str
+    """Why it is untested, and what helps; "" if it was measured."""
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Tabular):
+    """What `diagnose` found. As a table it has one row for each backend and precision."""
+
+    network: str
+    """The network's file."""
+    int8: str | None
+    """The int8 file beside it; None: there is none."""
+    machine: Machine
+    """This computer."""
+    cpu_class: str
+    """What its CPU has of AVX2, AVX-512, VNNI, BF16, AMX."""
+    libraries: dict[str, str]
+    """Versions of the libraries that are installed."""
+    backends: tuple[BackendHealth, ...]
+    """What was measured, then what is untested."""
+    plan: Plan | None
+    """What will be taken where the user leaves everything open; None: nothing can run the network."""
+    evaluations_per_s: float
+    """Positions per second of this plan."""
+    reason: str
+    """Why it is taken; or why nothing can be."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the network can be run here."""
+        return self.plan is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, for JSON."""
+        return asdict(self)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row for each backend and precision."""
+        return [vars(backend) for backend in self.backends]
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis: {'nothing can run' if self.plan is None else self.plan.backend} {Path(self.network).name}>"
+
+
+def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) -> Diagnosis:
+    """Measure a network in every backend that can run it here. What will be taken is remembered anew.
+
+    Args:
+        model: The network's file; None: the embedded network.
+        listener: Told of the measurements done so far.
+
+    Raises:
+        EvaluatorError: There is no such file.
+    """
+    network = NetworkFile(embedded_network() if model is None else find_network(str(model)))
+    backends = [get_backend(name) for name in BACKENDS]
+    problems = {backend.name: backend.problem() for backend in backends}
+    candidates = [
+        (backend, precision)
+        for precision in PRECISIONS
+        for backend in backends
+        if problems[backend.name] is None and precision in backend.precisions(network)
+    ]
+    trials = choice.measure(network, Plan(), candidates, seconds=SECONDS, listener=listener)
+    plan, speed, reason = _choice(network, trials)
+    unread = [
+        _untested(backend, problems[backend.name] or "cannot read this file")
+        for backend in backends
+        if not any(backend is candidate for candidate, _ in candidates)
+    ]
+    machine = this_machine()
+    return Diagnosis(
+        network=str(network.path),
+        int8=None if network.int8 is None else str(network.int8.path),
+        machine=machine,
+        cpu_class=machine.cpu_class,
+        libraries=versions(sorted({library for backend in backends for library in backend.libraries})),
+        backends=(*(_health(trial, trials) for trial in trials), *unread),
+        plan=plan,
+        evaluations_per_s=speed,
+        reason=reason,
+    )
+
+
+def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, float, str]:
+    """The plan, its speed and the reason, of what is chosen unasked."""
+    try:
+        automatic = [(backend.name, precision) for backend, precision in choice.find_candidates(network, Plan())]
+        tried = [trial for trial in trials if (trial.backend.name, trial.precision) in automatic]
+        taken, model = choice.choose(network, Plan(), tried)
+        model.close()
+    except EvaluatorError as error:
+        return None, 0.0, str(error)
+    remember(network, Plan(), taken)
+    return taken.plan, taken.evaluations_per_s, taken.reason
+
+
+def _health(trial: Trial, trials: Sequence[Trial]) -> BackendHealth:
+    if trial.problem:
+        return _untested(trial.backend, trial.problem, trial.precision)
+    base = next((each for each in trials if (each.backend.name, each.precision) == ("cpu", "fp32")), None)
+    ratio = trial.evaluations_per_s / base.evaluations_per_s if base is not None and not base.problem else None
+    found = trial.agreement
+    return BackendHealth(
+        trial.backend.name,
+        trial.backend.title,
+        trial.precision,
+        trial.evaluations_per_s,
+        ratio,
+        None if found is None else found.top1,
+        None if found is None else found.value_error,
+        "",
+    )
+
+
+def _untested(backend: "Backend", problem: str, precision: str | None = None) -> BackendHealth:
+    return BackendHealth(backend.name, backend.title, precision, None, None, None, None, problem)
+
+
+def missing_int8(diagnosis: Diagnosis) -> str | None:
+    """How to get the int8 file, if there is none; it would be the fastest on most CPUs."""
+    path = Path(diagnosis.network)
+    if diagnosis.int8 is not None or path == int8_path(path):
+        return None
+    return f"{int8_path(path).name} is missing: fukayomi export --int8 makes it"

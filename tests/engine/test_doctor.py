@@ -1,0 +1,83 @@
+"""What the doctor says of backends, as a library and as a command."""
+
+import json
+from pathlib import Path
+
+import pytest
+from toy_network import write_network
+from typer.testing import CliRunner
+
+from fukayomi.cli.main import make_app
+from fukayomi.engine import EvaluatorError, Network, doctor
+from fukayomi.engine.doctor import diagnose
+from fukayomi.engine.evaluators.network_file import int8_path
+from fukayomi.engine.evaluators.openvino import OpenVino
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "SECONDS", 0.001)
+    monkeypatch.setattr(doctor.choice, "MEASURE_S", 0.001)
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    return write_network(tmp_path / "toy.onnx")
+
+
+def test_backends_are_measured_or_untested_with_the_remedy(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_network(int8_path(network))
+    monkeypatch.setattr(OpenVino, "problem", lambda _: "the library openvino is not installed: pip install it")
+    diagnosis = diagnose(network)
+    rows = {(row.backend, row.precision): row for row in diagnosis.backends}
+    exact, lower = rows["cpu", "fp32"], rows["cpu", "int8"]
+    assert exact.ratio == 1.0
+    assert exact.top1 is None
+    assert lower.top1 == 1.0
+    assert lower.value_error == 0.0
+    assert lower.evaluations_per_s is not None
+    missing = rows["openvino", None]
+    assert missing.evaluations_per_s is None
+    assert "pip install" in missing.problem
+    assert diagnosis.to_polars().height == len(diagnosis.backends)
+    assert diagnosis.plan is not None
+    assert diagnosis.plan.backend == "cpu"
+    assert diagnosis.int8 == str(int8_path(network))
+    assert doctor.missing_int8(diagnosis) is None
+
+
+def test_the_engine_takes_what_the_doctor_says(network: Path) -> None:
+    diagnosis = diagnose(network)
+    assert "fukayomi export --int8" in str(doctor.missing_int8(diagnosis))
+    with Network(network) as loaded:
+        assert loaded.evaluator.plan == diagnosis.plan
+
+
+def test_a_network_that_nothing_can_run_is_not_usable(tmp_path: Path) -> None:
+    diagnosis = diagnose(write_network(tmp_path / "bad.onnx", labels=1496))
+    assert not diagnosis.is_usable
+    assert "1496" in diagnosis.reason
+    assert all(row.evaluations_per_s is None and row.problem for row in diagnosis.backends)
+    with pytest.raises(EvaluatorError, match="no file"):
+        diagnose(tmp_path / "none.onnx")
+
+
+def test_the_command_prints_what_is_taken_and_what_is_untested(network: Path) -> None:
+    result = CliRunner().invoke(make_app(["doctor"]), ["doctor", str(network)])
+    assert result.exit_code == 0, result.output
+    for text in ("CPU:", "Taken:", "Why:", "fp32", "Untested:  int8: toy.int8.onnx is missing"):
+        assert text in result.stdout
+
+
+def test_the_command_s_json_and_exit_code(network: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    result = run(make_app(["doctor"]), ["doctor", str(network), "--json"])
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert set(document["plan"]) == {"backend", "precision", "threads", "slots", "batch_size"}
+    assert {"cpu", "openvino", "cuda", "tensorrt"} <= {row["backend"] for row in document["backends"]}
+    bad = write_network(tmp_path / "bad.onnx", scale=float("nan"))
+    result = run(make_app(["doctor"]), ["doctor", str(bad)])
+    assert result.exit_code == 1
+    assert "nothing can run this network" in result.stdout
+    assert run(make_app(["doctor"]), ["doctor", str(tmp_path / "none.onnx")]).exit_code == 1
