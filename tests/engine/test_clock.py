@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.clock import NOTHING_LEFT_MS, Budget, Clock, Margins, budget
+from fukayomi.engine.clock import LATENESS_ANSWERS, NOTHING_LEFT_MS, Budget, Clock, Lateness, Margins, budget
 
 MARGINS = Margins(byoyomi_ms=100, clock_ms=1000)
 TIMES = st.integers(-1000, 10**7)
@@ -124,3 +124,24 @@ def test_the_number_of_shares_can_be_set() -> None:
     plan = budget(Clock(remaining_ms=600_000), 40, MARGINS, shares=25)
     assert plan is not None
     assert plan.planned_s == pytest.approx(24.0)
+
+
+def test_late_answers_widen_the_automatic_margin_until_answers_are_in_time_again() -> None:
+    lateness = Lateness()
+
+    def hard_s() -> float:
+        plan = budget(Clock(movetime_ms=100), 1, Margins(late_ms=lateness.ms))
+        assert plan is not None
+        return plan.hard_s
+
+    assert hard_s() == pytest.approx(0.09)
+    lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 0.105)
+    lateness.note(Budget(0.0, 0.01, 0.02, 9.0), 0.02)  # not at the end of its time: no sign of anything
+    assert lateness.ms == pytest.approx(30)
+    assert hard_s() == pytest.approx(0.07)
+    for _ in range(LATENESS_ANSWERS):
+        lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 0.091)
+    assert hard_s() == pytest.approx(0.09)
+    fixed = budget(Clock(movetime_ms=100), 1, Margins(byoyomi_ms=0, late_ms=30))
+    assert fixed is not None
+    assert fixed.hard_s == pytest.approx(0.1)

@@ -99,6 +99,7 @@ def is_answer(line: str) -> bool:
 
 def conversation(client: UsiClient, seed: int) -> int:
     """Talk nonsense in good form; return how many answers came, after checking that they are as many as asked for."""
+    client.wait_ready(20)
     choose = random.Random(seed)
     lines = lines_at_random(choose, LENGTH)
     for line in lines:
@@ -171,7 +172,7 @@ def test_answers_belong_to_their_positions(start: Start) -> None:
         text = choose.choice(POSITIONS + UNPLAYABLE)
         client.send(f"position {text}\n{choose.choice(goes)}\nstop")
         answer = client.read_until(lambda line: line.startswith("bestmove "), 10)[-1].text.split()[1]
-        legal = set() if text in UNPLAYABLE else {move.usi() for move in Position.from_usi(text).legal_moves}
+        legal: set[str] = set() if text in UNPLAYABLE else {move.usi() for move in Position.from_usi(text).legal_moves}
         assert answer in {*legal, "resign"}
 
 

@@ -4,6 +4,7 @@ The plan follows dlshogi: a share of the remaining time that grows as the game g
 hard limit never exceeds the time on the clock, less a margin for the communication with the GUI.
 """
 
+from collections import deque
 from dataclasses import dataclass
 
 SHARES = 14
@@ -19,6 +20,10 @@ EARLIEST_STOP = 0.1
 AUTOMATIC_MARGIN_MS = 100
 AUTOMATIC_MARGIN = 0.1
 """The automatic margin of byoyomi and movetime: this share of the time, at most AUTOMATIC_MARGIN_MS."""
+UNSEEN = 2.0
+"""How much later an answer is than the engine can see."""
+LATENESS_ANSWERS = 20
+"""Answers that `Lateness` remembers."""
 NOTHING_LEFT_MS = 100
 """Time for a move with a clock at zero, which some GUIs report in games without time limits."""
 
@@ -51,12 +56,41 @@ class Margins:
     """Subtracted from byoyomi and movetime; None: the automatic margin."""
     clock_ms: int = 0
     """Subtracted from a clock without byoyomi."""
+    late_ms: float = 0.0
+    """How late answers have been (`Lateness`); the automatic margin is at least as long."""
 
     def of_byoyomi(self, time_ms: float) -> float:
         """The margin of a byoyomi or movetime."""
         if self.byoyomi_ms is None:
-            return min(AUTOMATIC_MARGIN_MS, AUTOMATIC_MARGIN * time_ms)
+            return max(min(AUTOMATIC_MARGIN_MS, AUTOMATIC_MARGIN * time_ms), self.late_ms)
         return self.byoyomi_ms
+
+
+class Lateness:
+    """How late answers are on a busy machine, where threads wait for a core.
+
+    The engine can measure how long after the end of the search's time it wrote an answer. The way from the GUI and back
+    has as many threads that wait, which it cannot see, so the lateness is twice that. The worst of the last answers
+    counts: one is a warning for the next ones.
+    """
+
+    def __init__(self) -> None:
+        self._recent_ms: deque[float] = deque(maxlen=LATENESS_ANSWERS)
+
+    @property
+    def ms(self) -> float:
+        """The lateness to reckon with; 0 if nothing is known."""
+        return max(self._recent_ms, default=0.0)
+
+    def note(self, plan: "Budget", seconds: float) -> None:
+        """Remember an answer.
+
+        Args:
+            plan: Its budget.
+            seconds: From the arrival of ``go`` until the answer was written.
+        """
+        if seconds >= plan.hard_s:
+            self._recent_ms.append(UNSEEN * (seconds - plan.hard_s) * 1000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,19 @@ def has_limits(go: Go, settings: UsiSettings) -> bool:
     return not go.infinite and (go.has_limits() or settings.const_playout > 0)
 
 
-def limits_of(go: Go, position: Position, settings: UsiSettings) -> Limits:
+def limits_of(go: Go, position: Position, settings: UsiSettings, late_ms: float = 0.0) -> Limits:
     """The limits of a search that ends by itself: Const_Playout if it is set, otherwise those of the command.
 
     Args:
         go: The command.
         position: The position to search; its side to move has the clock.
         settings: Const_Playout, and how the clock is used.
+        late_ms: How late answers have been (`clock.Lateness`).
     """
     stops_when_clear = settings.early_stop_nodes and settings.multipv == 1
     if settings.const_playout:
         return Limits(nodes=settings.const_playout, stops_when_clear=stops_when_clear)
-    time_budget = budget(_clock(go, position), position.ply, settings.margins(), settings.time_shares)
+    time_budget = budget(_clock(go, position), position.ply, settings.margins(late_ms), settings.time_shares)
     if time_budget is None and go.nodes is None and go.depth is None:
         return Limits(nodes=1)  # times without meaning, such as byoyomi 0
     return Limits(

@@ -160,10 +160,10 @@ class UsiSettings:
         """Whether to search the opponent's position after each move."""
         return self.ponder and self.stochastic_ponder
 
-    def margins(self) -> Margins:
-        """The margins of the clock."""
+    def margins(self, late_ms: float = 0.0) -> Margins:
+        """The margins of the clock, after answers that were this late."""
         byoyomi_ms = None if self.byoyomi_margin_ms < 0 else self.byoyomi_margin_ms
-        return Margins(byoyomi_ms=byoyomi_ms, clock_ms=self.time_margin_ms)
+        return Margins(byoyomi_ms=byoyomi_ms, clock_ms=self.time_margin_ms, late_ms=late_ms)
 
     def declaration_rule(self) -> DeclarationRule:
         """The rule of declaration wins (入玉宣言)."""

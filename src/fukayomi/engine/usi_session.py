@@ -24,7 +24,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi.engine import network
-from fukayomi.engine.clock import Budget
+from fukayomi.engine.clock import Budget, Lateness
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import has_limits, limits_of
@@ -147,6 +147,7 @@ class UsiSession:
         self._searcher_settings: UsiSettings | None = None
         self._job: _Job | None = None
         self._choice = MoveChoice()
+        self._lateness = Lateness()
         self._is_readyok_due = False
 
     def run(self) -> int:
@@ -373,7 +374,7 @@ class UsiSession:
 
     def _limits(self, go: Go, position: Position) -> Limits:
         settings = self._options.settings
-        limits = limits_of(go, position, settings)
+        limits = limits_of(go, position, settings, self._lateness.ms)
         if settings.debug and limits.budget is not None:
             self._output.say(_describe_budget(limits.budget))
         return limits
@@ -442,6 +443,8 @@ class UsiSession:
         settings = self._options.settings
         answer = self._answer(job, settings, state)
         self._output.write(*self._last_infos(job, settings), answer.text())
+        if job.control.limits.budget is not None:
+            self._lateness.note(job.control.limits.budget, time.monotonic() - job.control.started_s)
         return answer if settings.ponders_stochastically and state is State.THINKING else None
 
     def _last_infos(self, job: _Job, settings: UsiSettings) -> list[str]:

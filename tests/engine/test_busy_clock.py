@@ -1,0 +1,72 @@
+"""No game is lost on time, though other programs use every core."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import pytest
+
+from fukayomi import UsiEngine, play_match
+from fukayomi.shogi.record import Termination
+
+ENGINE = (sys.executable, "-m", "fukayomi", "usi")
+BUSY_PROGRAM = "import os, sys; getattr(os, 'nice', int)(int(sys.argv[1]))\nwhile True: pass"
+
+
+@contextmanager
+def busy_cores(niceness: int) -> Generator[None]:
+    """A program for each core that computes without end."""
+    programs = [
+        subprocess.Popen((sys.executable, "-c", BUSY_PROGRAM, str(niceness))) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def endings(games: int, clock: str, model: str, max_plies: int, margin_ms: int) -> Counter[Termination]:
+    """Let the engine play itself; returns how the games ended."""
+    options = {"DNN_Model": model, "Threads": 1, "UCT_Threads": 1, "USI_Hash": 64, "PV_Interval": 0}
+    engines = {name: UsiEngine(ENGINE, options=options) for name in ("one", "two")}
+    rules = {"max_plies": max_plies, "margin_ms": margin_ms}
+    result = play_match(engines, games=games, clock=clock, rules=rules, concurrency=2)
+    assert result.is_complete
+    return Counter(record.termination for record in result.records())
+
+
+@pytest.mark.slow
+def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, object], None]) -> None:
+    with busy_cores(5):  # other tests may be running
+        found = endings(10, "main=100ms,increment=100ms", "<hash>", 24, 0)
+    record_property("endings", dict(found))
+    assert found[Termination.TIME_UP] == 0
+    assert found.total() == 10
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("clock", "games", "margin_ms"),
+    [
+        ("main=100ms,increment=100ms", 500, 0),
+        ("main=3s", 20, 0),
+        ("main=1s,increment=100ms", 20, 0),
+        ("main=1s,byoyomi=200ms", 20, 100),
+        ("byoyomi=100ms", 20, 100),
+        ("byoyomi=1s", 4, 100),
+        ("movetime=100ms", 20, 100),
+    ],
+)
+def test_no_loss_on_time_for_long(
+    clock: str, games: int, margin_ms: int, record_property: Callable[[str, object], None]
+) -> None:
+    with busy_cores(0):
+        found = endings(games, clock, "<internal>", 160, margin_ms)
+    record_property("endings", dict(found))
+    assert found[Termination.TIME_UP] == 0
+    assert found.total() == games
