@@ -107,6 +107,72 @@ def test_openvino_takes_floats_of_all_sizes(tmp_path: Path) -> None:
     np.testing.assert_allclose(evaluate(odd, given).winrates, evaluate(plain, given).winrates, atol=2e-3)
 
 
+@pytest.fixture(scope="module")
+def parameters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A parameter file of a small network with random parameters."""
+    torch = pytest.importorskip("torch")
+    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
+
+    torch.manual_seed(1)
+    path = tmp_path_factory.mktemp("torch") / "tiny.safetensors"
+    save_parameters(PolicyValueNetwork(NetworkConfig(2, 16, "relu", 8)), path)
+    return path
+
+
+@pytest.mark.parametrize(("precision", "error"), [("fp32", 1e-4), ("bf16", 0.05)])
+def test_torch_answers_as_the_network_does(parameters: Path, precision: str, error: float) -> None:
+    import torch
+
+    from fukayomi.nn import load_parameters
+
+    network, evaluator = load_parameters(parameters), opened_in(parameters, precision)
+    slot = evaluator.allocate(4)
+    fill(slot, SFENS)
+    evaluator.run(slot, len(SFENS))
+    features1, features2 = np.zeros((2, 62, 9, 9), np.float32), np.zeros((2, 57, 9, 9), np.float32)
+    unpack_planes(slot.planes1[:2], slot.planes2[:2], features1, features2)
+    with torch.inference_mode():
+        policy, value = network(torch.from_numpy(features1), torch.from_numpy(features2))
+    for i in range(len(SFENS)):
+        count = slot.counts[i]
+        np.testing.assert_allclose(slot.logits[i, :count], policy[i, slot.labels[i, :count].astype(int)], atol=error)
+        assert slot.values[i] == pytest.approx(torch.sigmoid(value[i]).item(), abs=error)
+
+
+def opened_in(path: Path, precision: str) -> NetworkEvaluator:
+    """The network in torch in this precision, or a skip where the CPU does not compute in it."""
+    if precision not in get_backend("torch").precisions(NetworkFile(path)):
+        pytest.skip(f"the CPU has no {precision}")
+    return opened(path, "torch", precision=precision)
+
+
+def test_what_the_gpu_computes_around_the_network() -> None:
+    torch = pytest.importorskip("torch")
+    from fukayomi.engine.evaluators.torch_model import gather, unpack
+
+    slot = Slot.zeros(2)
+    fill(slot, SFENS)
+    expected1, expected2 = np.zeros((2, 62, 9, 9), np.float32), np.zeros((2, 57, 9, 9), np.float32)
+    unpack_planes(slot.planes1, slot.planes2, expected1, expected2)
+    found1, found2 = unpack(torch.from_numpy(slot.planes1), torch.from_numpy(slot.planes2), torch.bfloat16)
+    np.testing.assert_array_equal(found1.float(), expected1)
+    np.testing.assert_array_equal(found2.float(), expected2)
+    policy = torch.rand(2, 2187)
+    gathered = gather(policy, torch.from_numpy(slot.labels))
+    for i, count in enumerate(slot.counts):
+        np.testing.assert_array_equal(gathered[i, :count], policy[i, slot.labels[i, :count].astype(int)])
+
+
+def test_a_parameter_file_is_played_by_torch_alone(parameters: Path, tmp_path: Path) -> None:
+    assert load(NetworkFile(parameters), Plan(precision="fp32", threads=1, batch_size=4)).plan.backend == "torch"
+    with pytest.raises(EvaluatorError, match=r"fukayomi export .*tiny\.safetensors .*tiny\.onnx"):
+        load(NetworkFile(parameters), Plan("cpu"))
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes(parameters.read_bytes()[:200])
+    with pytest.raises(EvaluatorError, match=r"damaged\.safetensors"):
+        opened(damaged, "torch")
+
+
 def test_more_threads_than_cpus_are_not_used(network: Path) -> None:
     evaluator = opened(network, threads=512, batch_size=0)
     assert 1 <= evaluator.plan.threads < 512

@@ -27,6 +27,7 @@ from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.probes import PROBES, probe_positions
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.engine.evaluators.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.remembered import Choice, recall, remember
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted
@@ -99,7 +100,7 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
     """
     if wanted.backend == "auto":
         backends = [backend for backend in map(get_backend, BACKENDS) if backend.is_automatic]
-        found = [backend for backend in backends if backend.problem() is None and backend.precisions(network)]
+        found = [backend for backend in backends if backend.precisions(network) and backend.problem() is None]
         found = [backend for backend in found if backend.on_gpu] or found
     else:
         found = [get_backend(wanted.backend)]
@@ -249,11 +250,13 @@ def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model)
 
 
 def _unreadable(network: NetworkFile, wanted: Plan) -> str:
-    path = network.path
-    if path.suffix in PARAMETER_SUFFIXES:
-        exported = path.with_suffix(".onnx")
-        return f"{path} is a checkpoint, not an ONNX file; export it: fukayomi export {path} {exported}"
-    return f"{path} cannot be read by DNN_Provider {wanted.backend}"
+    path, provider = network.path, f"DNN_Provider {wanted.backend}"
+    if path.suffix not in PARAMETER_SUFFIXES:
+        return f"{path}: {provider} cannot read it"
+    remedy = f"fukayomi export {path} {path.with_suffix('.onnx')}"
+    if path.suffix == ".safetensors":
+        return f"{path}: {provider} cannot read it here. Install torch ({TORCH_REMEDY}), or export it: {remedy}"
+    return f"{path} is a checkpoint, not a network; export it: {remedy}"
 
 
 # ---------------------------------------------------------------------------------------------- measuring

@@ -56,10 +56,22 @@ class FoldedNetwork(nn.Module):
         self.value_act1, self.value_act2 = activation_layer(config.activation), activation_layer(config.activation)
         self.eval()
 
+    def lower_trunk(self, dtype: torch.dtype) -> None:
+        """Compute the trunk in another type. The heads stay float32: a lower one would cost the value its digits."""
+        for part in (self.input1, self.input2, self.blocks):
+            part.to(dtype)
+
     def forward(self, input1: Tensor, input2: Tensor) -> tuple[Tensor, Tensor]:
+        return self.heads(self.trunk(input1, input2))
+
+    def trunk(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """Stem and blocks, which take nearly all the time: the planes to [N, C, 9, 9]."""
         x1 = self.input1(_pad_channels(input1, PADDING1))
         x2 = self.input2(_pad_channels(input2, PADDING2))
-        x = self.blocks(self.act(x1 + x2))
+        return self.blocks(self.act(x1 + x2))
+
+    def heads(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Policy logits and win probability of the trunk's output."""
         policy = torch.flatten(self.policy_conv(x), 1) + self.policy_bias
         y = torch.flatten(self.value_act1(self.value_conv(x)), 1)
         return policy, torch.sigmoid(self.value_fc2(self.value_act2(self.value_fc1(y))))

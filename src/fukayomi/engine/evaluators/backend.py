@@ -23,6 +23,8 @@ BACKENDS = {
     "openvino": "fukayomi.engine.evaluators.openvino:OpenVino",
     "cuda": "fukayomi.engine.evaluators.onnx:OnnxCuda",
     "tensorrt": "fukayomi.engine.evaluators.onnx:OnnxTensorrt",
+    "torch": "fukayomi.engine.evaluators.torch:TorchCpu",
+    "torch-cuda": "fukayomi.engine.evaluators.torch:TorchCuda",
 }
 
 
