@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fukayomi.engine.clock import LATENESS_ANSWERS, NOTHING_LEFT_MS, Budget, Clock, Lateness, Margins, budget
+from fukayomi.engine.clock import (
+    LATENESS_ANSWERS,
+    LATENESS_MOST_MS,
+    NOTHING_LEFT_MS,
+    Budget,
+    Clock,
+    Lateness,
+    Margins,
+    budget,
+)
 
 MARGINS = Margins(byoyomi_ms=100, clock_ms=1000)
 TIMES = st.integers(-1000, 10**7)
@@ -142,6 +151,8 @@ def test_late_answers_widen_the_automatic_margin_until_answers_are_in_time_again
     for _ in range(LATENESS_ANSWERS):
         lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 0.091)
     assert hard_s() == pytest.approx(0.09)
+    lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 3600.0)  # the machine slept
+    assert lateness.ms == LATENESS_MOST_MS
     fixed = budget(Clock(movetime_ms=100), 1, Margins(byoyomi_ms=0, late_ms=30))
     assert fixed is not None
     assert fixed.hard_s == pytest.approx(0.1)

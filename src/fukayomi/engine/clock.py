@@ -22,6 +22,8 @@ AUTOMATIC_MARGIN = 0.1
 """The automatic margin of byoyomi and movetime: this share of the time, at most AUTOMATIC_MARGIN_MS."""
 UNSEEN = 2.0
 """How much later an answer is than the engine can see."""
+LATENESS_MOST_MS = 1000
+"""More is no busy machine but, say, one that slept."""
 LATENESS_ANSWERS = 20
 """Answers that `Lateness` remembers."""
 NOTHING_LEFT_MS = 100
@@ -90,7 +92,7 @@ class Lateness:
             seconds: From the arrival of ``go`` until the answer was written.
         """
         if seconds >= plan.hard_s:
-            self._recent_ms.append(UNSEEN * (seconds - plan.hard_s) * 1000)
+            self._recent_ms.append(min(LATENESS_MOST_MS, UNSEEN * (seconds - plan.hard_s) * 1000))
 
 
 @dataclass(frozen=True, slots=True)
