@@ -7,6 +7,7 @@ play at once. Every game is kept in OUT/NAME; run the same command again to resu
     .venv/bin/python tools/tune_search.py tools/search-options.toml --openings OPENINGS.sfen --out out/tuning --jobs 2
 
 The table is for docs/strength.md. `fukayomi rate` and `fukayomi sprt` read a match (OUT/NAME) that is still played.
+A plan with a `clock` (tools/time-options.toml) needs an otherwise idle machine.
 """
 
 import argparse
@@ -55,6 +56,8 @@ class Plan(StrictModel):
     """Options of both sides."""
     nodes: Annotated[int, Field(ge=1)] = 100
     """Nodes per move."""
+    clock: str | None = None
+    """Time instead of nodes, such as "main=10s,increment=100ms": for options of the clock."""
     batch_size: Annotated[int, Field(ge=1)] = 8
     games: Annotated[int, Field(ge=2)] = 1000
     """Games of each candidate, at most."""
@@ -125,7 +128,7 @@ def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[
         result = play_match(
             {candidate.name: engines[0], "default": engines[1]},
             games=plan.games,
-            clock=f"nodes={plan.nodes}",
+            clock=plan.clock or f"nodes={plan.nodes}",
             openings=openings,
             folder=folder,
             sprt=plan.sprt,
