@@ -6,7 +6,7 @@ import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, ONE_MOVE, Start, moves_of, never_answers, strings
 
 from fukayomi.shogi import Position
-from fukayomi.usi.client import EngineTimeoutError
+from fukayomi.usi.client import EngineTimeoutError, UsiClient
 from fukayomi.usi.text import Go
 
 
@@ -135,3 +135,33 @@ def test_without_usi_ponder_the_opponents_time_is_his_own(start: Start) -> None:
     answer = client.go(Go(nodes=50), 5)
     assert answer.bestmove is not None
     assert answer.bestmove.ponder is not None
+
+
+def end_of(client: UsiClient, go: Go) -> tuple[str, int]:
+    """Why a search ended, and after how many nodes."""
+    infos = client.go(go, 60).infos
+    reasons = [info.string for info in infos if info.string and "search ended" in info.string]
+    nodes = [info.nodes for info in infos if info.nodes is not None]
+    return reasons[-1].partition(": ")[2], nodes[-1]
+
+
+def test_a_search_by_the_clock_ends_when_it_learns_nothing_more(start: Start) -> None:
+    client = start(DebugMessage="true", KLD_Min_Gain="1000000")
+    client.position()
+    why, _ = end_of(client, Go(btime_ms=2_000_000, wtime_ms=2_000_000))
+    assert why in ("more visits change nothing", "no other move can catch up")
+    why, nodes = end_of(start(DebugMessage="true", KLD_Min_Gain="1000000"), Go(nodes=500))
+    assert (why, nodes) == ("limit reached", 500)  # not one by nodes
+
+
+def test_nodes_are_saved_only_where_the_option_says_so(start: Start) -> None:
+    forced = "8k/9/9/9/9/9/9/r8/K8 b - 1"  # two moves at most
+
+    def nodes(**options: str) -> int:
+        client = start(DebugMessage="true", **options)
+        client.position(forced)
+        return end_of(client, Go(nodes=3000))[1]
+
+    assert nodes(Early_Stop_Nodes="true") < 3000
+    assert nodes() == 3000
+    assert nodes(Early_Stop_Nodes="true", MultiPV="2") == 3000
