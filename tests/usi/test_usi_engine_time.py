@@ -9,6 +9,9 @@ from fukayomi.shogi import Position
 from fukayomi.usi.client import EngineTimeoutError, UsiClient
 from fukayomi.usi.text import Go
 
+LEAST_S = 0.5
+"""The least of a second that is used whole: after late answers on a busy machine the margin grows, up to half."""
+
 
 @pytest.mark.parametrize("sfen", [None, MATE_IN_ONE, MATED, ONE_MOVE, DECLARED])
 @pytest.mark.parametrize("go", [Go(infinite=True), Go(ponder=True, btime_ms=10, wtime_ms=10, byoyomi_ms=10), Go()])
@@ -62,8 +65,8 @@ def test_the_clock_does_not_wait_for_the_batch_in_flight(start: Start) -> None:
 @pytest.mark.parametrize(
     ("go", "least", "most"),
     [
-        (Go(btime_ms=0, wtime_ms=0, byoyomi_ms=1000), 0.85, 1.0),
-        (Go(movetime_ms=1000), 0.85, 1.0),
+        (Go(btime_ms=0, wtime_ms=0, byoyomi_ms=1000), LEAST_S, 1.0),
+        (Go(movetime_ms=1000), LEAST_S, 1.0),
         (Go(btime_ms=10_000, wtime_ms=0), 0.0, 1.0),
         (Go(btime_ms=2000, wtime_ms=0, binc_ms=100, winc_ms=0), 0.0, 0.5),
         (Go(btime_ms=300, wtime_ms=300, binc_ms=300, winc_ms=300), 0.0, 0.3),
@@ -93,7 +96,7 @@ def test_ponderhit_starts_the_clock(start: Start) -> None:
     client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=1000))
     never_answers(client, 1.2)
     client.ponderhit()
-    assert 0.8 <= client.wait_answer(5).seconds <= 1.0
+    assert LEAST_S <= client.wait_answer(5).seconds <= 1.0
 
 
 def test_ponderhit_with_times(start: Start) -> None:
@@ -102,7 +105,7 @@ def test_ponderhit_with_times(start: Start) -> None:
     client.start_go(Go(ponder=True))
     never_answers(client, 0.3)
     client.ponderhit(Go(btime_ms=0, wtime_ms=0, byoyomi_ms=1000))
-    assert 0.8 <= client.wait_answer(5).seconds <= 1.0
+    assert LEAST_S <= client.wait_answer(5).seconds <= 1.0
 
 
 def test_ponderhit_without_times_answers_at_once(start: Start) -> None:
