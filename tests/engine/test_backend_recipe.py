@@ -1,0 +1,44 @@
+"""docs/how-to-add-a-backend.md, followed step by step with the code on the page."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from toy_network import write_network
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to-add-a-backend.md"
+AFTERWARDS = """
+import fukayomi.engine.doctor as doctor
+doctor.SECONDS = doctor.choice.MEASURE_S = 0.001
+(row,) = (row for row in doctor.diagnose(path).backends if row.backend == "NAME")
+print(row.precision, row.top1, row.problem)
+try:
+    Network(bad, device="NAME")
+except fukayomi.EvaluatorError as error:
+    print(error)
+"""
+
+
+def test_a_backend_is_added_by_the_steps_of_the_page(tmp_path: Path) -> None:
+    module, line, check = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.fullmatch(r'    "(\w+)": "fukayomi\.engine\.evaluators\.(\w+):(\w+)",\n', line)
+    assert found is not None
+    name, file, cls = found.groups()
+    (tmp_path / f"{file}.py").write_text(module, encoding="utf-8")
+    network = write_network(tmp_path / "toy.onnx")
+    bad = write_network(tmp_path / "bad.onnx", planes=((62, 9, 9), (119, 9, 9)))
+    script = [
+        "import fukayomi",
+        "from fukayomi.engine.evaluators.backend import BACKENDS",
+        f"BACKENDS[{name!r}] = '{file}:{cls}'",  # before the options are made
+        f"path, bad = {str(network)!r}, {str(bad)!r}",
+        check,
+        AFTERWARDS.replace("NAME", name),
+    ]
+    (tmp_path / "main.py").write_text("\n".join(script), encoding="utf-8")
+    done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    measured, refused = done.stdout.splitlines()
+    assert measured.split() == ["fp32", "1.0"]
+    assert "entering kings" in refused
