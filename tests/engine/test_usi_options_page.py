@@ -18,7 +18,8 @@ def row_of(option: Option) -> list[str]:
     is_number = option.kind in ("spin", "check")
     choices = " ".join(f"`{choice}`" for choice in option.choices)
     limits = "" if option.minimum is None else f"{option.minimum} to {option.maximum}"
-    return [f"`{option.name}`", str(option.kind), default if is_number else f"`{default}`", choices or limits]
+    shown = default if is_number or not default else f"`{default}`"
+    return [f"`{option.name}`", str(option.kind), shown, choices or limits]
 
 
 def test_every_option_is_described_as_it_is() -> None:

@@ -21,7 +21,7 @@ from fukayomi.shogi.formats import read_record
 from fukayomi.shogi.record import Record, RecordedMove
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.engine import check_limits
-from fukayomi.usi.text import WIN, BestMove, Go, Info
+from fukayomi.usi.text import BestMove, Go, Info
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator
@@ -52,6 +52,7 @@ class Engine:
 
     Raises:
         EvaluatorError: The network cannot be loaded.
+        ValueError: The book that the settings name cannot be used.
     """
 
     def __init__(
@@ -68,6 +69,9 @@ class Engine:
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
         self._control: Control | None = None
         self._choice = MoveChoice()
+        problem = self._choice.book.open(self.settings)
+        if problem is not None:
+            raise ValueError(problem)
         self._searcher = Searcher(
             self.network.pool,
             self.settings.search_params(),
@@ -199,8 +203,9 @@ class Engine:
             EvaluatorError: The network failed.
         """
         settings = self.settings
-        if position.can_declare_win(settings.declaration_rule()):
-            return _answer(BestMove(WIN))
+        known = self._choice.known(position, settings)
+        if known.answer is not None:
+            return _answer(known.answer, known.infos)
         limits = limits_of(go, position, settings) if has_limits(go, settings) else Limits(until_stopped=True)
         control = self._control = Control(limits)
         multipv = self._choice.lines_needed(position, settings)
@@ -216,6 +221,7 @@ class Engine:
     def close(self) -> None:
         """Free the tree, and the network if the engine has loaded it itself."""
         self._searcher.close()
+        self._choice.book.close()
         if self._owns_network:
             self.network.close()
 

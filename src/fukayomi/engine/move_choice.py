@@ -1,23 +1,71 @@
-"""The answer to `go`, from what was found: the best move, a random one of the good moves, a resignation."""
+"""The answer to `go`: a declaration, a move of the book, the best move or a random good one, a resignation."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MAX_MOVES
+from fukayomi.engine.opening_book import OpeningBook
 from fukayomi.engine.random_moves import RandomMoves, random_rule
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Move, Position
-from fukayomi.usi.text import RESIGN, BestMove
+from fukayomi.usi.text import RESIGN, WIN, BestMove, Info, UsiScore
 
 if TYPE_CHECKING:
     from fukayomi.engine.search import SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known before a search."""
+
+    answer: BestMove | None = None
+    """The answer, if no search is needed."""
+    infos: tuple[Info, ...] = ()
+    """What to report."""
 
 
 class MoveChoice:
     """Chooses the moves of one game after the other. It remembers what the choice depends on beside the search."""
 
     def __init__(self) -> None:
+        self.book = OpeningBook()
+        """The opening book."""
         self._resignation = _Resignation()
         self._random = RandomMoves()
+
+    def declaration(self, position: Position, settings: UsiSettings) -> Known:
+        """The declaration of a win (入玉宣言), if the rules allow it."""
+        return Known(BestMove(WIN)) if position.can_declare_win(settings.declaration_rule()) else Known()
+
+    def known(self, position: Position, settings: UsiSettings) -> Known:
+        """The answer to `go` if it needs no search: a declaration, or a move of the book.
+
+        Args:
+            position: The position of the game, with both kings.
+            settings: The options.
+        """
+        declaration = self.declaration(position, settings)
+        if declaration.answer is not None:
+            return declaration
+        found = self.book.find(position, settings, self._random.source(settings.random_seed))
+        infos = [Info(string=f"book: {problem}") for problem in found.problems]
+        move = found.move
+        if move is None:
+            return Known(None, tuple(infos))
+        ponder = None if move.ponder is None else move.ponder.usi()
+        answer = BestMove(move.move.usi(), None if settings.ponders_stochastically else ponder)
+        infos += [
+            Info(string="a move of the book"),
+            Info(
+                depth=move.depth,
+                multipv=1 if settings.multipv > 1 else None,
+                score=None if move.score_cp is None else UsiScore(cp=move.score_cp),
+                nodes=0,
+                time_ms=0,
+                pv=(answer.move,) if ponder is None else (answer.move, ponder),
+            ),
+        ]
+        return Known(answer, tuple(infos))
 
     def lines_needed(self, position: Position, settings: UsiSettings) -> int:
         """How many lines a search must return: MultiPV, or all if the move may be chosen at random."""

@@ -1,11 +1,14 @@
 """The options of the USI engine, with dlshogi's names and units, and their meaning for the search and the clock."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from fukayomi import __version__
-from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams
+from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
+from fukayomi.book import BookLimits
 from fukayomi.engine.clock import SHARES, Margins
 from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan
+from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
 INTERNAL_NETWORK = "<internal>"
@@ -22,8 +25,13 @@ IGNORED_OPTIONS = (
     "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
     "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
     *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
+    "Book_Consider_Draw_Depth",
+    # YaneuraOu's, of its books.
+    "BookOnTheFly", "BookPvMoves", "IgnoreBookPly",
 )  # fmt: skip
-"""Options that scripts and settings made for dlshogi contain, and that mean nothing here."""
+"""Options that scripts and settings made for dlshogi and YaneuraOu contain, and that mean nothing here."""
+NARROW_SHARE = 0.1
+"""Least share of a move with NarrowBook, as in YaneuraOu."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,37 @@ class UsiSettings:
     """Whether the engine may think in the opponent's time; `go ponder` is obeyed without it."""
     stochastic_ponder: bool = check("Stochastic_Ponder", False)
     """With USI_Ponder: search the opponent's position in the opponent's time, and name no expected answer."""
+    # The opening book.
+    own_book: bool = check("USI_OwnBook", False, aliases=("OwnBook",))
+    """Whether to play from a book."""
+    book_file: str = filename("Book_File", "book.bin", aliases=("BookFile",))
+    """YaneuraOu's text book or Apery's book.bin; "no_book": none."""
+    book_dir: str = string("BookDir", "")
+    """Folder of Book_File, unless that is a full path."""
+    best_book_move: bool = check("Best_Book_Move", True)
+    """Whether to play the move with the highest count, of several the one with the best score; otherwise at random."""
+    consider_book_move_count: bool = check("ConsiderBookMoveCount", True)
+    """Whether random moves are chosen in proportion to their counts; otherwise with equal chances."""
+    book_consider_draw: bool = check("Book_Consider_Draw", False)
+    """Whether to play the move with the best score, where a move that repeats a position has that of a draw."""
+    min_book_score: int = spin("Min_Book_Score", -3000, -30_000, 30_000)
+    """Least score of a move, centipawns."""
+    book_moves: int = spin("BookMoves", 10_000, 0, 10_000)
+    """Last move that is played from the book."""
+    book_eval_diff: int = spin("BookEvalDiff", 99_999, 0, 99_999)
+    """How much lower than the best score that of a move may be, centipawns."""
+    book_eval_black_limit: int = spin("BookEvalBlackLimit", -99_999, -99_999, 99_999)
+    """Least score of a move of Black, centipawns."""
+    book_eval_white_limit: int = spin("BookEvalWhiteLimit", -99_999, -99_999, 99_999)
+    """Least score of a move of White, centipawns from White's side."""
+    book_depth_limit: int = spin("BookDepthLimit", 0, 0, 99_999)
+    """Least depth of the first move of a position."""
+    narrow_book: bool = check("NarrowBook", False)
+    """Whether to leave out moves with less than a tenth of the counts."""
+    book_ignore_rate: int = spin("BookIgnoreRate", 0, 0, 100)
+    """How often to search although the book has a move, percent."""
+    flipped_book: bool = check("FlippedBook", True)
+    """Whether to look for the same position with the colours exchanged too."""
     # Moves chosen at random, so that games differ.
     random_ply: int = spin("Random_Ply", 0, 0, 1000)
     """Moves up to this number are chosen at random among the good ones."""
@@ -159,6 +198,31 @@ class UsiSettings:
     def ponders_stochastically(self) -> bool:
         """Whether to search the opponent's position after each move."""
         return self.ponder and self.stochastic_ponder
+
+    @property
+    def book_choice(self) -> Literal["count", "score", "random", "even"]:
+        """How to choose among the moves of the book."""
+        if self.book_consider_draw:
+            return "score"
+        if self.best_book_move:
+            return "count"
+        return "random" if self.consider_book_move_count else "even"
+
+    def book_limits(self) -> BookLimits:
+        """Which moves of the book may be played."""
+        return BookLimits(
+            last_ply=self.book_moves,
+            least_score_black_cp=max(self.min_book_score, self.book_eval_black_limit),
+            least_score_white_cp=max(self.min_book_score, self.book_eval_white_limit),
+            most_loss_cp=self.book_eval_diff,
+            least_depth=self.book_depth_limit,
+            least_share=NARROW_SHARE if self.narrow_book else 0.0,
+        )
+
+    def draw_cp(self, color: Color) -> int:
+        """What a draw is worth to a side, centipawns."""
+        value = self.draw_value_black if color == BLACK else self.draw_value_white
+        return centipawns(value / 1000, self.eval_coef)
 
     def margins(self, late_ms: float = 0.0) -> Margins:
         """The margins of the clock, after answers that were this late."""

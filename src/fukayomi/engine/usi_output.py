@@ -1,6 +1,7 @@
 """What the engine writes: one output for all threads, and the progress of a search as info lines."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -49,6 +50,11 @@ class Output:
 def info_string(text: str) -> str:
     """An ``info string``. The text may quote what came from outside: it is cut, without control characters."""
     return Info(string=printable(shorten(" ".join(text.split()), LONGEST_TEXT))).text()
+
+
+def info_lines(infos: Iterable[Info]) -> list[str]:
+    """The lines of infos, of which the strings may quote what came from outside."""
+    return [info.text() if info.string is None else info_string(info.string) for info in infos]
 
 
 def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:

@@ -28,11 +28,12 @@ from fukayomi.engine.clock import Budget, Lateness
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.go import has_limits, limits_of
-from fukayomi.engine.move_choice import MoveChoice, best_move
+from fukayomi.engine.move_choice import Known, MoveChoice
 from fukayomi.engine.settings import UsiSettings, usi_options
 from fukayomi.engine.usi_input import Line, read_lines
-from fukayomi.engine.usi_output import Output, info_string, search_infos
-from fukayomi.shogi import BLACK, WHITE, Move, Position, ShogiError
+from fukayomi.engine.usi_job import Job
+from fukayomi.engine.usi_output import Output, info_lines
+from fukayomi.shogi import BLACK, WHITE, Position, ShogiError
 from fukayomi.tabular import printable
 from fukayomi.usi.options import OptionError
 from fukayomi.usi.text import (
@@ -53,7 +54,7 @@ from fukayomi.usi.text import (
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluators.protocol import Evaluator
-    from fukayomi.engine.search import Searcher, SearchResult
+    from fukayomi.engine.search import Searcher
 
 LOADING_NOTICE_S = 5.0
 """While the network is loading, the GUI is told so at this interval."""
@@ -90,31 +91,16 @@ class _Loaded:
     """The loading thread has ended."""
 
     settings: UsiSettings
-    searcher: "Searcher | None" = None
     description: str | None = None
+    """What the network is, if another one was loaded."""
     error: Exception | None = None
-
-
-@dataclass
-class _Job:
-    """One ``go``: its search, and the result when the thread has ended."""
-
-    go: Go
-    position: Position
-    control: Control
-    can_declare: bool
-    refusal: str | None
-    """Why there is nothing to search."""
-    result: "SearchResult | None" = None
-    error: Exception | None = None
-    thread: threading.Thread | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
     """The thread of a search has ended."""
 
-    job: _Job
+    job: Job
 
 
 _Event = Line | _EndOfInput | _Loaded | _Searched
@@ -145,7 +131,7 @@ class UsiSession:
         self._refusal: str | None = None  # why the position cannot be searched
         self._searcher: Searcher | None = None
         self._searcher_settings: UsiSettings | None = None
-        self._job: _Job | None = None
+        self._job: Job | None = None
         self._choice = MoveChoice()
         self._lateness = Lateness()
         self._is_readyok_due = False
@@ -267,45 +253,56 @@ class UsiSession:
         with contextlib.suppress(EvaluatorError):  # loading will report it
             for problem in network.take_suggestions(self._options):
                 self._output.say(problem)
-        settings = self._options.settings
-        loaded = self._searcher_settings
-        if loaded is not None and loaded.evaluator_key() == settings.evaluator_key():
+        settings, loaded = self._options.settings, self._searcher_settings
+        has_network = loaded is not None and loaded.evaluator_key() == settings.evaluator_key()
+        if has_network and not self._choice.book.needs_opening(settings):
             self._ready()
             return
-        old, self._searcher, self._searcher_settings = self._searcher, None, None
         self._state = State.LOADING
-        threading.Thread(target=self._load, args=(settings, old), name="fukayomi-loader", daemon=True).start()
+        threading.Thread(target=self._load, args=(settings, has_network), name="fukayomi-loader", daemon=True).start()
 
-    def _load(self, settings: UsiSettings, old: "Searcher | None") -> None:
-        """Load a network; runs in a thread of its own."""
+    def _load(self, settings: UsiSettings, has_network: bool) -> None:
+        """Open the book and load the network; runs in a thread of its own, while nothing else uses them."""
+        description: str | None = None
         try:
-            if old is not None:
-                old.close()
-            evaluator = self._load_evaluator(settings)
-            from fukayomi.engine.search import Searcher
-
-            searcher = Searcher(
-                [evaluator],
-                settings.search_params(),
-                memory_mb=settings.hash_mb,
-                node_limit=settings.node_limit,
-                reuse=settings.reuse_subtree,
-            )
+            if self._choice.book.needs_opening(settings):
+                problem = self._choice.book.open(settings)
+                if problem is not None:
+                    self._output.say(problem)
+            if not has_network:
+                old, self._searcher, self._searcher_settings = self._searcher, None, None
+                if old is not None:
+                    old.close()
+                self._searcher, description = self._new_searcher(settings)
+                self._searcher_settings = settings
         except Exception as error:  # whatever it is, the GUI must be told
             self._events.put(_Loaded(settings, error=error))
         else:
-            describe: Callable[[], str] | None = getattr(evaluator, "describe", None)
-            self._events.put(_Loaded(settings, searcher, None if describe is None else describe()))
+            self._events.put(_Loaded(settings, description))
+
+    def _new_searcher(self, settings: UsiSettings) -> tuple["Searcher", str | None]:
+        """A searcher with the network that the settings name, and the network's description."""
+        from fukayomi.engine.search import Searcher
+
+        evaluator = self._load_evaluator(settings)
+        describe: Callable[[], str] | None = getattr(evaluator, "describe", None)
+        searcher = Searcher(
+            [evaluator],
+            settings.search_params(),
+            memory_mb=settings.hash_mb,
+            node_limit=settings.node_limit,
+            reuse=settings.reuse_subtree,
+        )
+        return searcher, None if describe is None else describe()
 
     def _on_loaded(self, event: _Loaded) -> None:
-        if event.searcher is None:
+        if event.error is not None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
             self.failure = f"cannot load DNN_Model {shorten(event.settings.model)}: {event.error}"
             self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
-        self._searcher, self._searcher_settings = event.searcher, event.settings
         if event.description is not None:
             self._output.say(event.description)
         self._state = State.IDLE
@@ -360,17 +357,35 @@ class UsiSession:
         assert self._job is None  # one search at a time
         position = self._position.copy()
         settings = self._options.settings
-        can_declare = (
-            self._refusal is None and not go.searchmoves and position.can_declare_win(settings.declaration_rule())
-        )
-        self._state = state
         limits = self._limits(go, position) if state is State.THINKING else UNTIL_STOPPED
-        job = _Job(go, position, Control(limits, started_s), can_declare, self._refusal)
-        if can_declare and state is State.THINKING:
-            job.control.stop()
-        job.thread = threading.Thread(target=self._search, args=(job, settings), name="fukayomi-search", daemon=True)
-        self._job = job
-        job.thread.start()
+        job = self._job = Job(go, position, Control(limits, started_s), self._refusal)
+        self._state = state
+        if state is not State.STOCHASTIC_PONDERING:
+            job.known = self._known(job)
+        if state is State.THINKING and job.known.answer is not None:
+            self._on_searched(job)
+            return
+        assert self._searcher is not None
+        searcher, output = self._searcher, None if state is State.STOCHASTIC_PONDERING else self._output
+        multipv = self._choice.lines_needed(position, settings)
+
+        def search() -> None:
+            job.search(searcher, settings, multipv, output)
+            self._events.put(_Searched(job))
+
+        job.start(search)
+
+    def _known(self, job: Job) -> Known:
+        """What is known without a search. The book is asked for a move of the game alone."""
+        settings = self._options.settings
+        if job.refusal is not None or job.go.searchmoves:
+            return Known()
+        if self._state is not State.THINKING:
+            return self._choice.declaration(job.position, settings)
+        known = self._choice.known(job.position, settings)
+        if known.answer is None:
+            self._output.write(*info_lines(known.infos))
+        return known
 
     def _limits(self, go: Go, position: Position) -> Limits:
         settings = self._options.settings
@@ -379,36 +394,6 @@ class UsiSession:
             self._output.say(_describe_budget(limits.budget))
         return limits
 
-    def _search(self, job: _Job, settings: UsiSettings) -> None:
-        """Search; runs in a thread of its own."""
-        assert self._searcher is not None
-        if job.refusal is not None:
-            job.control.hold()
-            self._events.put(_Searched(job))
-            return
-        is_silent = self._state is State.STOCHASTIC_PONDERING
-        try:
-            job.result = self._searcher.search(
-                job.position,
-                job.control,
-                search_moves=self._search_moves(job),
-                multipv=self._choice.lines_needed(job.position, settings),
-                report=None if is_silent else lambda progress: self._output.report(progress, settings),
-                report_interval_s=settings.pv_interval_ms / 1000,
-            )
-        except Exception as error:  # a bug must not leave the GUI without an answer
-            job.error = error
-            job.control.hold()
-        self._events.put(_Searched(job))
-
-    def _search_moves(self, job: _Job) -> list[Move]:
-        moves = [Move.from_usi(text) for text in dict.fromkeys(job.go.searchmoves)]
-        legal = [move for move in moves if job.position.is_legal(move)]
-        if len(legal) < len(moves):
-            illegal = " ".join(move.usi() for move in moves if move not in legal)
-            self._output.say(f"searchmoves: not legal in this position: {shorten(illegal)}")
-        return legal
-
     def _ponderhit(self, command: PonderHit, line: Line) -> None:
         if self._state is not State.PONDERING or self._job is None:
             self._output.say("ponderhit without go ponder")
@@ -416,7 +401,8 @@ class UsiSession:
         job = self._job
         go = command.go if command.go.has_limits() else job.go
         self._state = State.THINKING
-        if job.can_declare or not has_limits(go, self._options.settings):
+        job.known = self._known(job)
+        if job.known.answer is not None or not has_limits(go, self._options.settings):
             self._finish_search()  # there is nothing to search, or no time was given
         else:
             job.control.change(self._limits(go, job.position), line.time_s)
@@ -430,52 +416,25 @@ class UsiSession:
             job.thread.join()
             self._answer_job(job)
 
-    def _on_searched(self, job: _Job) -> None:
+    def _on_searched(self, job: Job) -> None:
         """A search ended by itself: answer it if it has not been answered, then ponder if Stochastic_Ponder is set."""
         if job is self._job and (answer := self._answer_job(job)) is not None and answer.move not in (RESIGN, WIN):
             self._start_stochastic_ponder(job, answer)
 
-    def _answer_job(self, job: _Job) -> BestMove | None:
+    def _answer_job(self, job: Job) -> BestMove | None:
         """Answer the current search. Returns the answer if Stochastic_Ponder wants to continue from it."""
         state, self._job, self._state = self._state, None, State.IDLE
         if state is State.STOCHASTIC_PONDERING:
             return None
         settings = self._options.settings
-        answer = self._answer(job, settings, state)
-        self._output.write(*self._last_infos(job, settings), answer.text())
+        answer = job.answer(self._choice, settings, is_game=state is State.THINKING)
+        self._output.write(*job.infos(settings), answer.text())
         if job.control.limits.budget is not None:
             self._lateness.note(job.control.limits.budget, time.monotonic() - job.control.started_s)
         return answer if settings.ponders_stochastically and state is State.THINKING else None
 
-    def _last_infos(self, job: _Job, settings: UsiSettings) -> list[str]:
-        """The info lines before the answer."""
-        if job.refusal is not None:
-            return [info_string(f"no search: {job.refusal}")]
-        if job.result is None:
-            return [info_string(f"Error: {job.error!r}")]
-        lines = [info.text() for info in search_infos(job.result.progress, settings)]
-        if job.result.error is not None:
-            lines.append(info_string(f"Error: {job.result.error}"))
-        if settings.debug:
-            lines.append(info_string(f"search ended: {job.result.reason.value}"))
-        return lines
-
-    def _answer(self, job: _Job, settings: UsiSettings, state: State) -> BestMove:
-        if job.can_declare:
-            return BestMove(WIN)
-        if job.refusal is not None:
-            return BestMove(RESIGN)
-        if job.result is None:  # the search itself failed
-            moves = job.position.legal_moves
-            return BestMove(moves[0].usi() if moves else RESIGN)
-        if state is not State.THINKING:  # an analysis, or a guess at the opponent's move
-            return best_move(job.result, settings)
-        answer, job.result = self._choice.choose(job.position, job.result, settings)
-        return answer
-
-    def _start_stochastic_ponder(self, job: _Job, answer: BestMove) -> None:
+    def _start_stochastic_ponder(self, job: Job, answer: BestMove) -> None:
         """Search the opponent's position until the GUI sends the next command."""
-        assert self._searcher is not None
         position = self._position
         self._position = job.position.copy()
         self._position.push_usi(answer.move)
