@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.dataset import Dataset, Sample
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
+    from fukayomi.learning.int8 import Int8Export, export_int8
     from fukayomi.learning.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
@@ -55,6 +56,7 @@ __all__ = [
     "CheckpointError",
     "Dataset",
     "DeviceError",
+    "Int8Export",
     "Metrics",
     "Sample",
     "TensorBoardListener",
@@ -64,6 +66,7 @@ __all__ = [
     "TrainingResult",
     "TrainingSettings",
     "evaluate",
+    "export_int8",
     "load_model",
     "train",
 ]
@@ -76,6 +79,7 @@ __getattr__, __dir__ = lazy(
         ".dataset": ("Dataset", "Sample"),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
+        ".int8": ("Int8Export", "export_int8"),
         ".listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
         ".models": ("load_model",),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fukayomi.nn.export import ExportError, export_onnx
     from fukayomi.nn.network import PolicyValueNetwork
     from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
+    from fukayomi.nn.quantization import QuantizationError, quantize_onnx
 
 __all__ = [
     "ExportError",
@@ -33,8 +34,10 @@ __all__ = [
     "NetworkConfigError",
     "ParameterFileError",
     "PolicyValueNetwork",
+    "QuantizationError",
     "export_onnx",
     "load_parameters",
+    "quantize_onnx",
     "save_parameters",
 ]
 
@@ -45,5 +48,6 @@ __getattr__, __dir__ = lazy(
         ".export": ("ExportError", "export_onnx"),
         ".network": ("PolicyValueNetwork",),
         ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),
+        ".quantization": ("QuantizationError", "quantize_onnx"),
     },
 )
