@@ -283,7 +283,7 @@ def test_each_of_many_trees_gives_few_leaves() -> None:
         until(lambda: len(pool._feeds) == 5)
         evaluator.permission.set()
         assert [future.result().progress.nodes for future in running] == [200] * 5
-        assert pool.searches_at_once == 4
+        assert pool.searches_at_once == 8
     assert evaluator.rows.count(16) > 0.8 * len(evaluator.rows)
 
 

@@ -18,6 +18,7 @@ _COMMANDS = {
     "match": "arena.match:match",
     "match calibrate": "arena.calibrate:calibrate",
     "perft": "engine.perft:perft",
+    "serve": "engine.serve:serve",
     "bench": "engine.bench:bench",
     "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",

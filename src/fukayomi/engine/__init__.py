@@ -29,20 +29,28 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
     from fukayomi.engine.network import Network
+    from fukayomi.engine.query import AnalysisQuery, MoveAnswer, QueryError, TurnAnswer
     from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.search import SearchResult
+    from fukayomi.engine.service import AnalysisService, RunningQuery
     from fukayomi.engine.settings import UsiSettings
     from fukayomi.engine.speed import NetworkSpeed, measure_speed
 
 __all__ = [
     "AnalysisFileError",
+    "AnalysisQuery",
+    "AnalysisService",
     "Engine",
     "Evaluation",
     "EvaluatorError",
     "GameAnalysis",
+    "MoveAnswer",
     "Network",
     "NetworkSpeed",
+    "QueryError",
+    "RunningQuery",
     "SearchResult",
+    "TurnAnswer",
     "UsiSettings",
     "analyse",
     "measure_speed",
@@ -56,8 +64,10 @@ __getattr__, __dir__ = lazy(
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
         ".network": ("Network",),
+        ".query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
         ".report.document": ("AnalysisFileError",),
         ".search": ("SearchResult",),
+        ".service": ("AnalysisService", "RunningQuery"),
         ".settings": ("UsiSettings",),
         ".speed": ("NetworkSpeed", "measure_speed"),
     },

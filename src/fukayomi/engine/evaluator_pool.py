@@ -20,6 +20,8 @@ from fukayomi.engine.root_history import Look
 
 RETRY_S = 0.02
 """Pause before another look at a tree whose leaves are all in flight, if no batch returns before."""
+MOST_AT_ONCE = 64
+"""Searches that are worth a thread each."""
 SHARE = 4
 """Leaves that a search which shares batches gives to each, if there are enough such searches to fill it."""
 
@@ -134,8 +136,9 @@ class EvaluatorPool:
 
     @property
     def searches_at_once(self) -> int:
-        """How many searches that share batches keep all slots full."""
-        return max(2 * len(self._workers), sum(-(-worker.slot.capacity // SHARE) for worker in self._workers))
+        """How many searches that share batches keep all slots full, even while some begin, with few leaves."""
+        rows = sum(worker.slot.capacity for worker in self._workers)
+        return min(MOST_AT_ONCE, max(2 * len(self._workers), 2 * -(-rows // SHARE)))
 
     def start(self, feed: Feed) -> None:
         """Evaluate leaves for a search until its limits are reached or `end` is called.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fukayomi._native import MATE_CP, centipawns
+from fukayomi._native import MATE_CP
 from fukayomi.engine.analysis.game_analysis import (
     Candidate,
     GameAnalysis,
@@ -154,17 +154,8 @@ def _analyse(
 
 def _line(line: "SearchLine", sfen: str, turn: Color, previous: tuple[str, str] | None) -> Candidate:
     """A line of the search from Black's side, with Japanese names; the move before it matters for 同."""
-    score = _score(line.winrate, line.mate, turn)
+    score = Score.seen_by(turn, line.winrate, line.mate)
     return Candidate.named(score, [move.usi() for move in line.pv], sfen, previous, line.visits)
-
-
-def _score(winrate: float, mate: int | None, turn: Color) -> Score:
-    """A score of the side to move, from Black's side."""
-    sign = 1 if turn == BLACK else -1
-    if mate is not None:
-        won = (mate > 0) == (turn == BLACK)
-        return Score(float(won), MATE_CP if won else -MATE_CP, sign * mate)
-    return Score(winrate if turn == BLACK else 1.0 - winrate, sign * centipawns(winrate))
 
 
 def _final_score(record: Record, position: Position) -> Score | None:

@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fukayomi._native import MATE_CP, centipawns
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record
@@ -50,6 +51,21 @@ class Score:
     """Centipawns; ±30000 for a mate."""
     mate: int | None = None
     """Plies to a proven mate: positive if Black mates, negative if White does; 0 if it is on the board."""
+
+    @classmethod
+    def seen_by(cls, color: Color, winrate: float, mate: int | None) -> "Score":
+        """The score that one side sees.
+
+        Args:
+            color: The side.
+            winrate: Its win rate, 0 to 1.
+            mate: Plies to a proven mate, positive if this side mates; None if there is none.
+        """
+        sign = 1 if color == BLACK else -1
+        if mate is not None:
+            won = (mate > 0) == (color == BLACK)
+            return cls(float(won), MATE_CP if won else -MATE_CP, sign * mate)
+        return cls(winrate if color == BLACK else 1.0 - winrate, sign * centipawns(winrate))
 
     def winrate_of(self, color: Color) -> float:
         """Win rate of one side, 0 to 1."""

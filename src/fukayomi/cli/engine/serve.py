@@ -1,0 +1,73 @@
+"""``fukayomi serve``: the analysis service, JSON lines on standard input and output."""
+
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from fukayomi.cli.common.errors import INTERRUPTED
+
+TERMINATED = 143
+"""Exit code after SIGTERM; shells report the same."""
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What searches, and with how much memory."""
+
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.onnx", help="Network.", show_default="the embedded network"),
+    ] = None
+    memory_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--memory", metavar="MiB", min=2, max=65_536, help="Memory of all trees together.", show_default="1024"
+        ),
+    ] = None
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=4096,
+            help="Most positions that are searched at once.",
+            show_default="as many as fill the network's batches",
+        ),
+    ] = None
+    evaluator: Annotated[
+        str, typer.Option(hidden=True, help="Search without a network, for tests: hash or uniform.")
+    ] = ""
+
+
+def serve(options: ServeOptions) -> None:
+    """Search positions for another program: it writes queries, a JSON object a line, and reads answers.
+
+    \b
+    fukayomi serve
+    {"id": "a", "moves": ["7g7f", "3c3d"], "turns": [0, 1, 2], "visits": 400}
+    {"id": "a", "action": "terminate"}
+
+    Many positions are searched at once, in common batches. When the input ends, what was asked is answered, and the
+    program ends.
+    """
+    from fukayomi.cli.engine.analysis_run import open_network
+    from fukayomi.engine.service import AnalysisService
+    from fukayomi.engine.service_session import ServiceSession
+
+    signal.signal(signal.SIGTERM, _terminated)
+    lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end
+    try:
+        with (
+            open_network(options.model, options.evaluator) as network,
+            AnalysisService(network, memory_mb=options.memory_mb, at_once=options.at_once) as service,
+        ):
+            ServiceSession(service, lines, sys.stdout).run()
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)
