@@ -25,7 +25,8 @@ IGNORED_OPTIONS = (
     "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
     "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
     *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
-    "Book_Consider_Draw_Depth",
+    "Book_Consider_Draw_Depth", "Mate_Root_Search", "PV_Mate_Search_Threads", "PV_Mate_Search_Depth",
+    "PV_Mate_Search_Nodes", "DfPn_Hash", "DfPn_Min_Search_Millisecs",
     # YaneuraOu's, of its books.
     "BookOnTheFly", "BookPvMoves", "IgnoreBookPly",
 )  # fmt: skip

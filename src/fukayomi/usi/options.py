@@ -198,7 +198,7 @@ class Options(Generic[S]):
         Raises:
             OptionError: There is no such option, or it does not accept the value.
         """
-        if name.lower() in self._ignored:
+        if self._is_ignored(name):
             return
         field, value = self._value(name, text)
         self._given[field] = value
@@ -215,7 +215,7 @@ class Options(Generic[S]):
         self._suggested = {}
         problems: list[str] = []
         for name, text in pairs:
-            if name.lower() in self._ignored:
+            if self._is_ignored(name):
                 continue
             try:
                 field, value = self._value(name, text)
@@ -225,6 +225,9 @@ class Options(Generic[S]):
                 self._suggested[field] = value
         self._refresh()
         return problems
+
+    def _is_ignored(self, name: str) -> bool:
+        return name.lower() in self._ignored and name.lower() not in self._fields
 
     def _refresh(self) -> None:
         self.settings = dataclasses.replace(self._defaults, **(self._suggested | self._given))
