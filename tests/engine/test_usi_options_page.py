@@ -9,7 +9,23 @@ from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
 from fukayomi.usi.options import Option
 
 PAGE = (ROOT / "docs" / "usi-options.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
+
+
+def rows() -> list[list[str]]:
+    """The rows of the tables; one for a range of names (`A2` to `A8`) counts for each of them."""
+    found: list[list[str]] = []
+    for line in PAGE.splitlines():
+        if not line.startswith("| `"):
+            continue
+        name, *cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        family = re.fullmatch(r"`(\w+)([0-9])` to `\1([0-9])`", name)
+        numbers = range(int(family[2]), int(family[3]) + 1) if family else ()
+        names = [f"`{family[1]}{n}`" for n in numbers] if family else [name]
+        found += [[each, *cells] for each in names]
+    return found
+
+
+ROWS = rows()
 
 
 def row_of(option: Option) -> list[str]:

@@ -92,6 +92,17 @@ def load(network: NetworkFile, wanted: Plan) -> NetworkEvaluator:
     return _evaluator(network, choice, wanted, model)
 
 
+def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
+    """The plan for one of several networks that run at once: on the CPU each gets its share of the CPUs.
+
+    Raises:
+        EvaluatorError: The network cannot be run so on this computer.
+    """
+    if wanted.threads or wanted.slots or find_candidates(network, wanted)[0][0].on_gpu:
+        return wanted
+    return replace(wanted, threads=max(1, usable_cpus() // devices), slots=1)
+
+
 def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, str]]:
     """The backends and precisions that are allowed and can run the network here, the most exact precision first.
 
@@ -237,7 +248,8 @@ def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
     if backend.on_gpu:
         slots = wanted.slots or 2
     batch = min(wanted.batch_size or backend.batches[-1], GPU_BATCH if backend.on_gpu else CPU_BATCH)
-    return Plan(backend.name, precision, threads or (1 if backend.on_gpu else max(1, cpus // slots)), slots, batch)
+    threads = threads or (1 if backend.on_gpu else max(1, cpus // slots))
+    return Plan(backend.name, precision, threads, slots, batch, wanted.gpu)
 
 
 def _open_tried(network: NetworkFile, plan: Plan) -> Model:

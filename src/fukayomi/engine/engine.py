@@ -42,8 +42,8 @@ class Engine:
         True
 
     Args:
-        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`. By default
-            the network that comes with the package.
+        network: A `Network`, which stays open when the engine is closed, or the first argument of `Network`: a file, or
+            several that search together. By default the network that comes with the package.
         memory_mb: Memory of the tree in MiB, 16 or more.
         settings: Options of the search and of the game; by default those that the network suggests. Those of the
             network itself have no effect.
@@ -57,7 +57,7 @@ class Engine:
 
     def __init__(
         self,
-        network: "Network | str | Path | Evaluator | None" = None,
+        network: "Network | str | Path | Evaluator | Sequence[str | Path | Evaluator] | None" = None,
         *,
         memory_mb: int | None = None,
         settings: UsiSettings | None = None,

@@ -1,11 +1,13 @@
 """Networks: finding the file, loading it, evaluating positions with it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backend import Plan
 from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options
@@ -35,9 +37,17 @@ class Network:
         >>> [move.usi() for move in evaluation.policies[0]][:2]
         ['2g2f', '7g7f']
 
+    Several networks may search one tree together: each evaluates its part of the positions, or all of them evaluate
+    each position and their weighted mean counts. `evaluate` then asks the first, or all.
+
+        >>> with Network(["<internal>", "<hash>"], weights=[3, 1]) as ensemble:
+        ...     ensemble.evaluate(Position()).winrates.shape
+        (1,)
+
     Args:
         model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
-            `fukayomi.engine.evaluators.protocol.Evaluator`. By default the network that comes with the package.
+            `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default the network that comes with
+            the package.
         device: Library and device that run it, a value of DNN_Provider: "cpu" (ONNX Runtime), "openvino", "cuda",
             "tensorrt". "auto" takes the fastest; what is left open is measured when the network is first loaded on a
             computer.
@@ -45,10 +55,12 @@ class Network:
             fp32; for results that are the same on every computer, name device and precision.
         threads: CPU threads for one batch; 0: measured.
         batch_size: Positions per batch; 0: measured.
+        weights: Weights of several networks whose mean counts; only their ratios matter. None: each position is
+            evaluated by one of them.
 
     Raises:
         EvaluatorError: The file is missing or is no network for shogi, or cannot be run so on this computer.
-        ValueError: The device or precision is unknown, or a number is out of range.
+        ValueError: The device or precision is unknown, a number is out of range, or the weights do not fit.
     """
 
     name: str
@@ -57,21 +69,19 @@ class Network:
     """Options of the search, with those that a file beside the network suggests (``network.onnx.ini``)."""
     problems: tuple[str, ...]
     """Lines of that file that cannot be used, and why."""
-    evaluator: "Evaluator"
-    """Evaluates batches of positions."""
+    evaluators: "tuple[Evaluator, ...]"
+    """They evaluate batches of positions; more than one where several networks share the positions out."""
 
     def __init__(
         self,
-        model: "str | Path | Evaluator | None" = None,
+        model: "str | Path | Evaluator | Sequence[str | Path | Evaluator] | None" = None,
         *,
         device: str = "auto",
         precision: str = "auto",
         threads: int = 0,
         batch_size: int = 0,
+        weights: Sequence[float] | None = None,
     ) -> None:
-        if model is not None and not isinstance(model, str | Path):
-            self.name, self.settings, self.problems, self.evaluator = type(model).__name__, UsiSettings(), (), model
-            return
         options = usi_options()
         given = {
             "DNN_Provider": device,
@@ -82,23 +92,39 @@ class Network:
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:
                 options.set(option.name, given[option.name])
-        options.set("DNN_Model", INTERNAL_NETWORK if model is None else str(model))
-        self.problems = tuple(take_suggestions(options))
+        models = list(model) if isinstance(model, Sequence) and not isinstance(model, str) else [model]
+        if not models:
+            raise ValueError("a search needs at least one network")
+        self.problems = ()
+        first = INTERNAL_NETWORK if models[0] is None else models[0]
+        if isinstance(first, str | Path):
+            options.set("DNN_Model", str(first))
+            self.problems = tuple(take_suggestions(options))
         self.settings = options.settings
-        self.name = _name(self.settings.model)
-        self.evaluator = load_evaluator(self.settings)
+        plan = self.settings.plan()
+        loaded = [
+            _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=n), len(models))
+            for n, given in enumerate(models)
+        ]
+        self.name = ", ".join(_name(INTERNAL_NETWORK if given is None else given) for given in models)
+        self.evaluators = _joined(loaded, weights)
+
+    @property
+    def evaluator(self) -> "Evaluator":
+        """The evaluator, or the first of several."""
+        return self.evaluators[0]
 
     @cached_property
     def pool(self) -> "EvaluatorPool":
         """The threads that evaluate the batches of all searches with this network."""
         from fukayomi.engine.evaluator_pool import EvaluatorPool
 
-        return EvaluatorPool([self.evaluator])
+        return EvaluatorPool(self.evaluators)
 
     @property
     def identity(self) -> str:
         """Hash of the network with precision and device; it changes when the evaluations may."""
-        return self.evaluator.identity
+        return ", ".join(evaluator.identity for evaluator in self.evaluators)
 
     def evaluate(self, positions: Position | Iterable[Position]) -> "Evaluation":
         """Evaluate positions in batches: win rates and move probabilities, without search.
@@ -130,10 +156,12 @@ class Network:
         return f"<Network {self}>"
 
 
-def _name(model: str) -> str:
-    if model == INTERNAL_NETWORK:
+def _name(model: "str | Path | Evaluator") -> str:
+    if not isinstance(model, str | Path):
+        return type(model).__name__
+    if str(model) == INTERNAL_NETWORK:
         return "embedded network"
-    return model.strip("<>") if model in STUBS else Path(model).name
+    return str(model).strip("<>") if model in STUBS else Path(model).name
 
 
 def embedded_network() -> Path:
@@ -195,18 +223,38 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
     return problems + options.suggest(pairs)
 
 
-def load_evaluator(settings: UsiSettings) -> "Evaluator":
-    """Load the evaluator that the options name. Takes seconds, and imports heavy libraries.
+def load_evaluators(settings: UsiSettings) -> "tuple[Evaluator, ...]":
+    """Load the evaluators that the options name: one for each device, or an ensemble. Takes seconds, and imports heavy
+    libraries.
 
     Raises:
-        EvaluatorError: It cannot be loaded; the message says why.
+        EvaluatorError: One cannot be loaded; the message says why.
     """
-    if settings.model in STUBS:
+    devices = settings.devices()
+    loaded = [_load(device.model, device.plan, len(devices)) for device in devices]
+    is_ensemble = settings.ensemble and len(devices) > 1
+    return _joined(loaded, [device.weight for device in devices] if is_ensemble else None)
+
+
+def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluator":
+    """Load a network for one of so many devices that run at once."""
+    if not isinstance(model, str | Path):
+        return model
+    if model in STUBS:
         from fukayomi.engine.evaluators.stubs import hash_evaluator, uniform_evaluator
 
-        make = hash_evaluator if settings.model == "<hash>" else uniform_evaluator
-        return make(settings.batch_size or 16)
-    from fukayomi.engine.choice import load
+        make = hash_evaluator if model == "<hash>" else uniform_evaluator
+        return make(plan.batch_size or 16)
+    from fukayomi.engine.choice import divided, load
     from fukayomi.engine.evaluators.network_file import NetworkFile
 
-    return load(NetworkFile(find_network(settings.model)), settings.plan())
+    network = NetworkFile(find_network(str(model)))
+    return load(network, plan if devices == 1 else divided(network, plan, devices))
+
+
+def _joined(evaluators: "Sequence[Evaluator]", weights: Sequence[float] | None) -> "tuple[Evaluator, ...]":
+    if weights is None:
+        return tuple(evaluators)
+    from fukayomi.engine.evaluators.ensemble import EnsembleEvaluator
+
+    return (EnsembleEvaluator(evaluators, weights),)

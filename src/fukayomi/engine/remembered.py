@@ -82,6 +82,8 @@ def _parse(document: dict[str, Any]) -> Choice:
     numbers = (plan.threads, plan.slots, plan.batch_size)
     if not all(type(number) is int and 1 <= number <= LARGEST_NUMBER for number in numbers):
         raise ValueError("numbers out of range")
+    if type(plan.gpu) is not int or not 0 <= plan.gpu <= LARGEST_NUMBER:
+        raise ValueError("no such GPU")
     if plan.backend not in BACKENDS or plan.precision not in PRECISIONS:
         raise ValueError("no such backend or precision")
     return Choice(plan, float(document["evaluations_per_s"]), str(document["reason"])[:LONGEST_REASON])

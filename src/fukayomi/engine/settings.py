@@ -1,6 +1,6 @@
 """The options of the USI engine, with dlshogi's names and units, and their meaning for the search and the clock."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fukayomi import __version__
@@ -18,6 +18,7 @@ ANALYSIS_TIME_MS = 350
 the time on a slow one, so that a game of 120 plies takes less than a minute."""
 ANALYSIS_CANDIDATES = 3
 """Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
+MOST_DEVICES = 8
 RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
 FPUS = tuple(name.lower() for name in Fpu.__members__)
 IGNORED_OPTIONS = (
@@ -33,6 +34,17 @@ IGNORED_OPTIONS = (
 """Options that scripts and settings made for dlshogi and YaneuraOu contain, and that mean nothing here."""
 NARROW_SHARE = 0.1
 """Least share of a move with NarrowBook, as in YaneuraOu."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A network and how it is run."""
+
+    model: str
+    """As `UsiSettings.model`."""
+    plan: Plan
+    weight: float = 1.0
+    """Weight in the mean of an ensemble."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,42 @@ class UsiSettings:
     """Batches in flight; 0: measured."""
     threads: int = spin("Threads", 0, 0, 512)
     """CPU threads for one batch; 0: measured."""
+    # Further devices: used if a network or batches in flight are set.
+    model2: str = filename("DNN_Model2", "")
+    model3: str = filename("DNN_Model3", "")
+    model4: str = filename("DNN_Model4", "")
+    model5: str = filename("DNN_Model5", "")
+    model6: str = filename("DNN_Model6", "")
+    model7: str = filename("DNN_Model7", "")
+    model8: str = filename("DNN_Model8", "")
+    """Network of the second to eighth device; empty: that of the first."""
+    slots2: int = spin("UCT_Threads2", 0, 0, 16)
+    slots3: int = spin("UCT_Threads3", 0, 0, 16)
+    slots4: int = spin("UCT_Threads4", 0, 0, 16)
+    slots5: int = spin("UCT_Threads5", 0, 0, 16)
+    slots6: int = spin("UCT_Threads6", 0, 0, 16)
+    slots7: int = spin("UCT_Threads7", 0, 0, 16)
+    slots8: int = spin("UCT_Threads8", 0, 0, 16)
+    """Batches in flight of the second to eighth device; 0: measured if it has a network, otherwise it is not used."""
+    batch_size2: int = spin("DNN_Batch_Size2", 0, 0, 1024)
+    batch_size3: int = spin("DNN_Batch_Size3", 0, 0, 1024)
+    batch_size4: int = spin("DNN_Batch_Size4", 0, 0, 1024)
+    batch_size5: int = spin("DNN_Batch_Size5", 0, 0, 1024)
+    batch_size6: int = spin("DNN_Batch_Size6", 0, 0, 1024)
+    batch_size7: int = spin("DNN_Batch_Size7", 0, 0, 1024)
+    batch_size8: int = spin("DNN_Batch_Size8", 0, 0, 1024)
+    """Positions per batch of the second to eighth device; 0: as the first."""
+    ensemble: bool = check("DNN_Ensemble", False)
+    """Whether all devices evaluate each position, and their weighted mean counts; otherwise one of them does."""
+    weight: int = spin("DNN_Weight", 100, 1, 10_000)
+    weight2: int = spin("DNN_Weight2", 100, 1, 10_000)
+    weight3: int = spin("DNN_Weight3", 100, 1, 10_000)
+    weight4: int = spin("DNN_Weight4", 100, 1, 10_000)
+    weight5: int = spin("DNN_Weight5", 100, 1, 10_000)
+    weight6: int = spin("DNN_Weight6", 100, 1, 10_000)
+    weight7: int = spin("DNN_Weight7", 100, 1, 10_000)
+    weight8: int = spin("DNN_Weight8", 100, 1, 10_000)
+    """Weight of a device's network in the mean; only ratios count."""
     # The search.
     hash_mb: int = spin("USI_Hash", 1024, 16, 65_536)
     """Memory of the tree, MiB."""
@@ -182,11 +230,22 @@ class UsiSettings:
 
     def evaluator_key(self) -> tuple[object, ...]:
         """The options of the network: if they change, it must be loaded again."""
-        return self.model, self.plan()
+        return self.devices(), self.ensemble
 
     def plan(self) -> Plan:
-        """How the network is to be run."""
+        """How the network of the first device is to be run."""
         return Plan(self.provider, self.precision, self.threads, self.slots, self.batch_size)
+
+    def devices(self) -> tuple["Device", ...]:
+        """The devices that are used, the first one always."""
+        found = [Device(self.model, self.plan(), self.weight)]
+        for n in range(2, MOST_DEVICES + 1):
+            model, slots = getattr(self, f"model{n}"), getattr(self, f"slots{n}")
+            if model or slots:
+                batch_size = getattr(self, f"batch_size{n}") or self.batch_size
+                plan = replace(self.plan(), slots=slots, batch_size=batch_size, gpu=n - 1)
+                found.append(Device(model or self.model, plan, getattr(self, f"weight{n}")))
+        return tuple(found)
 
     def tree_key(self) -> tuple[object, ...]:
         """The options of the tree: if they change, the tree is lost."""

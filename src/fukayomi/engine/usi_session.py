@@ -18,7 +18,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
@@ -60,7 +60,7 @@ LOADING_NOTICE_S = 5.0
 """While the network is loading, the GUI is told so at this interval."""
 UNTIL_STOPPED = Limits(until_stopped=True)
 REFUSED = "the last position was refused"
-LoadEvaluator = Callable[[UsiSettings], "Evaluator"]
+LoadEvaluators = Callable[[UsiSettings], "Sequence[Evaluator]"]
 
 
 class State(Enum):
@@ -91,8 +91,8 @@ class _Loaded:
     """The loading thread has ended."""
 
     settings: UsiSettings
-    description: str | None = None
-    """What the network is, if another one was loaded."""
+    descriptions: tuple[str, ...] = ()
+    """What the networks are, if others were loaded."""
     error: Exception | None = None
 
 
@@ -112,15 +112,15 @@ class UsiSession:
     Args:
         stdin: Lines from the GUI.
         stdout: Lines to the GUI.
-        load_evaluator: Loads the evaluator that the settings name.
+        load_evaluators: Loads the evaluators that the settings name.
     """
 
     def __init__(
-        self, stdin: BinaryIO, stdout: BinaryIO, load_evaluator: LoadEvaluator = network.load_evaluator
+        self, stdin: BinaryIO, stdout: BinaryIO, load_evaluators: LoadEvaluators = network.load_evaluators
     ) -> None:
         self._stdin = stdin
         self._output = Output(stdout)
-        self._load_evaluator = load_evaluator
+        self._load_evaluators = load_evaluators
         self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         self._deferred: deque[_Event] = deque()  # what arrived while the network was loading
         self._state = State.IDLE
@@ -263,7 +263,7 @@ class UsiSession:
 
     def _load(self, settings: UsiSettings, has_network: bool) -> None:
         """Open the book and load the network; runs in a thread of its own, while nothing else uses them."""
-        description: str | None = None
+        descriptions: tuple[str, ...] = ()
         try:
             if self._choice.book.needs_opening(settings):
                 problem = self._choice.book.open(settings)
@@ -273,27 +273,27 @@ class UsiSession:
                 old, self._searcher, self._searcher_settings = self._searcher, None, None
                 if old is not None:
                     old.close()
-                self._searcher, description = self._new_searcher(settings)
+                self._searcher, descriptions = self._new_searcher(settings)
                 self._searcher_settings = settings
         except Exception as error:  # whatever it is, the GUI must be told
             self._events.put(_Loaded(settings, error=error))
         else:
-            self._events.put(_Loaded(settings, description))
+            self._events.put(_Loaded(settings, descriptions))
 
-    def _new_searcher(self, settings: UsiSettings) -> tuple["Searcher", str | None]:
-        """A searcher with the network that the settings name, and the network's description."""
+    def _new_searcher(self, settings: UsiSettings) -> tuple["Searcher", tuple[str, ...]]:
+        """A searcher with the networks that the settings name, and what these are."""
         from fukayomi.engine.search import Searcher
 
-        evaluator = self._load_evaluator(settings)
-        describe: Callable[[], str] | None = getattr(evaluator, "describe", None)
+        evaluators = self._load_evaluators(settings)
+        describes = (getattr(evaluator, "describe", None) for evaluator in evaluators)
         searcher = Searcher(
-            [evaluator],
+            evaluators,
             settings.search_params(),
             memory_mb=settings.hash_mb,
             node_limit=settings.node_limit,
             reuse=settings.reuse_subtree,
         )
-        return searcher, None if describe is None else describe()
+        return searcher, tuple(str(describe()) for describe in describes if describe is not None)
 
     def _on_loaded(self, event: _Loaded) -> None:
         if event.error is not None:
@@ -303,8 +303,8 @@ class UsiSession:
             self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
-        if event.description is not None:
-            self._output.say(event.description)
+        for description in event.descriptions:
+            self._output.say(description)
         self._state = State.IDLE
         self._ready()
 

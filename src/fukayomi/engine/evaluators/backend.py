@@ -42,6 +42,8 @@ class Plan:
     """Batches in flight at once."""
     batch_size: int = 0
     """Positions per batch."""
+    gpu: int = 0
+    """Number of the GPU, where it is run on one."""
 
 
 class Model(Protocol):

@@ -64,14 +64,14 @@ class OnnxCuda:
         return ("fp32",) if is_onnx(network) else ()
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
-        """A session on the first GPU."""
+        """A session on the plan's GPU."""
         from fukayomi.engine.evaluators.onnx_model import OnnxModel
 
         return OnnxModel(network.path, provider=self.provider, provider_options=self.options(network, plan), threads=1)
 
-    def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:  # TensorRT needs them
+    def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:  # TensorRT needs the network
         """Options of ONNX Runtime's provider."""
-        return {}
+        return {"device_id": str(plan.gpu)}
 
 
 class OnnxTensorrt(OnnxCuda):
@@ -103,6 +103,7 @@ class OnnxTensorrt(OnnxCuda):
             return ",".join(f"{name}:{n}x{'x'.join(map(str, shape))}" for name, shape in INPUTS.items())
 
         return {
+            **super().options(network, plan),
             "trt_fp16_enable": "1",
             "trt_engine_cache_enable": "1",
             "trt_engine_cache_path": str(folder),

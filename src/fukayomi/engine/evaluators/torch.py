@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backend import Model, Plan, missing_library
 from fukayomi.engine.evaluators.machine import cpu_features, gpu_names
 from fukayomi.engine.evaluators.network_file import NetworkFile
@@ -67,6 +68,8 @@ class TorchCuda:
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """The network on the first GPU."""
+        if plan.gpu:
+            raise EvaluatorError(f"DNN_Provider {self.name} runs on the first GPU alone; cuda runs on the others too")
         from fukayomi.engine.evaluators.torch_model import TorchCudaModel
 
         return TorchCudaModel(network.path, precision=plan.precision)
