@@ -11,6 +11,7 @@ from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.book.rotation import rotated_move, rotated_position
 from fukayomi.book.yaneuraou import YaneuraouBook
 from fukayomi.shogi import Position
+from fukayomi.tabular import Tabular
 
 HEAD_BYTES = 4096
 TEXT_BEGINS = (b"#", b"//", b"sfen ", b"\xef\xbb\xbf")
@@ -29,13 +30,26 @@ class BookFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BookEntry:
-    """What a book says of a position."""
+class BookEntry(Tabular):
+    """What a book says of a position. As a table it has a row for each move."""
 
     moves: tuple[BookMove, ...] = ()
     """Its legal moves, in the order of the book."""
     problems: tuple[str, ...] = ()
     """What was ignored: moves that are not legal, lines that cannot be read. Each names the file and the place."""
+
+    def rows(self) -> list[dict[str, str | int | None]]:
+        """One row per move; moves are in USI form."""
+        return [
+            {
+                "move": move.move.usi(),
+                "ponder": None if move.ponder is None else move.ponder.usi(),
+                "score_cp": move.score_cp,
+                "depth": move.depth,
+                "count": move.count,
+            }
+            for move in self.moves
+        ]
 
 
 class Book:

@@ -22,6 +22,7 @@ _COMMANDS = {
     "bench": "engine.bench:bench",
     "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",
+    "book": "engine.book:book",
     "data convert": "data.formats:convert",
     "data check": "data.formats:check",
     "data stats": "data.stats:stats",

@@ -1,0 +1,52 @@
+"""``fukayomi book``: what an opening book says of a position."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fukayomi.cli.common.errors import user_errors
+from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.problems import print_problems
+from fukayomi.cli.common.text import json_text
+from fukayomi.shogi import Position, ShogiError
+
+
+def book(
+    file: Annotated[Path, typer.Argument(help="YaneuraOu's text book (.db), or Apery's book.bin.")],
+    position: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Moves from the start (7g7f 3c3d), startpos moves ..., or sfen ... moves ....",
+            show_default="the start",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the moves that an opening book (定跡) has for a position.
+
+    \b
+    fukayomi book user_book1.db
+    fukayomi book book.bin 7g7f 3c3d
+    fukayomi book book.bin sfen "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1" moves 2g2f --json
+
+    The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
+    colours exchanged is found too.
+    """
+    from fukayomi.book import Book
+
+    words = " ".join(position or ["startpos"]).split()
+    if words[0] not in ("startpos", "sfen"):
+        words = ["startpos", "moves", *words]
+    with user_errors():
+        try:
+            here = Position.from_usi(" ".join(words))
+        except ShogiError as error:
+            raise typer.BadParameter(str(error), param_hint="POSITION") from error
+        with Book.open(file) as opened:
+            entry = opened.look_up(here)
+    print_problems(entry.problems)
+    if as_json:
+        typer.echo(json_text({"sfen": here.sfen(), "moves": entry.rows(), "problems": list(entry.problems)}))
+    else:
+        typer.echo(str(entry) if entry.moves else "the book does not have this position")
