@@ -15,7 +15,7 @@ import fukayomi
 from fukayomi import _native
 
 HEAVY = (
-    "matplotlib", "numpy", "onnx", "onnxruntime", "pandas", "polars", "pydantic", "ray", "scipy",
+    "matplotlib", "numpy", "onnx", "onnxruntime", "openvino", "pandas", "polars", "pydantic", "ray", "scipy",
     "tensorboard", "torch", "yaml",
 )  # fmt: skip
 PACKAGE = Path(str(resources.files("fukayomi")))

@@ -25,6 +25,7 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
+    from fukayomi.engine.doctor import Diagnosis, diagnose
     from fukayomi.engine.engine import Engine, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
@@ -40,6 +41,7 @@ __all__ = [
     "AnalysisFileError",
     "AnalysisQuery",
     "AnalysisService",
+    "Diagnosis",
     "Engine",
     "Evaluation",
     "EvaluatorError",
@@ -53,6 +55,7 @@ __all__ = [
     "TurnAnswer",
     "UsiSettings",
     "analyse",
+    "diagnose",
     "measure_speed",
 ]
 
@@ -60,6 +63,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".analysis.game_analysis": ("GameAnalysis",),
+        ".doctor": ("Diagnosis", "diagnose"),
         ".engine": ("Engine", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),

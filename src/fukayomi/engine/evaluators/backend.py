@@ -4,9 +4,10 @@ A backend opens a network file as a `Model`, which evaluates batches. `choice.py
 backend, precision, threads and batch size are the fastest; docs/how-to-add-a-backend.md adds one.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module, metadata, util
+from importlib import import_module, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -115,6 +116,8 @@ def missing_library(library: str, remedy: str) -> str | None:
 
 def versions(libraries: Sequence[str]) -> dict[str, str]:
     """Versions of the distributions that are installed."""
+    from importlib import metadata  # takes longer to import than all of this package
+
     found: dict[str, str] = {}
     for library in libraries:
         try:
@@ -126,6 +129,4 @@ def versions(libraries: Sequence[str]) -> dict[str, str]:
 
 def cache_folder() -> Path:
     """The folder for what can be measured or compiled again: ``XDG_CACHE_HOME/fukayomi``."""
-    import os
-
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fukayomi"
