@@ -13,6 +13,7 @@ from fukayomi.engine.agreement import Agreement
 from fukayomi.engine.choice import Trial, find_candidates, load, pick
 from fukayomi.engine.evaluators.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.network import embedded_network
 from fukayomi.engine.remembered import Choice, recall, remember
 
 CPU, OPENVINO = get_backend("cpu"), get_backend("openvino")
@@ -170,6 +171,26 @@ def test_the_int8_file_beside_a_network_is_a_candidate(network: NetworkFile, tmp
         assert lower.identity.startswith(NetworkFile(tmp_path / "toy.int8.onnx").digest)
     with Network(network.path, device="cpu", precision="fp32", threads=1, batch_size=4) as exact:
         assert exact.identity.startswith(network.digest)
+
+
+def test_an_int8_file_of_another_network_is_not_taken(network: NetworkFile) -> None:
+    onnx = pytest.importorskip("onnx")
+    made = write_network(int8_path(network.path), scale=3)
+    for source, is_taken in ((network.sha256, True), ("0" * 64, False)):
+        model = onnx.load(made)
+        onnx.helper.set_model_props(model, {"fukayomi.precision": "int8", "fukayomi.fp32_sha256": source})
+        onnx.save(model, made)
+        found = NetworkFile(network.path)
+        assert (found.int8 is not None) == is_taken
+        assert ("int8" in CPU.precisions(found)) == is_taken
+    with pytest.raises(EvaluatorError, match=r"toy\.int8\.onnx was made from another file"):
+        load(NetworkFile(network.path), Plan("cpu", "int8"))
+
+
+def test_the_embedded_network_has_its_int8_file() -> None:
+    found = NetworkFile(embedded_network())
+    assert found.int8 is not None
+    assert found.int8.source == found.sha256
 
 
 def test_a_precision_that_no_backend_has_is_an_error(network: NetworkFile) -> None:

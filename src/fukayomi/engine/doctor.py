@@ -163,6 +163,8 @@ def _untested(backend: "Backend", problem: str, precision: str | None = None) ->
 def missing_int8(diagnosis: Diagnosis) -> str | None:
     """How to get the int8 file, if there is none; it would be the fastest on most CPUs."""
     path = Path(diagnosis.network)
-    if diagnosis.int8 is not None or path == int8_path(path):
+    made = int8_path(path)
+    if diagnosis.int8 is not None or path in (made, path.with_suffix(".safetensors")):
         return None
-    return f"{int8_path(path).name} is missing: fukayomi export --int8 makes it"
+    reason = "was made from another file" if made.is_file() else "is missing"
+    return f"{made.name} {reason}: fukayomi export --int8 makes it"

@@ -1,13 +1,18 @@
 """The file of a network, and the int8 file beside it."""
 
 import hashlib
+import re
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from fukayomi.engine.evaluators import EvaluatorError
 
 LARGEST_FILE = 2 << 30
 INT8_SUFFIX = ".int8.onnx"
+# The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
+SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
+"""What an int8 file says of the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
 PARAMETER_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors")
 """Names of files that hold parameters without the network: checkpoints and parameter files."""
 
@@ -32,36 +37,59 @@ class NetworkFile:
 
     @cached_property
     def int8(self) -> "NetworkFile | None":
-        """The int8 file beside it, if there is one."""
+        """The int8 file beside it, unless there is none or it was made from another file."""
         path = int8_path(self.path)
-        return NetworkFile(path) if path != self.path and path.is_file() else None
+        if path == self.path or not path.is_file():
+            return None
+        found = NetworkFile(path)
+        return found if found.source in (None, self.sha256) else None
+
+    @cached_property
+    def source(self) -> str | None:
+        """For an int8 file, the SHA-256 of the file that it was made from; None: it does not say."""
+        found = SOURCE.search(self._read(self.path))
+        return None if found is None else found[1].decode()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the file, in hexadecimal digits."""
+        return hashlib.sha256(self._read(self.path)).hexdigest()
 
     @cached_property
     def digest(self) -> str:
         """The first 16 digits of the SHA-256 of the file, and of the weights if they are in a file beside it."""
-        sha = hashlib.sha256()
-        try:
-            for part in (self.path, self.path.with_name(self.path.name + ".data")):
-                if part == self.path or part.exists():
-                    with part.open("rb") as file:
-                        while block := file.read(1 << 20):
-                            sha.update(block)
-        except OSError as error:
-            raise EvaluatorError(f"cannot read the network {self.path}: {error.strerror}") from error
+        weights = self.path.with_name(self.path.name + ".data")
+        if not weights.exists():
+            return self.sha256[:16]
+        sha = hashlib.sha256(self._read(self.path))
+        sha.update(self._read(weights))
         return sha.hexdigest()[:16]
 
     def of(self, precision: str) -> "NetworkFile":
         """The file to open for a precision: the int8 file for int8, else the file itself.
 
         Raises:
-            EvaluatorError: There is no int8 file.
+            EvaluatorError: There is no int8 file, or it was made from another file.
         """
         if precision != "int8":
             return self
         if self.int8 is None:
-            name = int8_path(self.path).name
-            raise EvaluatorError(f"{self.path} has no int8 file beside it, {name}: make it with fukayomi export --int8")
+            path = int8_path(self.path)
+            reason = (
+                f"{path.name} was made from another file" if path.is_file() else f"there is no {path.name} beside it"
+            )
+            raise EvaluatorError(
+                f"{self.path} cannot be computed in int8: {reason}; make it with fukayomi export --int8"
+            )
         return self.int8
+
+    def _read(self, path: Path) -> mmap | bytes:
+        """The bytes of a file, which stay on the disk."""
+        try:
+            with path.open("rb") as file:
+                return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
+        except OSError as error:
+            raise EvaluatorError(f"cannot read the network {self.path}: {error.strerror}") from error
 
 
 def int8_path(path: Path) -> Path:
