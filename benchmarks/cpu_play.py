@@ -1,0 +1,198 @@
+"""Playing on a CPU: what of a backend's speed the search keeps, and what the backends gain over ONNX Runtime in fp32.
+
+    python benchmarks/cpu_play.py [--json] [--blocks 10] [--channels 192] [--seconds 3] [--repeats 3] [--cpus 2]
+
+The network has random parameters: its speed does not depend on them. Each backend and precision is loaded as the engine
+loads it, with threads, batches in flight and batch size as measured then. Searches of three positions alternate with
+runs of full batches of the same positions without a search, in the fastest of several settings, and with ONNX Runtime
+in fp32 in its fastest setting. An evaluation is a position that the network computed, counted at the evaluator.
+
+`share_of_backend` is the speed in the search over that of the same backend without one; `ratio_to_ort_fp32` that in the
+search over that of ONNX Runtime in fp32 without one. Both are medians of the repeats, by the clock. Where the computer
+does something else besides, the same per second of CPU time (`_cpu`) says more.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from fukayomi.cli.engine.bench import NETWORK_POSITIONS
+from fukayomi.engine import Engine, Network
+from fukayomi.engine.choice import load
+from fukayomi.engine.evaluators.backend import Model, Plan, get_backend
+from fukayomi.engine.evaluators.machine import this_machine
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.learning.models import random_game_features
+from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, quantize_onnx
+from fukayomi.shogi import Position
+
+CALIBRATION_POSITIONS = 128
+TUNING_S = 0.3
+POSITIONS = [Position.from_sfen(sfen) for sfen in NETWORK_POSITIONS.values()]
+
+
+class Counting:
+    """An evaluator that counts the positions it computed."""
+
+    def __init__(self, evaluator: NetworkEvaluator) -> None:
+        self.evaluator = evaluator
+        self.identity, self.batch_size, self.slots = evaluator.identity, evaluator.batch_size, evaluator.slots
+        self.positions = 0
+        self.batches = 0
+
+    def allocate(self, capacity: int) -> Slot:
+        """As the evaluator does."""
+        return self.evaluator.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        """As the evaluator does."""
+        self.evaluator.run(slot, n)
+        self.positions += n
+        self.batches += 1
+
+    def close(self) -> None:
+        """The evaluator is used again."""
+
+
+def make_network(folder: Path, blocks: int, channels: int) -> NetworkFile:
+    """A network with random parameters, and its int8 file."""
+    torch.manual_seed(1)
+    network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
+    for block in network.residual_blocks():
+        torch.nn.init.constant_(block.norm2.weight, 0.5)  # at first it is 0, and the block computes nothing
+    path = folder / f"random-{blocks}x{channels}.onnx"
+    export_onnx(network, path)
+    planes = [features.numpy() for features in random_game_features(CALIBRATION_POSITIONS)]
+    int8_path(path).write_bytes(quantize_onnx(path, *planes))
+    return NetworkFile(path)
+
+
+def rates(work: Callable[[], int]) -> tuple[float, float]:
+    """Positions per second, and per second of CPU time of the process, of work that returns their number."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    positions = work()
+    return positions / (time.perf_counter() - start), positions / max(time.process_time() - cpu_start, 1e-9)
+
+
+class Alone:
+    """A backend without a search, in the fastest of several settings."""
+
+    def __init__(self, network: NetworkFile, backend: str, precision: str, cpus: int) -> None:
+        best = 0.0
+        for threads, slots in ((max(1, cpus // 2), min(2, cpus)), (cpus, 1)):
+            for batch in (8, 16, 32):
+                plan = Plan(backend, precision, threads, slots, batch)
+                model = get_backend(backend).open(network, plan)
+                filled = self._fill(model, plan)
+                run_batches(model, filled, batch, 0)
+                speed, _ = rates(lambda m=model, f=filled, b=batch: b * run_batches(m, f, b, TUNING_S))
+                if speed > best:
+                    best, self.plan, self._model, self._slots = speed, plan, model, filled
+
+    def _fill(self, model: Model, plan: Plan) -> list[Slot]:
+        return [filled_slot(model, plan.batch_size, POSITIONS) for _ in range(plan.slots)]
+
+    def run(self, seconds: float) -> int:
+        """Compute full batches; returns the number of positions."""
+        batch = self.plan.batch_size
+        return batch * run_batches(self._model, self._slots, batch, seconds)
+
+
+def search(evaluator: Counting, seconds: float) -> int:
+    """Search the positions one after the other; returns the number of evaluations."""
+    before = evaluator.positions
+    for position in POSITIONS:
+        with Network(evaluator) as network, Engine(network) as engine:
+            engine.search(position, time_ms=max(1, round(1000 * seconds / len(POSITIONS))))
+    return evaluator.positions - before
+
+
+def measure(network: NetworkFile, seconds: float, repeats: int, cpus: int) -> dict[str, object]:
+    """Measure every backend of the CPU in turn."""
+    kinds = [("cpu", "fp32")] + [
+        (name, precision)
+        for name in ("cpu", "openvino")
+        if get_backend(name).problem() is None
+        for precision in get_backend(name).precisions(network)
+        if (name, precision) != ("cpu", "fp32")
+    ]
+    playing = {kind: Counting(load(network, Plan(*kind))) for kind in kinds}
+    alone = {kind: Alone(network, *kind, cpus) for kind in kinds}
+    base = alone["cpu", "fp32"]
+    figures: dict[tuple[str, str], list[tuple[tuple[float, float], ...]]] = {kind: [] for kind in kinds}
+    for _ in range(repeats):
+        for kind in kinds:
+            figures[kind].append(
+                (
+                    rates(lambda k=kind: search(playing[k], seconds)),
+                    rates(lambda k=kind: alone[k].run(seconds)),
+                    rates(lambda: base.run(seconds)),
+                )
+            )
+
+    def median(kind: tuple[str, str], over: int, by: int) -> float:
+        return round(statistics.median(round_[0][by] / round_[over][by] for round_ in figures[kind]), 3)
+
+    machine = this_machine()
+    return {
+        "cpu": machine.cpu,
+        "cpu_class": machine.cpu_class,
+        "cpus": cpus,
+        "network": network.path.stem,
+        "backends": {
+            f"{backend} {precision}": {
+                "evaluations_per_s": round(statistics.median(round_[0][0] for round_ in figures[backend, precision])),
+                "alone_per_s": round(statistics.median(round_[1][0] for round_ in figures[backend, precision])),
+                "share_of_backend": median((backend, precision), 1, 0),
+                "share_of_backend_cpu": median((backend, precision), 1, 1),
+                "ratio_to_ort_fp32": median((backend, precision), 2, 0),
+                "ratio_to_ort_fp32_cpu": median((backend, precision), 2, 1),
+                "positions_per_batch": round(
+                    playing[backend, precision].positions / playing[backend, precision].batches, 2
+                ),
+                "plan": plan_text(playing[backend, precision].evaluator.plan),
+                "plan_alone": plan_text(alone[backend, precision].plan),
+            }
+            for backend, precision in kinds
+        },
+    }
+
+
+def plan_text(plan: Plan) -> str:
+    """Threads, batches in flight and batch size."""
+    return f"{plan.threads} threads, {plan.slots} in flight, batch {plan.batch_size}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=10)
+    parser.add_argument("--channels", type=int, default=192)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--cpus", type=int, default=2)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.cpus])
+    cpus = this_machine().cpus
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_CACHE_HOME"] = folder  # measured now, and not remembered
+        network = make_network(Path(folder), arguments.blocks, arguments.channels)
+        report = measure(network, arguments.seconds, arguments.repeats, cpus)
+    print(json.dumps(report) if arguments.json else json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
