@@ -9,9 +9,9 @@ from fukayomi.engine.settings import UsiSettings
 from fukayomi.engine.usi_session import UsiSession
 
 
-def load(_: UsiSettings) -> Slow:
+def load(_: UsiSettings) -> list[Slow]:
     kind, number = sys.argv[1:]
-    return Slow(float(number), 4) if kind == "slow" else Failing(int(number), 4)
+    return [Slow(float(number), 4) if kind == "slow" else Failing(int(number), 4)]
 
 
 if __name__ == "__main__":
