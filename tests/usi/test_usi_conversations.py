@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from engine_talk import Command, Start
+from places import SAMPLES
 
 from fukayomi.shogi import Position
 from fukayomi.usi.client import UsiClient
@@ -52,6 +53,10 @@ OTHERS = (
     "setoption name C_init value 120",
     "setoption name C_init value 144",
     "setoption name Random_Ply value 300",
+    "setoption name OwnBook value true",
+    "setoption name OwnBook value false",
+    "setoption name Best_Book_Move value false",
+    f"setoption name Book_File value {SAMPLES / 'book.db'}",
     "setoption name USI_Ponder value true",
     "setoption name Stochastic_Ponder value true",
     "setoption name Stochastic_Ponder value false",

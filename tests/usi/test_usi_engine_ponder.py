@@ -1,0 +1,81 @@
+"""Games in which the engine ponders: with and without the expected answer, random moves, a book, an early stop."""
+
+import random
+
+import pytest
+from engine_talk import Start, never_answers
+from places import SAMPLES
+
+from fukayomi.shogi import Position
+from fukayomi.usi.text import BestMove, Go
+
+CLOCK = Go(btime_ms=0, wtime_ms=0, byoyomi_ms=60)
+OPTIONS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "random": {"Random_Ply": "300", "Random_Cutoff": "1000"},
+    "book": {"USI_OwnBook": "true", "Book_File": str(SAMPLES / "book.db"), "Best_Book_Move": "false"},
+    "early stop": {"Early_Stop_Nodes": "true", "Const_Playout": "200"},
+}
+
+
+def push(position: Position, answer: BestMove | None) -> str | None:
+    """Play the answer; returns the move to ponder on, which is legal."""
+    assert answer is not None
+    position.push_usi(answer.move)
+    if answer.ponder is not None:
+        after = position.copy()
+        after.push_usi(answer.ponder)
+    return answer.ponder
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_game_with_ponderhits_and_misses(start: Start, options: dict[str, str]) -> None:
+    client = start(USI_Ponder="true", Resign_Threshold="0", **options)
+    choose = random.Random(5)
+    position = Position()
+    client.position()
+    expected = push(position, client.go(CLOCK, 5).bestmove)
+    hits = 0
+    for turn in range(6):
+        assert expected is not None
+        client.position(None, [*(move.usi() for move in position.moves), expected])
+        client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=60))
+        if turn % 2:
+            position.push_usi(expected)
+            client.ponderhit()
+            expected = push(position, client.wait_answer(5).bestmove)
+            hits += 1
+        else:
+            client.stop()
+            push(Position.from_usi(f"{position.usi()} {expected}"), client.wait_answer(5).bestmove)
+            position.push(choose.choice(position.legal_moves))
+            client.position(None, [move.usi() for move in position.moves])
+            expected = push(position, client.go(CLOCK, 5).bestmove)
+    assert hits == 3
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_game_with_stochastic_ponder(start: Start, options: dict[str, str]) -> None:
+    client = start(USI_Ponder="true", Stochastic_Ponder="true", Resign_Threshold="0", **options)
+    choose = random.Random(5)
+    position = Position()
+    for turn in range(4):
+        client.position(None, [move.usi() for move in position.moves])
+        assert push(position, client.go(CLOCK, 5).bestmove) is None
+        if turn == 0:
+            never_answers(client, 0.1)
+        position.push(choose.choice(position.legal_moves))
+
+
+def test_what_stochastic_ponder_finds_is_kept(start: Start) -> None:
+    client = start(USI_Ponder="true", Stochastic_Ponder="true", DebugMessage="true", fresh=True)
+    client.position()
+    answer = client.go(Go(nodes=50), 5).bestmove
+    never_answers(client, 0.5)
+    assert answer is not None
+    position = Position.from_usi(f"startpos moves {answer.move}")
+    client.position(None, (answer.move, position.legal_moves[0].usi()))
+    info = client.go(Go(nodes=1), 5).best_info
+    assert info is not None
+    assert info.depth is not None
+    assert info.depth > 2, "one node alone gives one move"
