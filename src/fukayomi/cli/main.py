@@ -20,6 +20,7 @@ _COMMANDS = {
     "perft": "engine.perft:perft",
     "serve": "engine.serve:serve",
     "bench": "engine.bench:bench",
+    "bench nps": "engine.bench_nps:nps",
     "doctor": "engine.doctor:doctor",
     "usi": "engine.usi:main",
     "book": "engine.book:book",
@@ -63,6 +64,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
     )
     groups = {
         "match": typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]"),
+        "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
         "data": typer.Typer(
             name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True
         ),
@@ -88,8 +90,8 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
 
 def _named(words: Sequence[str]) -> dict[str, str]:
     """The commands that may be meant; all of them where no command is named in full."""
-    if list(words[:1]) == ["match"]:
-        return {command: _COMMANDS[command] for command in ("match", "match calibrate")}
+    if list(words[:1]) in (["match"], ["bench"]):  # they run alone and with a sub-command
+        return {command: place for command, place in _COMMANDS.items() if command.split()[0] == words[0]}
     for command in (" ".join(words[:2]), " ".join(words[:1])):
         if command in _COMMANDS:
             return {command: _COMMANDS[command]}

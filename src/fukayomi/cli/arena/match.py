@@ -12,15 +12,14 @@ import typer
 from fukayomi.arena.game.choices import Tournament
 from fukayomi.cli.arena.match_options import (
     SPRT_FIELDS,
-    USAGE,
     EngineOptions,
     GameOptions,
     RuleOptions,
     RunOptions,
     read_settings,
-    refuse_before,
 )
-from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.options import is_subcommand
 from fukayomi.cli.common.text import json_text
 from fukayomi.tabular import counted
 
@@ -89,8 +88,7 @@ def match(
     """
     from fukayomi.arena.match.configuration import parse_fields
 
-    if context.invoked_subcommand is not None:
-        refuse_before(context.invoked_subcommand, context)
+    if is_subcommand(context):
         return
     with user_errors():
         sprt = None if more.sprt is None else parse_fields(more.sprt, "elo1", SPRT_FIELDS)

@@ -8,14 +8,10 @@ import typer
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Declaration, OpeningOrder
-from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.settings import MatchSettings
-
-USAGE = 2
-"""Exit code of a command line that cannot be understood."""
 
 RESIGN_FIELDS = {"score": "score_cp", "moves": "moves", "both": "both_sides"}
 DRAW_FIELDS = {"score": "score_cp", "moves": "moves", "ply": "ply"}
@@ -176,14 +172,6 @@ class RunOptions:
 MatchOptions = tuple[EngineOptions, GameOptions, RuleOptions, RunOptions]
 
 
-def refuse_before(command: str, context: typer.Context) -> None:
-    """Fail if there are options before a sub-command, which would be ignored."""
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            fail(f"put the options of {command} after it: fukayomi match {command} ...", USAGE)
-
-
 def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
     """The settings of a match: those of --config, replaced by those on the command line.
 
@@ -239,7 +227,7 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
     named = [str(engine.get("name", f"engine {number}")) for number, engine in enumerate(found, 1)]
     check_names(named, f"[[engine]] in {given.config}")
     by_name = {name: dict(engine) for name, engine in zip(named, found, strict=True)}
-    commands = [_split("--engine", text, "=", "NAME=COMMAND") for text in given.engine or []]
+    commands = [split_option("--engine", text, "=", "NAME=COMMAND") for text in given.engine or []]
     check_names([name for name, _ in commands], "--engine NAME=COMMAND")
     for name, command in commands:
         by_name.setdefault(name, {"name": name})["command"] = split_command(command, Path.cwd())
@@ -250,22 +238,27 @@ def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str
         return by_name[name]
 
     for text in given.option or []:
-        name, rest = _split("--option", text, ":", "NAME:KEY=VALUE")
-        key, value = _split("--option", rest, "=", "NAME:KEY=VALUE")
+        name, rest = split_option("--option", text, ":", "NAME:KEY=VALUE")
+        key, value = split_option("--option", rest, "=", "NAME:KEY=VALUE")
         engine = engine_of("--option", name)
         engine["options"] = {**engine.get("options", {}), key: value}
     for text in given.engine_clock or []:
-        name, clock = _split("--engine-clock", text, "=", "NAME=CLOCK")
+        name, clock = split_option("--engine-clock", text, "=", "NAME=CLOCK")
         engine_of("--engine-clock", name)["clock"] = clock
     for text in given.engine_dir or []:
-        name, folder = _split("--engine-dir", text, "=", "NAME=PATH")
+        name, folder = split_option("--engine-dir", text, "=", "NAME=PATH")
         engine_of("--engine-dir", name)["directory"] = Path(folder).absolute()
     if len(by_name) < 2:
         raise ConfigurationError("a match needs two engines or more: --engine NAME=COMMAND, or [[engine]] in --config")
     return list(by_name.values())
 
 
-def _split(option: str, text: str, separator: str, form: str) -> tuple[str, str]:
+def split_option(option: str, text: str, separator: str, form: str) -> tuple[str, str]:
+    """The two parts of the text that an option was given.
+
+    Raises:
+        ConfigurationError: It does not have the form.
+    """
     from fukayomi.arena.match.configuration import ConfigurationError
 
     first, found, second = text.partition(separator)

@@ -8,6 +8,8 @@ import typer
 
 from fukayomi.cli.common.text import printable
 
+USAGE = 2
+"""Exit code of a command line that cannot be understood."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C; shells use the same."""
 

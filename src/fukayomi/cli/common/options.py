@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from fukayomi.cli.common.errors import USAGE, fail
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -22,6 +24,21 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
     if path.absolute() in {given.absolute() for given in inputs}:
         raise typer.BadParameter(f"{path} is also an input")
+
+
+def is_subcommand(context: typer.Context) -> bool:
+    """Whether the command line names a sub-command of a command that can also run alone, like ``match calibrate``.
+
+    Fails if there are options before the sub-command, which would be ignored.
+    """
+    command = context.invoked_subcommand
+    if command is None:
+        return False
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            fail(f"put the options of {command} after it: fukayomi {context.info_name} {command} ...", USAGE)
+    return True
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ import typer
 
 from fukayomi._native import HashEvaluator, Search, SearchParams, UniformEvaluator
 from fukayomi.cli.common.errors import fail
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, is_subcommand
 from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
@@ -161,7 +161,7 @@ class BenchOptions:
     as_json: AsJson = False
 
 
-def bench(options: BenchOptions) -> None:
+def bench(context: typer.Context, options: BenchOptions) -> None:
     """Measure the search on this computer, without a network or with one.
 
     Without a network: nodes per second of CPU time, nodes per second, bytes per node. With --json only one position is
@@ -175,7 +175,11 @@ def bench(options: BenchOptions) -> None:
     fukayomi bench --nodes 1000000 --evaluator uniform --json
     fukayomi bench --evaluator network
     fukayomi bench --model network.onnx --json
+
+    fukayomi bench nps compares networks and USI engines over many positions.
     """
+    if is_subcommand(context):
+        return
     is_network = options.model is not None or options.evaluator is EvaluatorName.NETWORK
     positions = {"start": START_SFEN} if options.as_json else STANDARD_POSITIONS
     if options.sfen is not None:

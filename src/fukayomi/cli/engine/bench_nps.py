@@ -1,0 +1,225 @@
+"""``fukayomi bench nps``: the speed of networks and USI engines over many positions."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fukayomi.cli.common.errors import INTERRUPTED, fail
+from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fukayomi.engine.nps import NpsComparison, Subject
+    from fukayomi.shogi import Position
+    from fukayomi.shogi.record import Record
+
+POSITIONS = 100
+SECONDS = 1.0
+EMBEDDED = "embedded"
+STUBS = ("<hash>", "<uniform>")
+
+
+@dataclass(frozen=True)
+class SubjectOptions:
+    """What is compared."""
+
+    PANEL: ClassVar = "Networks and engines"
+
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help=f"A network; repeat for several. {EMBEDDED} is the embedded one.",
+            show_default=f"without --engine, {EMBEDDED}",
+        ),
+    ] = None
+    engine: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A USI engine; repeat for several.")
+    ] = None
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class PositionOptions:
+    """Which positions are searched, and how long."""
+
+    PANEL: ClassVar = "Positions"
+
+    records: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Game records, folders or archives to draw positions from; repeat for several.",
+            show_default="games that the embedded network plays",
+        ),
+    ] = None
+    positions: Annotated[int, typer.Option(min=1, max=100_000, help="Number of positions.")] = POSITIONS
+    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0
+    repeats: Annotated[int, typer.Option(min=1, max=1_000, help="How often each position is searched.")] = 1
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01, max=3600, help="Seconds of each search.", show_default=f"without --nodes, {SECONDS:.0f}"
+        ),
+    ] = None
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.", show_default=False)
+    ] = None
+
+
+@dataclass(frozen=True)
+class NpsOptions:
+    """What is written."""
+
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a picture: .png or .svg.")] = None
+    as_json: AsJson = False
+
+
+def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) -> None:
+    """Compare networks and USI engines: what they count a second, over many positions.
+
+    Each position is searched with an empty memory by all in turn. For each the mean, the median and the extremes, and
+    the ratios between them.
+
+    \b
+    fukayomi bench nps --records games.zip --repeats 4
+    fukayomi bench nps --model old.onnx --model new.onnx --positions 50
+    fukayomi bench nps --model embedded --engine gps=/usr/games/gpsusi --seconds 0.5 --picture nps.png
+    """
+    from fukayomi.arena.match.configuration import ConfigurationError
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.nps import compare_nps
+    from fukayomi.usi.process import EngineError
+
+    if output.picture is not None:
+        if output.picture.suffix not in (".png", ".svg"):
+            raise typer.BadParameter("a picture is a .png or a .svg", param_hint="--picture")
+        check_target(output.picture)
+    seconds = SECONDS if where.seconds is None and where.nodes is None else where.seconds
+    try:
+        with ExitStack() as stack:
+            compared = _subjects(subjects, stack)
+            positions = _positions(where)
+            listener = stack.enter_context(StageBars())
+            comparison = compare_nps(
+                compared, positions, repeats=where.repeats, seconds=seconds, nodes=where.nodes, listener=listener
+            )
+    except (ConfigurationError, EngineError, EvaluatorError, ValueError) as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    if output.picture is not None:
+        comparison.plot().savefig(output.picture)
+    limit = " or ".join(
+        [*([] if seconds is None else [f"{seconds:g} s"]), *([] if where.nodes is None else [f"{where.nodes:,} nodes"])]
+    )
+    if output.as_json:
+        typer.echo(json_text(_document(comparison) | {"seconds": seconds, "nodes": where.nodes, "seed": where.seed}))
+    else:
+        _print(comparison, limit)
+
+
+def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
+    """The networks and engines, in the order of the help; the stack closes them."""
+    from fukayomi.arena.match.configuration import ConfigurationError
+    from fukayomi.cli.arena.match_options import split_option
+    from fukayomi.engine.network import Network
+    from fukayomi.engine.nps import NetworkSubject, UsiSubject
+    from fukayomi.usi.engine import UsiEngine
+
+    found: list[Subject] = []
+    for model in options.model or ([] if options.engine else [EMBEDDED]):
+        network = stack.enter_context(Network(None if model == EMBEDDED else model))
+        found.append(NetworkSubject(model if model in (EMBEDDED, *STUBS) else Path(model).name, network))
+    commands = dict(split_option("--engine", text, "=", "NAME=COMMAND") for text in options.engine or [])
+    given: dict[str, dict[str, str | int | bool]] = {name: {} for name in commands}
+    for text in options.option or []:
+        name, rest = split_option("--option", text, ":", "NAME:KEY=VALUE")
+        key, value = split_option("--option", rest, "=", "NAME:KEY=VALUE")
+        if name not in given:
+            raise ConfigurationError(f"--option: no engine {name!r}; there are {', '.join(given) or 'no engines'}")
+        given[name][key] = value
+    for name, command in commands.items():
+        engine = UsiEngine(command, options=given[name])
+        found.append(UsiSubject(name, stack.enter_context(engine)))
+    return found
+
+
+def _positions(options: PositionOptions) -> "list[Position]":
+    from fukayomi.cli.engine.analysis_games import reading_errors
+    from fukayomi.engine.nps import sample_records
+
+    if options.records:
+        with reading_errors():
+            positions = sample_records(_records(options.records), options.positions, options.seed)
+        if not positions:
+            fail("there is no position in the records")
+        return positions
+    from fukayomi.engine.network import Network
+    from fukayomi.engine.sampling import sample_positions
+
+    with Network() as network:
+        positions = sample_positions(network.evaluator, options.positions, options.seed)
+    return [position for position in positions if not position.is_mated()]
+
+
+def _records(paths: list[Path]) -> "Iterator[Record]":
+    from fukayomi.cli.engine.analysis_games import Game, distinct, read_games
+
+    for game in distinct(read_games(paths)):
+        if isinstance(game, Game):
+            yield game.record
+
+
+def _document(comparison: "NpsComparison") -> dict[str, object]:
+    from fukayomi.engine.nps import DEFINITIONS
+
+    return {
+        "positions": comparison.positions,
+        "repeats": comparison.repeats,
+        "ended_early": comparison.early,
+        "definitions": DEFINITIONS,
+        "rates": list(comparison.rows()),
+        "ratios": comparison.ratios(),
+    }
+
+
+def _print(comparison: "NpsComparison", limit: str) -> None:
+    from rich.console import Console
+
+    from fukayomi.cli.common.tables import number_table
+    from fukayomi.engine.nps import DEFINITIONS, STATISTICS, ratio_text
+    from fukayomi.tabular import counted
+
+    console = Console(highlight=False)
+    table = number_table("a second", "counted", "searches", *STATISTICS)
+    table.columns[1].justify = "left"
+    for row in comparison.rows():
+        figures = (f"{row[name]:,.0f}" for name in STATISTICS)
+        table.add_row(str(row["name"]), str(row["counted"]), f"{row['searches']:,}", *figures)
+    console.print(table)
+    ratios = comparison.ratios()
+    if ratios:
+        table = number_table("ratio", *STATISTICS)
+        for row in ratios:
+            pair = (str(row["name"]), str(row["of"]))
+            if row["counted"] != row["of_counted"]:
+                pair = (f"{row['name']} {row['counted']}", f"{row['of']} {row['of_counted']}")
+            table.add_row(" / ".join(pair), *(ratio_text(row[name]) for name in STATISTICS))
+        console.print(table)
+    for name in dict.fromkeys(rate.counted for rate in comparison.rates):
+        console.print(f"{name}: {DEFINITIONS[name]}")
+    searches = f"{counted(comparison.positions, 'position')}, {comparison.repeats} times, {limit} each"
+    early = f"; {comparison.early} searches ended early and do not count" if comparison.early else ""
+    console.print(searches + early)

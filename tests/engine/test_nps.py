@@ -1,0 +1,84 @@
+"""Comparing speeds over many positions: which searches count, statistics, ratios, and the drawing of positions."""
+
+from collections.abc import Sequence
+
+import pytest
+from places import RECORDS
+
+from fukayomi.engine.nps import NODES, NetworkSubject, NpsComparison, Rate, compare_nps, ratio_text, sample_records
+from fukayomi.shogi import Position
+from fukayomi.shogi.formats import read_record
+
+
+class Clockwork:
+    """Counts what it is told to, in the seconds that it is told."""
+
+    def __init__(self, name: str, searches: Sequence[tuple[float, int]]) -> None:
+        self.name = name
+        self._searches = iter(searches)
+
+    def measure(self, position: Position, *, nodes: int | None, time_ms: int | None) -> tuple[float, dict[str, int]]:
+        seconds, count = next(self._searches)
+        return seconds, {NODES: count}
+
+
+POSITIONS = [Position(), Position.from_usi("startpos moves 7g7f")]
+
+
+def test_statistics_and_ratios() -> None:
+    fast = Clockwork("fast", [(1.0, 1000), (2.0, 4000), (1.0, 6000), (1.0, 3000)])
+    slow = Clockwork("slow", [(1.0, 100), (1.0, 300), (1.0, 500), (1.0, 700)])
+    comparison = compare_nps([fast, slow], POSITIONS, repeats=2, seconds=1.0)
+    first, second = comparison.rows()
+    assert (first["mean"], first["median"], first["minimum"], first["maximum"]) == (3000, 2500, 1000, 6000)
+    assert (second["mean"], second["searches"]) == (400, 4)
+    (ratio,) = comparison.ratios()
+    assert (ratio["name"], ratio["of"], ratio["mean"]) == ("slow", "fast", pytest.approx(400 / 3000))
+    assert comparison.plot().axes[0].get_yticklabels()[-1].get_text() == "fast: nodes"
+
+
+def test_ratios_are_written_as_percentage_and_fraction() -> None:
+    written = {0.2394: "23.94 % (1/4.2)", 0.0032: "0.32 % (1/312)", 1.0: "100.00 %", 2.5: "250.00 %", 0.0: "0.00 %"}
+    assert {ratio: ratio_text(ratio) for ratio in written} == written
+
+
+def test_searches_that_end_early_do_not_count() -> None:
+    subject = Clockwork("a", [(0.1, 5), (1.0, 1000)])
+    comparison = compare_nps([subject], POSITIONS, seconds=1.0)
+    assert (comparison.early, comparison.rates[0].values) == (1, (1000.0,))
+    by_nodes = compare_nps([Clockwork("a", [(0.1, 99), (0.1, 20)])], POSITIONS, nodes=100)
+    assert (by_nodes.early, by_nodes.rates[0].mean) == (1, pytest.approx(990))
+    with pytest.raises(ValueError, match="a: no search lasted long enough"):
+        compare_nps([Clockwork("a", [(0.1, 5), (0.1, 5)])], POSITIONS, seconds=1.0)
+
+
+def test_a_network_has_three_rates() -> None:
+    from fukayomi.engine import Network
+
+    with Network("<hash>") as network:
+        comparison = compare_nps([NetworkSubject("n", network)], POSITIONS, nodes=100)
+    assert [rate.counted for rate in comparison.rates] == ["evaluations", "playouts", "visits"]
+    assert comparison.ratios() == []
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="the same name"):
+        compare_nps([Clockwork("a", []), Clockwork("a", [])], POSITIONS, seconds=1)
+    with pytest.raises(ValueError, match="a comparison needs"):
+        compare_nps([], POSITIONS, seconds=1)
+
+
+def test_ratios_of_three() -> None:
+    rates = tuple(Rate(name, NODES, (speed,)) for name, speed in (("a", 8.0), ("b", 4.0), ("c", 2.0)))
+    pairs = [(row["name"], row["of"], row["median"]) for row in NpsComparison(rates, 1, 1, 0).ratios()]
+    assert pairs == [("b", "a", 0.5), ("c", "a", 0.25), ("c", "b", 0.5)]
+
+
+def test_positions_of_records_are_drawn_with_a_seed() -> None:
+    records = [read_record(path) for path in sorted(RECORDS.glob("*.csa"))]
+    plies = sum(len(record) for record in records)
+    first = [position.sfen() for position in sample_records(records, 20, seed=1)]
+    assert first == [position.sfen() for position in sample_records(records, 20, seed=1)]
+    assert first != [position.sfen() for position in sample_records(records, 20, seed=2)]
+    assert len(set(first)) > 15
+    assert len(sample_records(records, plies + 10)) == plies
