@@ -9,12 +9,12 @@ from places import SAMPLES
 from fukayomi.shogi import Position
 from fukayomi.usi.text import BestMove, Go
 
-CLOCK = Go(btime_ms=0, wtime_ms=0, byoyomi_ms=60)
+LIMITS = Go(nodes=60)
 OPTIONS: dict[str, dict[str, str]] = {
     "plain": {},
-    "random": {"Random_Ply": "300", "Random_Cutoff": "1000"},
-    "book": {"USI_OwnBook": "true", "Book_File": str(SAMPLES / "book.db"), "Best_Book_Move": "false"},
-    "early stop": {"Early_Stop_Nodes": "true", "Const_Playout": "200"},
+    "random": {"Random_Ply": "300", "Random_Cutoff": "1000", "Random_Seed": "2"},
+    "book": {"USI_OwnBook": "true", "Book_File": str(SAMPLES / "book.db")},
+    "early stop": {"Early_Stop_Nodes": "true", "Const_Playout": "100"},
 }
 
 
@@ -34,24 +34,25 @@ def test_a_game_with_ponderhits_and_misses(start: Start, options: dict[str, str]
     choose = random.Random(5)
     position = Position()
     client.position()
-    expected = push(position, client.go(CLOCK, 5).bestmove)
+    expected = push(position, client.go(LIMITS, 5).bestmove)
     hits = 0
-    for turn in range(6):
-        assert expected is not None
-        client.position(None, [*(move.usi() for move in position.moves), expected])
-        client.start_go(Go(ponder=True, btime_ms=0, wtime_ms=0, byoyomi_ms=60))
-        if turn % 2:
+    for turn in range(10):
+        if expected is not None:  # a random move with one visit has no answer
+            client.position(None, [*(move.usi() for move in position.moves), expected])
+            client.start_go(Go(ponder=True, nodes=60))
+        if expected is not None and turn % 2:
             position.push_usi(expected)
             client.ponderhit()
             expected = push(position, client.wait_answer(5).bestmove)
             hits += 1
         else:
-            client.stop()
-            push(Position.from_usi(f"{position.usi()} {expected}"), client.wait_answer(5).bestmove)
+            if expected is not None:
+                client.stop()
+                push(Position.from_usi(f"{position.usi()} {expected}"), client.wait_answer(5).bestmove)
             position.push(choose.choice(position.legal_moves))
             client.position(None, [move.usi() for move in position.moves])
-            expected = push(position, client.go(CLOCK, 5).bestmove)
-    assert hits == 3
+            expected = push(position, client.go(LIMITS, 5).bestmove)
+    assert hits > 0
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -61,7 +62,7 @@ def test_a_game_with_stochastic_ponder(start: Start, options: dict[str, str]) ->
     position = Position()
     for turn in range(4):
         client.position(None, [move.usi() for move in position.moves])
-        assert push(position, client.go(CLOCK, 5).bestmove) is None
+        assert push(position, client.go(LIMITS, 5).bestmove) is None
         if turn == 0:
             never_answers(client, 0.1)
         position.push(choose.choice(position.legal_moves))
