@@ -38,6 +38,7 @@ from fukayomi.shogi import Position
 
 CALIBRATION_POSITIONS = 128
 TUNING_S = 0.3
+BATCHES = (8, 16, 32)
 POSITIONS = [Position.from_sfen(sfen) for sfen in NETWORK_POSITIONS.values()]
 
 
@@ -90,9 +91,9 @@ class Alone:
     def __init__(self, network: NetworkFile, backend: str, precision: str, cpus: int) -> None:
         best = 0.0
         for threads, slots in ((max(1, cpus // 2), min(2, cpus)), (cpus, 1)):
-            for batch in (8, 16, 32):
+            model = get_backend(backend).open(network, Plan(backend, precision, threads, slots))
+            for batch in BATCHES:
                 plan = Plan(backend, precision, threads, slots, batch)
-                model = get_backend(backend).open(network, plan)
                 filled = self._fill(model, plan)
                 run_batches(model, filled, batch, 0)
                 speed, _ = rates(lambda m=model, f=filled, b=batch: b * run_batches(m, f, b, TUNING_S))

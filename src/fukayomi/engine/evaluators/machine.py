@@ -68,7 +68,8 @@ def gpu_names() -> tuple[str, ...]:
         done = subprocess.run(
             [program, "--query-gpu=name", "--format=csv,noheader"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_NVIDIA_SMI_S,
             check=True,
             stdin=subprocess.DEVNULL,
