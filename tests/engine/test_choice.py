@@ -89,6 +89,18 @@ def test_what_is_open_is_measured_and_remembered(network: NetworkFile, cache: Pa
     assert len(list(cache.iterdir())) == 3
 
 
+@pytest.mark.usefixtures("measured")
+@pytest.mark.parametrize("cpus", [1, 2, 3, 16])
+def test_the_cpus_are_shared_out_among_the_batches(
+    network: NetworkFile, cache: Path, monkeypatch: pytest.MonkeyPatch, cpus: int
+) -> None:
+    monkeypatch.setattr(choice, "usable_cpus", lambda: cpus)
+    plan = load(network, Plan("cpu")).plan
+    assert plan.slots in (1, 2, 4, 8, 16)
+    assert plan.threads == cpus // plan.slots
+    assert cache.exists()
+
+
 def test_what_is_named_in_full_is_not_measured(network: NetworkFile, cache: Path, measured: list[Plan]) -> None:
     evaluator = load(network, Plan("cpu", "fp32", 1, 3, 7))
     assert evaluator.plan == Plan("cpu", "fp32", 1, 3, 7)

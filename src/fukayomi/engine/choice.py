@@ -7,7 +7,8 @@ remembered (`remembered.py`), so that a network is measured when it is first loa
   higher ones and agrees with fp32; of two backends that are about as fast, the first in the list.
 - Two batches at once on half of the CPUs each are preferred to one on all of them: they need not wait for each other,
   and one is gathered while the other is evaluated. Where other programs use the CPUs too, threads that share a batch
-  wait for the slowest of them, several times as long as they work.
+  wait for the slowest of them, several times as long as they work. More batches on fewer CPUs each where it is clearly
+  faster.
 - Of batch sizes with about the same speed the smallest is taken: small batches make the better search.
 
 Speeds on CPUs are counted in CPU time: what the network would reach with the CPUs to itself. So the choice does not
@@ -44,6 +45,8 @@ CLEARLY = 1.1
 """How many times as fast a lower precision, or a backend further down the list, must be."""
 GOOD_ENOUGH = 0.9
 """Share of the best speed at which a smaller batch, or fewer threads per batch, is preferred."""
+MOST_SLOTS = 16
+"""Batches in flight: with more the search sees too little of what it knows."""
 CPU_BATCH, GPU_BATCH = 8, 128
 """Batch sizes with which backends are compared."""
 LEAST_TOP1, LARGEST_VALUE_ERROR = 0.75, 0.03
@@ -180,18 +183,8 @@ def choose(network: NetworkFile, wanted: Plan, trials: Sequence[Trial]) -> tuple
     best, reason = pick(trials)
     plan = _start(best.backend, best.precision, wanted)
     model = _open_tried(network, plan)
-    cpus = usable_cpus()
-    if not (best.backend.on_gpu or wanted.threads or wanted.slots) and cpus > 1:
-        together = replace(plan, threads=cpus, slots=1)
-        other = _open_tried(network, together)
-        speeds = [0.0, 0.0]
-        for _ in range(ROUNDS):  # in turn, so that both meet the same disturbances
-            speeds[0] = max(speeds[0], _speed(model, plan, by_clock=True))
-            speeds[1] = max(speeds[1], _speed(other, together, by_clock=True))
-            if sum(plan.slots * (model.fixed_batch or plan.batch_size) / speed for speed in speeds) > SLOW_S:
-                break
-        if speeds[0] < GOOD_ENOUGH * speeds[1]:
-            plan, model = together, other
+    if not (best.backend.on_gpu or wanted.threads or wanted.slots):
+        plan, model = _share_cpus(network, plan, model)
     size, speed = _batch_size(model, plan, wanted.batch_size, best.backend.batches)
     return Choice(replace(plan, batch_size=size), speed, reason), model
 
@@ -280,6 +273,32 @@ def _unreadable(network: NetworkFile, wanted: Plan) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- measuring
+
+
+def _share_cpus(network: NetworkFile, plan: Plan, model: Model) -> tuple[Plan, Model]:
+    """All CPUs for one batch at a time, or shared out among two batches, or more where that is clearly faster."""
+    cpus = usable_cpus()
+    if plan.slots == 1:
+        return plan, model
+    plan, model = _faster(network, plan, model, replace(plan, threads=cpus, slots=1), 1 / GOOD_ENOUGH)
+    slots = 2 * plan.slots
+    while 2 < slots <= min(cpus, MOST_SLOTS):
+        plan, model = _faster(network, plan, model, replace(plan, threads=cpus // slots, slots=slots), CLEARLY)
+        slots = 2 * slots if plan.slots == slots else 0
+    return plan, model
+
+
+def _faster(network: NetworkFile, plan: Plan, model: Model, other: Plan, times: float) -> tuple[Plan, Model]:
+    """The other plan, if it is so many times as fast by the clock; else the first."""
+    other_model = _open_tried(network, other)
+    speed = other_speed = 0.0
+    for _ in range(ROUNDS):  # in turn, so that both meet the same disturbances
+        begin = time.perf_counter()
+        speed = max(speed, _speed(model, plan, by_clock=True))
+        other_speed = max(other_speed, _speed(other_model, other, by_clock=True))
+        if time.perf_counter() - begin > 4 * SLOW_S:
+            break
+    return (other, other_model) if other_speed > times * speed else (plan, model)
 
 
 def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]) -> tuple[int, float]:
