@@ -26,7 +26,7 @@ class RandomRule:
     probability: float = 1.0
     """How often to choose at random at all."""
     value_limit: float = 1.0
-    """Above this win rate the best move is played."""
+    """From this win rate on the best move is played."""
 
 
 def random_rule(settings: UsiSettings, ply: int) -> RandomRule | None:
@@ -70,7 +70,7 @@ class RandomMoves:
         if rule is None or not result.lines or result.lines[0].mate is not None:
             return result
         source = self.source(settings.random_seed)
-        if result.lines[0].winrate > rule.value_limit or source.random() >= rule.probability:
+        if result.lines[0].winrate >= rule.value_limit or source.random() >= rule.probability:
             return result
         chosen = _draw(result.lines, rule, source)
         lines = (chosen, *(line for line in result.lines if line is not chosen))

@@ -215,7 +215,7 @@ class UsiSettings:
     random2_cutoff: int = spin("Random2_Cutoff", 30, 0, 1000)
     """As Random_Cutoff, per mille."""
     random2_value_limit: int = spin("Random2_Value_Limit", 750, 0, 1000)
-    """Above this win rate the best move is played, per mille."""
+    """From this win rate on the best move is played, per mille."""
     random_seed: int = spin("Random_Seed", 0, 0, 2_147_483_647)
     """Seed of all random choices; 0: a different one each time."""
     # Output.
