@@ -94,7 +94,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     \b
     fukayomi bench nps --records games.zip --repeats 4
     fukayomi bench nps --model old.onnx --model new.onnx --positions 50
-    fukayomi bench nps --model embedded --engine gps=/usr/games/gpsusi --seconds 0.5 --picture nps.png
+    fukayomi bench nps --engine gps=/usr/games/gpsusi --picture nps.png
     """
     from fukayomi.arena.match.configuration import ConfigurationError
     from fukayomi.cli.common.progress import StageBars
