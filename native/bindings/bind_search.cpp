@@ -17,6 +17,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "codec/evaluation.hpp"
+#include "search/eval_cache.hpp"
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
 #include "shogi/usi_move.hpp"
@@ -42,13 +43,13 @@ void require_rows(std::size_t rows, const Arrays&... arrays) {
 }
 
 int gather(Search& search, Batch& batch, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
-           const Counts& counts, std::size_t limit) {
+           const Counts& counts, std::size_t limit, std::optional<std::size_t> nodes) {
     if (limit > batch.capacity())
         throw nb::value_error(("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
                                std::to_string(batch.capacity())).c_str());
     require_rows(limit, planes1, planes2, labels, counts);
     const nb::gil_scoped_release release;
-    return search.gather(batch, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit);
+    return search.gather(batch, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit, nodes.value_or(SIZE_MAX));
 }
 
 void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values) {
@@ -156,12 +157,26 @@ void bind_line(nb::module_& m) {
 void bind_batch(nb::module_& m) {
     nb::class_<Batch>(m, "Batch", "Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.")
         .def_prop_ro("capacity", &Batch::capacity, "Maximum number of leaves.")
+        .def_prop_ro("hits", &Batch::hits, "Number of leaves of the last gather that were found in the cache.")
         .def("__len__", &Batch::size, "Number of leaves gathered and not yet applied or cancelled.");
+}
+
+void bind_cache(nb::module_& m) {
+    nb::class_<EvalCache>(m, "EvalCache",
+        "Evaluations by one network, for all searches that use it; any thread may. The oldest make room for new ones.\n\n"
+        "    batch = search.new_batch(capacity, cache)")
+        .def(nb::init<std::size_t>(), "memory_mb"_a,
+             "An empty cache.\n\nArgs:\n    memory_mb: Its memory in MiB, 1 to 65536: all of it, but touched only as entries come in.\n\n"
+             "Raises:\n    ValueError: memory_mb is out of range.")
+        .def_prop_ro("bytes_used", &EvalCache::bytes, "Memory in bytes, what is still untouched included.");
 }
 
 void bind_search_figures(nb::class_<Search>& type) {
     const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-    type.def_prop_ro("nodes", &Search::nodes, unlocked, "Number of leaves evaluated since set_position.")
+    type.def_prop_ro("nodes", &Search::nodes, unlocked, "Number of leaves expanded since set_position, by an evaluator or from the cache.")
+        .def_prop_ro("evaluations", &Search::evaluations, unlocked, "Nodes that took a row of a batch.")
+        .def_prop_ro("playouts", &Search::playouts, unlocked,
+                     "Number of ways down the tree that were backed up since set_position: nodes, and visits of proven results.")
         .def_prop_ro("root_visits", &Search::root_visits, unlocked, "Visits of the root, including those of a kept tree.")
         .def_prop_ro("is_full", &Search::is_full, unlocked, "Whether the memory limit has stopped the search.")
         .def_prop_ro("is_decided", &Search::is_decided, unlocked, "Whether the root is proven won, lost or drawn.")
@@ -209,14 +224,20 @@ void bind_search_class(nb::module_& m) {
              "Give visits to these root moves alone, to each the same number, until the position is set again.\n\n"
              "The other moves keep what they have. Where all of these are proven, all moves are searched again.\n\n"
              "Raises:\n    ValueError: There is no move, or one that the root does not have.")
-        .def("new_batch", [](Search& search, std::size_t capacity) { return std::make_unique<Batch>(search, capacity); },
-             "capacity"_a, nb::keep_alive<0, 1>(), "A batch for up to `capacity` leaves.")
+        .def("new_batch", [](Search& search, std::size_t capacity, EvalCache* cache) {
+            return std::make_unique<Batch>(search, capacity, cache);
+        }, "capacity"_a, "cache"_a.none() = nb::none(), nb::keep_alive<0, 1>(), nb::keep_alive<0, 3>(),
+             "A batch for up to `capacity` leaves.\n\n"
+             "Args:\n    capacity: Maximum number of leaves.\n"
+             "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
+             "        is added. None: no cache.")
         .def("gather", &gather, "batch"_a, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
-             "counts"_a.noconvert(), "limit"_a,
+             "counts"_a.noconvert(), "limit"_a, "nodes"_a = nb::none(),
              "Select new leaves and write them into rows of the arrays.\n\n"
              "Args:\n    batch: An empty batch.\n    planes1: uint8 [C, 628], bit-packed input planes.\n    planes2: uint8 [C, 8].\n"
              "    labels: uint16 [C, 593], policy labels of each leaf's moves.\n    counts: uint16 [C], number of moves.\n"
-             "    limit: Maximum number of leaves, at most C and the batch's capacity.\n\n"
+             "    limit: Maximum number of rows, at most C and the batch's capacity.\n"
+             "    nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.\n\n"
              "Returns:\n    The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the\n"
              "    search is stopped, full or decided.\n\nRaises:\n    ValueError: An array has too few rows.\n"
              "    RuntimeError: The batch is in use.")
@@ -256,6 +277,7 @@ void bind_evaluators(nb::module_& m) {
 void bind_search(nb::module_& m) {
     bind_params(m);
     bind_line(m);
+    bind_cache(m);
     bind_batch(m);
     bind_search_class(m);
     bind_evaluators(m);

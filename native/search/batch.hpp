@@ -16,20 +16,24 @@ class Search;
 // One thread at a time may use a batch. A batch that is destroyed gives its leaves back to the tree.
 class Batch {
 public:
-    Batch(Search& search, std::size_t capacity);
+    // `cache`: of the evaluator that the batch goes to; none if it is null.
+    Batch(Search& search, std::size_t capacity, EvalCache* cache = nullptr);
     ~Batch();
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
 
     std::size_t capacity() const { return leaves_.size(); }
     std::size_t size() const { return count_; }
+    std::size_t hits() const { return hits_; }  // leaves of the last gather that were found in the cache
 
 private:
     friend class Search;
 
     Search& search_;
+    EvalCache* cache_;
     std::vector<std::unique_ptr<Leaf>> leaves_;
     std::size_t count_ = 0;  // leaves that have a row in the slot
+    std::size_t hits_ = 0;
     LeafReader reader_;
     std::atomic<bool> is_busy_ = false;
 

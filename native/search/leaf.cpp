@@ -50,10 +50,17 @@ bool generate_edges(const Board& pos, MoveList& moves) {
 
 }  // namespace
 
+void Leaf::put_mate_first() {
+    if (!mate) return;
+    for (std::size_t i = 0; i < edges.size(); ++i)
+        if (edges[i] == mate) packed[i] = make_edge(1.0F, mate);
+}
+
 void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf) {
     replay(root, leaf.moves);
     leaf.mate = Move();
     leaf.verdict = {};
+    leaf.value.reset();
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
         if (params.mate_in_one) leaf.mate = find_mate_in_one(board_);
@@ -65,6 +72,13 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     if (!leaf.is_open()) return;
     leaf.is_complete = generate_edges(board_, leaf.edges);
     if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
+}
+
+void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const {
+    if (!leaf.is_open()) return;
+    leaf.key = EvalKey::of(board_, leaf.edges, params.softmax_temperature);
+    leaf.value = cache.find(leaf.key, leaf.edges, leaf.packed);
+    if (leaf.value) leaf.put_mate_first();
 }
 
 void LeafReader::encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const {

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "search/eval_cache.hpp"
 #include "search/node.hpp"
 #include "search/params.hpp"
 #include "search/slot.hpp"
@@ -27,13 +29,19 @@ struct Root {
 struct Leaf {
     Path path;  // in the tree: guarded by the search's mutex
     std::vector<Move> moves;  // from the root
-    Verdict verdict;          // without a proof the leaf is open: an evaluator has to see it
+    Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
     Move mate;                // a mate in one, at the root only, where it is tried first
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
 
+    EvalKey key;                         // of an open leaf, if there is a cache
+    std::optional<float> value;          // what the cache says of it, with the edges in `packed`
+
     bool is_open() const { return verdict.proof == Proof::NONE; }
+    // Whatever the evaluator said of a mate in one, it is tried first.
+    void put_mate_first();
+    bool needs_row() const { return is_open() && !value; }
 };
 
 // Replays the moves of leaves on its own copy of the root's position and past.
@@ -42,6 +50,8 @@ public:
     void set_root(const Root& root) { history_ = root.history; }
     // Sets everything of the leaf that the rules decide: verdict, edges, is_complete, mate.
     void judge(const Root& root, const SearchParams& params, Leaf& leaf);
+    // Asks the cache for the leaf that was judged last, if it is open.
+    void look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const;
     // Writes planes and labels of the leaf that was judged last into a row of the slot.
     void encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const;
 

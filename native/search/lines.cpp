@@ -30,6 +30,16 @@ std::uint64_t Search::nodes() const {
     return nodes_;
 }
 
+std::uint64_t Search::evaluations() const {
+    const std::lock_guard lock(mutex_);
+    return evaluations_;
+}
+
+std::uint64_t Search::playouts() const {
+    const std::lock_guard lock(mutex_);
+    return playouts_;
+}
+
 std::uint32_t Search::root_visits() const {
     const std::lock_guard lock(mutex_);
     return tree_[tree_.root()].visits;

@@ -73,16 +73,18 @@ constexpr std::uint32_t pack_prior(float p) {
 }
 constexpr float unpack_prior(std::uint32_t packed) { return std::bit_cast<float>((packed << 17) + (111U << 23)); }
 
-constexpr Edge make_edge(float prior, Move m) {
+constexpr Edge make_edge_of(std::uint32_t prior_bits, Move m) {
     const std::uint32_t squares = static_cast<std::uint32_t>(m.from() * SQUARES + m.to());
-    return (pack_prior(prior) << 14) | (squares << 1) | (m.is_promotion() ? 1U : 0U);
+    return (prior_bits << 14) | (squares << 1) | (m.is_promotion() ? 1U : 0U);
 }
+constexpr Edge make_edge(float prior, Move m) { return make_edge_of(pack_prior(prior), m); }
 constexpr std::uint32_t edge_move_bits(Edge e) { return e & (EDGE_MOVES - 1); }
 constexpr Move edge_move(Edge e) {
     const std::uint32_t squares = edge_move_bits(e) >> 1;
     return Move::normal(static_cast<Square>(squares / SQUARES), static_cast<Square>(squares % SQUARES), (e & 1) != 0);
 }
-constexpr float edge_prior(Edge e) { return unpack_prior(e >> 14); }
+constexpr std::uint32_t edge_prior_bits(Edge e) { return e >> 14; }
+constexpr float edge_prior(Edge e) { return unpack_prior(edge_prior_bits(e)); }
 
 static_assert(std::endian::native == std::endian::little, "edges are read as words");
 

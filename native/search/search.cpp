@@ -63,7 +63,7 @@ Values draw_values(const SearchParams& params, Color root_side) {
 
 }  // namespace
 
-Batch::Batch(Search& search, std::size_t capacity) : search_(search) {
+Batch::Batch(Search& search, std::size_t capacity, EvalCache* cache) : search_(search), cache_(cache) {
     if (capacity == 0) throw std::invalid_argument("a batch needs room for at least one leaf");
     for (std::size_t i = 0; i < capacity; ++i) leaves_.push_back(std::make_unique<Leaf>());
 }
@@ -85,7 +85,7 @@ bool Search::set_position(const Position& position, std::span<const Move> search
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
     while (!active_.empty()) undo(*active_.back());
-    nodes_ = 0;
+    nodes_ = evaluations_ = playouts_ = 0;
     node_limit_ = nodes;
     deepest_ = 0;
     is_full_ = false;
@@ -152,10 +152,11 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
-int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit) {
+int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes) {
     const BatchUse use(batch.is_busy_);
     if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
+    batch.hits_ = 0;
     std::shared_ptr<const Root> root;
     if (!begin(batch, root)) return 0;
     batch.reader_.set_root(*root);
@@ -164,14 +165,15 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit) {
         {
             const std::lock_guard lock(mutex_);
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
-            selected = select(batch, limit - batch.count_, limit);
+            selected = select(batch, std::min(limit, nodes - batch.hits_) - batch.count_, limit);
         }
         judge_and_encode(batch, *root, slot, selected);
         const std::lock_guard lock(mutex_);
         if (!batch.is_registered_) break;
         back_up_judged(batch, selected);
         if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
-        goes_on = selected > 0 && batch.count_ < limit && batch.collision_count_ <= limit && !is_over();
+        goes_on = selected > 0 && batch.count_ < std::min(limit, nodes - batch.hits_) &&
+                  batch.collision_count_ <= limit && !is_over();
     }
     const std::lock_guard lock(mutex_);
     undo_collisions(batch);
@@ -206,6 +208,7 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) 
                 break;
             case Descent::PROVEN:
                 tree_.back_up_proven(leaf.path);
+                ++playouts_;
                 ++proven;
                 break;
             case Descent::COLLISION:
@@ -246,17 +249,18 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     }
 }
 
-// Without the lock. Only leaves that are open after judging take a row.
+// Without the lock. Only leaves of which neither the rules nor the cache know the value take a row.
 void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const {
     std::size_t row = batch.count_;
     for (std::size_t k = batch.count_; k < batch.count_ + selected; ++k) {
         Leaf& leaf = *batch.leaves_[k];
         batch.reader_.judge(root, params_, leaf);
-        if (leaf.is_open()) batch.reader_.encode(leaf, slot, row++);
+        if (batch.cache_ != nullptr) batch.reader_.look_up(*batch.cache_, params_, leaf);
+        if (leaf.needs_row()) batch.reader_.encode(leaf, slot, row++);
     }
 }
 
-// Backs up the leaves whose result is known and keeps the open ones, in the order of their rows in the slot.
+// Backs up the leaves whose value is known and keeps the others, in the order of their rows in the slot.
 void Search::back_up_judged(Batch& batch, std::size_t selected) {
     for (std::size_t k = batch.count_, end = batch.count_ + selected; k < end; ++k) {
         Leaf& leaf = *batch.leaves_[k];
@@ -266,15 +270,31 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             tree_.reset_leaf(i);
             tree_.prove(leaf.path, leaf.verdict);
             tree_.back_up_proven(leaf.path);
+            ++playouts_;
         } else if (is_full_ || !tree_.reserve_edges(i, leaf.edges.size())) {
             is_full_ = true;
             tree_.reset_leaf(i);
             tree_.undo_visit(leaf.path);
+        } else if (leaf.value) {
+            expand(leaf, *leaf.value);
+            ++batch.hits_;
         } else {
             std::swap(batch.leaves_[batch.count_++], batch.leaves_[k]);
         }
     }
     batch.in_flight_ = batch.count_;
+}
+
+// An open leaf, with its edges in `packed` and memory for them in the tree. `value`: for the side to move.
+void Search::expand(const Leaf& leaf, double value) {
+    const bool is_root = leaf.path.size() == 1;
+    tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
+    ++nodes_;
+    ++playouts_;
+    if (is_root) begin_policy();
+    const bool root_side_to_move = (leaf.path.size() & 1) != 0;
+    tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
+    deepest_ = std::max(deepest_, leaf.path.size() - 1);
 }
 
 void Search::apply(Batch& batch, const float* logits, const float* values) {
@@ -286,9 +306,9 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
             mistake = "a logit is not finite";
         else if (!(values[row] >= 0.0F && values[row] <= 1.0F))
             mistake = "a value is not between 0 and 1";
-        if (leaf.mate)
-            for (std::size_t i = 0; i < leaf.edges.size(); ++i)
-                if (leaf.edges[i] == leaf.mate) leaf.packed[i] = make_edge(1.0F, leaf.mate);
+        if (mistake == nullptr && batch.cache_ != nullptr)
+            batch.cache_->store(leaf.key, {leaf.packed.data(), leaf.edges.size()}, values[row]);
+        leaf.put_mate_first();
     }
     const std::lock_guard lock(mutex_);
     if (mistake != nullptr) {
@@ -298,14 +318,8 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     }
     const std::size_t count = batch.is_registered_ ? batch.count_ : 0;
     for (std::size_t row = 0; row < count; ++row) {
-        const Leaf& leaf = *batch.leaves_[row];
-        tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
-        ++nodes_;
-        if (leaf.path.size() == 1) begin_policy();
-        const bool root_side_to_move = (leaf.path.size() & 1) != 0;
-        const double value = values[row];
-        tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
-        deepest_ = std::max(deepest_, leaf.path.size() - 1);
+        expand(*batch.leaves_[row], values[row]);
+        ++evaluations_;
     }
     batch.in_flight_ = 0;
     undo(batch);

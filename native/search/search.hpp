@@ -3,8 +3,15 @@
 //   search.set_position(game);
 //   while (n = search.gather(batch, slot, limit)) { evaluate(slot, n); search.apply(batch, logits, values); }
 //
-// gather: select leaves, judge them by the rules, encode those that are open; back up the others.
+// gather: select leaves, judge them by the rules, look the open ones up in the cache, encode the rest; back up the others.
 // apply:  expand the leaves, back up their values.
+//
+// What is counted, from set_position on:
+//   nodes        leaves that were expanded, whether by an evaluator or from the cache. Limits are in nodes, so that a search
+//                with a limit is the same search whatever the cache knows.
+//   evaluations  those that took a row of a batch
+//   playouts     ways down the tree that were backed up: nodes, and those that end where the result is proven
+// Visits are a node's playouts; the root's include those of a kept tree.
 //
 // One mutex guards the tree. Under it one thread at a time selects and backs up, which is little work. What concerns a leaf
 // alone runs outside it: replaying its moves, repetition, mate, move generation, planes, softmax. So several threads, each
@@ -51,7 +58,7 @@ public:
     static constexpr std::size_t MAX_MEMORY_MB = 65536;  // the reach of 32-bit indices
 
     // Returns whether the tree was kept: the game is the last one, or goes on from it by moves in the tree. Batches in flight
-    // are cancelled. `nodes`: leaves that the caller will evaluate at most, if that is known; the root's policy may plan with
+    // are cancelled. `nodes`: those that the caller will search at most, if that is known; the root's policy may plan with
     // it, but it ends nothing. Throws std::invalid_argument if one of the search moves is not legal.
     bool set_position(const Position& position, std::span<const Move> search_moves = {},
                       std::optional<std::uint64_t> nodes = {});
@@ -61,8 +68,9 @@ public:
     void compare(std::span<const Move> moves);
 
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
-    // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided.
-    int gather(Batch& batch, const SlotInput& slot, std::size_t limit);
+    // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided. With those
+    // found in the cache (batch.hits) there are at most `nodes` leaves.
+    int gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes = SIZE_MAX);
     // logits[row * MAX_MOVES + i] belongs to the i-th label; values[row] is the win probability of the side to move.
     // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
@@ -78,7 +86,9 @@ public:
     void resume() { is_stopped_.store(false); }
     bool is_stopped() const { return is_stopped_.load(); }
 
-    std::uint64_t nodes() const;        // leaves evaluated since set_position
+    std::uint64_t nodes() const;        // these three since set_position; see above
+    std::uint64_t evaluations() const;
+    std::uint64_t playouts() const;
     std::uint32_t root_visits() const;  // including those of a kept tree
     bool is_full() const;
     bool is_decided() const;  // the root is proven won, lost or drawn
@@ -106,6 +116,7 @@ private:
     Descent descend(Leaf& leaf, bool avoid_proven);
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
+    void expand(const Leaf& leaf, double value);
     void undo(Batch& batch);
     void undo_collisions(Batch& batch);
     bool is_over() const;
@@ -128,6 +139,8 @@ private:
     bool is_restricted_ = false;  // to search moves
     std::vector<Batch*> active_;  // batches with visits in flight
     std::uint64_t nodes_ = 0;
+    std::uint64_t evaluations_ = 0;
+    std::uint64_t playouts_ = 0;
     std::optional<std::uint64_t> node_limit_;  // planned for nodes_
     std::size_t deepest_ = 0;
     bool is_full_ = false;

@@ -1374,6 +1374,28 @@ class SearchLine:
 
     def __repr__(self) -> str: ...
 
+class EvalCache:
+    """
+    Evaluations by one network, for all searches that use it; any thread may. The oldest make room for new ones.
+
+        batch = search.new_batch(capacity, cache)
+    """
+
+    def __init__(self, memory_mb: int) -> None:
+        """
+        An empty cache.
+
+        Args:
+            memory_mb: Its memory in MiB, 1 to 65536: all of it, but touched only as entries come in.
+
+        Raises:
+            ValueError: memory_mb is out of range.
+        """
+
+    @property
+    def bytes_used(self) -> int:
+        """Memory in bytes, what is still untouched included."""
+
 class Batch:
     """
     Leaves on their way to an evaluator and back. Search.new_batch makes one; one thread at a time may use it.
@@ -1382,6 +1404,10 @@ class Batch:
     @property
     def capacity(self) -> int:
         """Maximum number of leaves."""
+
+    @property
+    def hits(self) -> int:
+        """Number of leaves of the last gather that were found in the cache."""
 
     def __len__(self) -> int:
         """Number of leaves gathered and not yet applied or cancelled."""
@@ -1438,10 +1464,17 @@ class Search:
             ValueError: There is no move, or one that the root does not have.
         """
 
-    def new_batch(self, capacity: int) -> Batch:
-        """A batch for up to `capacity` leaves."""
+    def new_batch(self, capacity: int, cache: EvalCache | None = None) -> Batch:
+        """
+        A batch for up to `capacity` leaves.
 
-    def gather(self, batch: Batch, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int) -> int:
+        Args:
+            capacity: Maximum number of leaves.
+            cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given
+                is added. None: no cache.
+        """
+
+    def gather(self, batch: Batch, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int, nodes: int | None = None) -> int:
         """
         Select new leaves and write them into rows of the arrays.
 
@@ -1451,7 +1484,8 @@ class Search:
             planes2: uint8 [C, 8].
             labels: uint16 [C, 593], policy labels of each leaf's moves.
             counts: uint16 [C], number of moves.
-            limit: Maximum number of leaves, at most C and the batch's capacity.
+            limit: Maximum number of rows, at most C and the batch's capacity.
+            nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.
 
         Returns:
             The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the
@@ -1505,7 +1539,19 @@ class Search:
 
     @property
     def nodes(self) -> int:
-        """Number of leaves evaluated since set_position."""
+        """
+        Number of leaves expanded since set_position, by an evaluator or from the cache.
+        """
+
+    @property
+    def evaluations(self) -> int:
+        """Nodes that took a row of a batch."""
+
+    @property
+    def playouts(self) -> int:
+        """
+        Number of ways down the tree that were backed up since set_position: nodes, and visits of proven results.
+        """
 
     @property
     def root_visits(self) -> int:

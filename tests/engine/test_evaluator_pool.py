@@ -317,3 +317,34 @@ def test_sharing_searches_on_several_slots_stop_at_any_moment() -> None:
                 control.stop()
             assert all(future.result(5).best in Position().legal_moves for future in running)
     assert all(evaluator.clashes == 0 for evaluator in evaluators)
+
+
+@pytest.mark.parametrize("nodes", [1, 9, 1000])
+def test_a_cache_serves_all_searches_of_a_pool(nodes: int) -> None:
+    with EvaluatorPool([Recorder(slots=2)], cache_mb=8) as pool:
+        first, second = (run(Searcher(pool, memory_mb=16), nodes).progress for _ in range(2))
+    assert first.nodes == second.nodes == nodes
+    assert second.playouts >= second.nodes
+    assert second.evaluations <= first.evaluations <= nodes
+    assert second.evaluations < 0.5 * nodes
+    assert first.evaluations > 0.5 * nodes
+
+
+def test_searches_that_share_batches_share_a_cache_too() -> None:
+    with EvaluatorPool([Recorder(slots=2)], cache_mb=8) as pool:
+        searchers = [Searcher(pool, memory_mb=16, shares_batches=True) for _ in range(5)]
+        progress = [result.progress for result in at_once(searchers, 500)]
+        assert [one.nodes for one in progress] == [500] * 5
+        assert sum(one.evaluations for one in progress) < 0.5 * 2500
+
+
+def test_each_network_has_a_cache_of_its_own() -> None:
+    def rows_of(identity: str) -> int:
+        first, second = Recorder(), Recorder()
+        second.identity = identity
+        with EvaluatorPool([first, second], cache_mb=8) as pool:
+            for _ in range(4):
+                run(Searcher(pool, memory_mb=16), 1000)
+        return sum(first.rows + second.rows)
+
+    assert rows_of("recorder") < rows_of("another")

@@ -19,7 +19,7 @@ def test_each_position_is_searched() -> None:
         )
     assert (speed.network, speed.identity, speed.batch_size, speed.slots) == ("StubEvaluator", "hash-0", 4, 1)
     assert [(search.position, search.nodes) for search in speed.searches] == [("start", 30), ("open", 30)]
-    assert speed.to_polars().columns == ["position", "nodes", "seconds", "nodes_per_s"]
+    assert speed.to_polars().columns == ["position", "nodes", "evaluations", "seconds", "nodes_per_s"]
     assert speed.evaluations_per_s > 0
     assert heard == [("measuring", 0, 3), ("measuring", 1, 3), ("measuring", 2, 3)]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from fukayomi._native import Batch, Search
+from fukayomi._native import Batch, EvalCache, Search
 from fukayomi.engine.control import Control
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.root_history import Look
@@ -32,6 +32,8 @@ class _Worker:
 
     evaluator: Evaluator
     slot: Slot
+    cache: EvalCache | None
+    """Of all evaluators with the same identity."""
     thread: threading.Thread | None = None
     """None while no search is under way."""
     gathers_for: "Feed | None" = None
@@ -80,7 +82,7 @@ class Feed:
         self.batches: dict[_Worker, Batch] = {}
 
     def grant(self, wanted: int) -> int:
-        """How many of the wanted leaves may still be evaluated; they count as evaluated until they are given back."""
+        """How many of the wanted leaves may still be searched; they count as searched until they are given back."""
         if self.tree.is_decided or self.tree.is_full:
             return 0
         limits = self.control.limits
@@ -120,12 +122,16 @@ class EvaluatorPool:
 
     Args:
         evaluators: One for each device or network; the pool closes them.
+        cache_mb: Memory limit in MiB of what is remembered of evaluated positions, for all searches; 0: nothing.
+            Different networks share it evenly.
     """
 
-    def __init__(self, evaluators: Sequence[Evaluator]) -> None:
+    def __init__(self, evaluators: Sequence[Evaluator], *, cache_mb: int = 0) -> None:
         self._evaluators = tuple(evaluators)
+        identities = {evaluator.identity for evaluator in evaluators} if cache_mb > 0 else set[str]()
+        caches = {identity: EvalCache(max(1, cache_mb // len(identities))) for identity in identities}
         self._workers = [
-            _Worker(evaluator, evaluator.allocate(evaluator.batch_size))
+            _Worker(evaluator, evaluator.allocate(evaluator.batch_size), caches.get(evaluator.identity))
             for evaluator in evaluators
             for _ in range(evaluator.slots)
         ]
@@ -201,8 +207,10 @@ class EvaluatorPool:
             if parts:
                 self._evaluate(worker, parts)
 
-    def _next(self, worker: _Worker, parts: Sequence[_Part]) -> tuple[Feed, int] | None:
-        """The feed to serve and how many leaves it may have. It waits for one only if the batch is empty.
+    def _next(self, worker: _Worker, parts: Sequence[_Part]) -> tuple[Feed, int, int] | None:
+        """The feed to serve, how many rows it may fill, and how many leaves it may search, those in the cache included.
+
+        It waits for one only if the batch is empty.
 
         None: the batch is complete, or if it is empty, no search needs the thread, which ends.
         """
@@ -215,13 +223,14 @@ class EvaluatorPool:
                     if parts and not feed.shares:
                         continue
                     share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
-                    granted = feed.grant(min(share, room))
+                    rows = min(share, room)
+                    granted = feed.grant(rows if worker.cache is None else 2 * rows)
                     if granted:
                         self._feeds.remove(feed)
                         self._feeds.append(feed)
                         feed.in_flight += 1
                         worker.gathers_for = feed
-                        return feed, granted
+                        return feed, min(rows, granted), granted
                     if feed.in_flight == 0:
                         feed.is_idle = True
                         self._remove(feed)
@@ -235,25 +244,32 @@ class EvaluatorPool:
                 worker.thread = None
             return None
 
-    def _gather(self, worker: _Worker, feed: Feed, limit: int, parts: list[_Part]) -> None:
+    def _gather(self, worker: _Worker, feed: Feed, limit: int, granted: int, parts: list[_Part]) -> None:
         """Gather up to ``limit`` leaves of a tree into the rows that follow the given parts, and add them as a part."""
-        seen, first, slot, n = self._returned, _rows(parts), worker.slot, 0
+        seen, first, slot, n, hits = self._returned, _rows(parts), worker.slot, 0, 0
         try:
             batch = feed.batches.get(worker)
             if batch is None or batch.capacity < limit:
-                batch = feed.batches[worker] = feed.tree.new_batch(limit)
+                batch = feed.batches[worker] = feed.tree.new_batch(limit, worker.cache)
             n = feed.tree.gather(
-                batch, slot.planes1[first:], slot.planes2[first:], slot.labels[first:], slot.counts[first:], limit
+                batch,
+                slot.planes1[first:],
+                slot.planes2[first:],
+                slot.labels[first:],
+                slot.counts[first:],
+                limit,
+                nodes=granted,
             )
+            hits = batch.hits
             if n > 0:
                 parts.append(_Part(feed, batch, first, n))
         except Exception as error:  # the search must end, and report it
             feed.error = feed.error or error
         with self._changed:
             worker.gathers_for = None
-            feed.granted -= limit - n
+            feed.granted -= granted - n - hits
             if n == 0:
-                feed.stalled_at = seen
+                feed.stalled_at = seen if hits == 0 else -1
                 self._done(feed)
             if n == 0 or feed.is_over:  # somebody may be waiting for this
                 self._changed.notify_all()

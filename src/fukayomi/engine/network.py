@@ -119,7 +119,7 @@ class Network:
         """The threads that evaluate the batches of all searches with this network."""
         from fukayomi.engine.evaluator_pool import EvaluatorPool
 
-        return EvaluatorPool(self.evaluators)
+        return EvaluatorPool(self.evaluators, cache_mb=self.settings.cache_mb)
 
     @property
     def identity(self) -> str:

@@ -48,7 +48,7 @@ class Progress:
     lines: tuple[SearchLine, ...]
     """The best moves, best first; empty before the first evaluation."""
     nodes: int
-    """Positions evaluated since the search began."""
+    """Positions searched since the search began: evaluated by the network, or found in its cache. Limits count them."""
     root_visits: int
     """Visits of the root, including those of a kept tree."""
     seconds: float
@@ -59,10 +59,14 @@ class Progress:
     """Memory in use, per mille."""
     error: Exception | None = None
     """What an evaluator raised; the search ended there."""
+    evaluations: int = 0
+    """Positions that the network evaluated; the other nodes were in its cache."""
+    playouts: int = 0
+    """Nodes, and visits that ended where the result is proven. The root's visits are those of this search and before."""
 
     @property
     def nodes_per_s(self) -> int:
-        """Positions evaluated per second."""
+        """Nodes per second."""
         return round(self.nodes / self.seconds) if self.seconds > 0 else 0
 
 
@@ -137,6 +141,7 @@ class Searcher:
         reuse: Keep the part of the tree that is still valid when the position changes.
         shares_batches: Put leaves of this tree and of others into the same batch, where they share too. Small searches
             that run at once, by the same pool, then fill batches together; what they find depends on each other.
+        cache_mb: Memory limit of the evaluation cache in MiB, 0 for none. A given pool has its own.
     """
 
     def __init__(
@@ -148,10 +153,13 @@ class Searcher:
         node_limit: int = 10_000_000,
         reuse: bool = True,
         shares_batches: bool = False,
+        cache_mb: int = 0,
     ) -> None:
         self._shares_batches = shares_batches
         self._owns_pool = not isinstance(evaluators, EvaluatorPool)
-        self._pool = evaluators if isinstance(evaluators, EvaluatorPool) else EvaluatorPool(evaluators)
+        self._pool = (
+            evaluators if isinstance(evaluators, EvaluatorPool) else EvaluatorPool(evaluators, cache_mb=cache_mb)
+        )
         self.configure(params or SearchParams(), memory_mb=memory_mb, node_limit=node_limit, reuse=reuse)
 
     def configure(self, params: SearchParams, *, memory_mb: int, node_limit: int, reuse: bool) -> None:
@@ -240,6 +248,8 @@ class Searcher:
             seldepth=tree.seldepth,
             hashfull=min(1000, tree.bytes_used * 1000 // (self._memory_mb << 20)),
             error=feed.error,
+            evaluations=tree.evaluations,
+            playouts=tree.playouts,
         )
 
 

@@ -107,6 +107,8 @@ class UsiSettings:
     # The search.
     hash_mb: int = spin("USI_Hash", 1024, 16, 65_536)
     """Memory of the tree, MiB."""
+    cache_mb: int = spin("Eval_Cache", 64, 0, 65_536)
+    """Memory of the evaluation cache, MiB; 0: none. It belongs to the network: all searches with it share the cache."""
     node_limit: int = spin("UCT_NodeLimit", 10_000_000, 10, 1_000_000_000)
     """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True)
@@ -230,7 +232,7 @@ class UsiSettings:
 
     def evaluator_key(self) -> tuple[object, ...]:
         """The options of the network: if they change, it must be loaded again."""
-        return self.devices(), self.ensemble
+        return self.devices(), self.ensemble, self.cache_mb
 
     def plan(self) -> Plan:
         """How the network of the first device is to be run."""

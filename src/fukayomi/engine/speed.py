@@ -27,11 +27,13 @@ class SearchSpeed:
     position: str
     """Name of the position."""
     nodes: int
+    """Positions searched: evaluated by the network, or found in its cache."""
+    evaluations: int
     """Positions that the network evaluated."""
     seconds: float
     """Duration."""
     nodes_per_s: float
-    """Positions per second."""
+    """Nodes per second."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,9 +100,8 @@ def measure_speed(
         with Engine(network) as engine:
             time_ms = max(1, round(1000 * seconds)) if nodes is None else None
             progress = engine.search(position, nodes=nodes, time_ms=time_ms).progress
-        searches.append(
-            SearchSpeed(name, progress.nodes, progress.seconds, progress.nodes / max(progress.seconds, 1e-9))
-        )
+        nodes_per_s = progress.nodes / max(progress.seconds, 1e-9)
+        searches.append(SearchSpeed(name, progress.nodes, progress.evaluations, progress.seconds, nodes_per_s))
     evaluator = network.evaluator
     return NetworkSpeed(
         network.name, network.identity, evaluator.batch_size, evaluator.slots, evaluations_per_s, tuple(searches)

@@ -292,6 +292,7 @@ class UsiSession:
             memory_mb=settings.hash_mb,
             node_limit=settings.node_limit,
             reuse=settings.reuse_subtree,
+            cache_mb=settings.cache_mb,
         )
         return searcher, tuple(str(describe()) for describe in describes if describe is not None)
 

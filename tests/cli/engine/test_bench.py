@@ -64,7 +64,7 @@ def test_a_network_is_measured_as_json(tmp_path: Path) -> None:
     assert figures["network"] == "toy.onnx"
     assert figures["evaluations_per_s"] > 0
     (search,) = figures["searches"]
-    assert set(search) == {"position", "nodes", "seconds", "nodes_per_s"}
+    assert set(search) == {"position", "nodes", "evaluations", "seconds", "nodes_per_s"}
     assert (search["position"], search["nodes"]) == ("given", 50)
 
 

@@ -37,8 +37,8 @@ class Slot:
         self.logits = np.zeros((capacity, 593), np.float32)
         self.values = np.zeros(capacity, np.float32)
 
-    def gather(self, search: Search, batch: Batch, limit: int) -> int:
-        return search.gather(batch, self.planes1, self.planes2, self.labels, self.counts, limit)
+    def gather(self, search: Search, batch: Batch, limit: int, nodes: int | None = None) -> int:
+        return search.gather(batch, self.planes1, self.planes2, self.labels, self.counts, limit, nodes)
 
     def run(self, evaluator: Evaluator, n: int) -> None:
         evaluator.run(self.planes1, self.planes2, self.labels, self.counts, n, self.logits, self.values)

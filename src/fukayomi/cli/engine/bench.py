@@ -98,9 +98,15 @@ def print_network(speed: "NetworkSpeed") -> None:
 
     from fukayomi.cli.common.tables import number_table
 
-    table = number_table("position", "nodes", "seconds", "nodes/s")
+    table = number_table("position", "nodes", "evaluations", "seconds", "nodes/s")
     for search in speed.searches:
-        table.add_row(search.position, f"{search.nodes:,}", f"{search.seconds:.1f}", f"{search.nodes_per_s:,.0f}")
+        table.add_row(
+            search.position,
+            f"{search.nodes:,}",
+            f"{search.evaluations:,}",
+            f"{search.seconds:.1f}",
+            f"{search.nodes_per_s:,.0f}",
+        )
     Console().print(table)
     typer.echo(
         f"{speed.network} ({speed.identity}): {speed.evaluations_per_s:,.0f} evaluations/s alone, "
