@@ -178,10 +178,11 @@ void bind_search_figures(nb::class_<Search>& type) {
         .def_prop_ro("playouts", &Search::playouts, unlocked,
                      "Number of ways down the tree that were backed up since set_position: nodes, and visits of proven results.")
         .def_prop_ro("root_visits", &Search::root_visits, unlocked, "Visits of the root, including those of a kept tree.")
-        .def_prop_ro("is_full", &Search::is_full, unlocked, "Whether the memory limit has stopped the search.")
+        .def_prop_ro("is_full", &Search::is_full, unlocked, "Whether the memory limit has stopped the search: nothing is left to prune.")
         .def_prop_ro("is_decided", &Search::is_decided, unlocked, "Whether the root is proven won, lost or drawn.")
         .def_prop_ro("root_move_count", &Search::root_move_count, unlocked, "Number of root moves that are searched.")
         .def_prop_ro("bytes_used", &Search::bytes_used, unlocked, "Memory of the tree in bytes, including what is free for reuse.")
+        .def_prop_ro("bytes_live", &Search::bytes_live, unlocked, "Memory of the tree in bytes without what is free for reuse.")
         .def_prop_ro("node_count", &Search::node_count, unlocked, "Number of nodes in memory, including dropped ones not yet recycled.")
         .def_prop_ro("seldepth", &Search::seldepth, unlocked, "Plies to the deepest leaf since set_position.")
         .def_prop_ro("is_stopped", &Search::is_stopped, "Whether the search is stopped.")
@@ -204,7 +205,8 @@ void bind_search_class(nb::module_& m) {
         "`fukayomi.engine.search.Searcher` does this in threads, with limits.");
     type.def(nb::init<const SearchParams&, std::size_t>(), "params"_a, "memory_mb"_a,
              "A search from the start position.\n\nArgs:\n    params: Copied; later changes have no effect.\n"
-             "    memory_mb: Memory limit of the tree in MiB, 1 to 65536.\n\nRaises:\n    ValueError: memory_mb is out of range.")
+             "    memory_mb: Memory limit of the tree in MiB, 1 to 65536. At the limit, what is below nodes with few visits is dropped,\n"
+             "        an eighth of the memory at once; the nodes keep their visits, values and proofs.\n\nRaises:\n    ValueError: memory_mb is out of range.")
         .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves,
                                std::optional<std::uint64_t> nodes) {
             const Position position = pos;

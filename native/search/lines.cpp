@@ -65,6 +65,11 @@ std::size_t Search::bytes_used() const {
     return tree_.bytes();
 }
 
+std::size_t Search::bytes_live() const {
+    const std::lock_guard lock(mutex_);
+    return tree_.live_bytes();
+}
+
 std::size_t Search::node_count() const {
     const std::lock_guard lock(mutex_);
     return tree_.node_count();
@@ -86,12 +91,22 @@ std::size_t Search::best_slot(Index i) const {
     std::size_t best = node.child_count;
     if (node.children == NOWHERE) return best;
     const Child* entries = tree_.children(i).begin();
+    const auto is_better = [&](const Child& a, const Child& b) {
+        return i == tree_.root() ? root_policy_->is_better(tree_, a, b) : ranks_above(tree_[a.node], tree_[b.node]);
+    };
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
-        const Node& child = tree_[entries[slot].node];
-        if (!is_known(child)) continue;
-        if (best == node.child_count || ranks_above(child, tree_[entries[best].node])) best = slot;
+        if (!is_known(tree_[entries[slot].node])) continue;
+        if (best == node.child_count || is_better(entries[slot], entries[best])) best = slot;
     }
     return best;
+}
+
+// From the root through this child on along the best moves. Only the root if there is no such child.
+Path Search::best_path(std::size_t root_slot) const {
+    Path path{{tree_.root(), 0}};
+    for (std::size_t slot = root_slot; slot < tree_[path.back().node].child_count; slot = best_slot(path.back().node))
+        path.push_back({tree_.children(path.back().node).begin()[slot].node, static_cast<std::uint32_t>(slot)});
+    return path;
 }
 
 SearchLine Search::tried_line(std::size_t slot) const {
@@ -102,12 +117,9 @@ SearchLine Search::tried_line(std::size_t slot) const {
     line.prior = entry.prior;
     line.winrate = winrate_of(entry, child);
     line.mate = mate_plies(child);
-    Index i = entry.node;
-    line.pv.push_back(Move(child.move));
-    for (std::size_t next = best_slot(i); next < tree_[i].child_count; next = best_slot(i)) {
-        i = tree_.children(i).begin()[next].node;
-        line.pv.push_back(Move(tree_[i].move));
-    }
+    const Path path = best_path(slot);
+    for (std::size_t depth = 1; depth < path.size(); ++depth) line.pv.push_back(Move(tree_[path[depth].node].move));
+    const Index i = path.back().node;
     if (tree_[i].state == NodeState::TERMINAL && tree_[i].proof == Proof::WIN && tree_[i].distance == 1) complete_pv(line);
     return line;
 }

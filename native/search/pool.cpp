@@ -46,6 +46,7 @@ Index NodePool::allocate() {
 
 void NodePool::release(Index i) {
     (*this)[i].visits = free_;
+    (*this)[i].children = NOWHERE;
     free_ = i;
     --used_;
 }

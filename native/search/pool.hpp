@@ -32,6 +32,7 @@ public:
     // Counts a table of a user of the pool.
     void account(std::size_t bytes) { tables_ += bytes; }
     std::size_t bytes() const { return chunks_.size() * CHUNK_BYTES + tables_; }
+    std::size_t table_bytes() const { return tables_; }
     std::size_t max_bytes() const { return max_bytes_; }
     std::size_t max_chunks() const { return max_bytes_ / CHUNK_BYTES; }
 
@@ -59,6 +60,7 @@ public:
     void release(Index i);
     void clear();
     std::size_t size() const { return used_; }
+    Index cells() const { return next_; }  // those in use, and free ones, which have no children
 
 private:
     ChunkPool& pool_;

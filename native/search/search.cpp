@@ -88,7 +88,7 @@ bool Search::set_position(const Position& position, std::span<const Move> search
     nodes_ = evaluations_ = playouts_ = 0;
     node_limit_ = nodes;
     deepest_ = 0;
-    is_full_ = false;
+    wants_room_ = is_full_ = false;
     comparison_.reset();
     const bool kept = search_moves.empty() && !is_restricted_ && try_advance(position);
     if (!kept) start_anew(position, search_moves);
@@ -162,6 +162,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
     batch.reader_.set_root(*root);
     for (bool goes_on = true; goes_on;) {
         std::size_t selected = 0;
+        make_room(batch);
         {
             const std::lock_guard lock(mutex_);
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
@@ -172,7 +173,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
         if (!batch.is_registered_) break;
         back_up_judged(batch, selected);
         if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
-        goes_on = selected > 0 && batch.count_ < std::min(limit, nodes - batch.hits_) &&
+        goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) &&
                   batch.collision_count_ <= limit && !is_over();
     }
     const std::lock_guard lock(mutex_);
@@ -217,11 +218,27 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) 
                 break;
             case Descent::FULL:
                 tree_.undo_visit(leaf.path);
-                is_full_ = true;
-                break;
+                wants_room_ = true;
+                return selected;
         }
     }
     return selected;
+}
+
+// If memory is full, drops what was visited least, except the best line, which is left alone as if a visit were under way. The
+// lock is released again and again.
+void Search::make_room(const Batch& batch) {
+    for (;;) {
+        const std::lock_guard lock(mutex_);
+        if (!wants_room_ || !batch.is_registered_ || is_over()) return;
+        const Path line = best_path(best_slot(tree_.root()));
+        for (std::size_t depth = 0; depth < line.size(); ++depth) tree_.begin_visit(line, depth);
+        const Tree::Room room = tree_.make_room();
+        tree_.undo_visit(line);
+        if (room == Tree::Room::NOT_YET) continue;
+        wants_room_ = false;
+        is_full_ = room == Tree::Room::NONE;
+    }
 }
 
 Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
@@ -271,8 +288,8 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             tree_.prove(leaf.path, leaf.verdict);
             tree_.back_up_proven(leaf.path);
             ++playouts_;
-        } else if (is_full_ || !tree_.reserve_edges(i, leaf.edges.size())) {
-            is_full_ = true;
+        } else if (wants_room_ || !tree_.reserve_edges(i, leaf.edges.size())) {
+            wants_room_ = true;
             tree_.reset_leaf(i);
             tree_.undo_visit(leaf.path);
         } else if (leaf.value) {

@@ -94,6 +94,7 @@ public:
     bool is_decided() const;  // the root is proven won, lost or drawn
     std::size_t root_move_count() const;
     std::size_t bytes_used() const;
+    std::size_t bytes_live() const;  // without what is free for reuse
     std::size_t node_count() const;
     int seldepth() const;
     // The best moves in the order of choice: proven wins, shortest first, then as the root's policy
@@ -117,11 +118,13 @@ private:
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);
+    void make_room(const Batch& batch);
     void undo(Batch& batch);
     void undo_collisions(Batch& batch);
     bool is_over() const;
 
     std::size_t best_slot(Index node) const;
+    Path best_path(std::size_t root_slot) const;
     SearchLine tried_line(std::size_t slot) const;
     void complete_pv(SearchLine& line) const;
 
@@ -143,7 +146,8 @@ private:
     std::uint64_t playouts_ = 0;
     std::optional<std::uint64_t> node_limit_;  // planned for nodes_
     std::size_t deepest_ = 0;
-    bool is_full_ = false;
+    bool wants_room_ = false;  // memory is full, but there may be something to prune
+    bool is_full_ = false;     // there is not
 };
 
 }  // namespace fukayomi

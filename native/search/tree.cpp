@@ -10,6 +10,10 @@ namespace {
 constexpr std::size_t FIRST_CHILDREN = 3;   // with its heads such a block fills a cache line; then 7, 15, 31, ...
 constexpr int SWEPT_PER_NODE = 2;           // dropped nodes taken apart for each new one
 constexpr int SWEPT_AT_THE_CAP = 1024;
+constexpr std::size_t PRUNED_SHARE = 8;      // of the memory, which a pruning frees at once
+constexpr std::size_t LEAST_SHARE = 64;      // less than this is not worth going on for
+constexpr std::uint32_t FEWEST_VISITS = 2;   // with one visit a node has nothing below it
+constexpr int WORK_PER_CALL = 4096;          // nodes looked at or taken apart: less than a millisecond
 constexpr std::uint16_t LONGEST_DISTANCE = 60000;
 
 std::uint16_t one_more(std::uint16_t distance) {
@@ -46,6 +50,9 @@ void Tree::clear() {
     child_blocks_.clear();
     nodes_.clear();
     dropped_ = NOWHERE;
+    pruning_ = {};
+    prune_from_ = 0;
+    has_pruned_ = false;
     root_ = {0.0F, 0, 1.0F, nodes_.allocate()};
 }
 
@@ -85,6 +92,69 @@ bool Tree::sweep() {
     if (node.edges != NOWHERE) edge_blocks_.release(node.edges);
     nodes_.release(i);
     return true;
+}
+
+std::size_t Tree::live_bytes() const {
+    const std::size_t units = edge_blocks_.live_units() + child_blocks_.live_units();
+    return pool_.table_bytes() + nodes_.size() * sizeof(Node) + units * BlockPool::UNIT_BYTES;
+}
+
+// Drops what is below a node, except moves with a proof, of which only the proof is kept. Nothing happens if a visit is in
+// flight there.
+void Tree::prune(Index i) {
+    Node& node = nodes_[i];
+    Children& block = children(i);
+    Child* entries = block.begin();
+    for (std::size_t slot = 0; slot < node.child_count; ++slot)
+        if (entries[slot].visits != nodes_[entries[slot].node].visits) return;
+    const bool keeps_proofs = node.proof == Proof::NONE;
+    EdgeSpan all = edges(i);
+    std::uint16_t kept = 0;
+    float mass = 0.0F;
+    for (std::size_t slot = 0; slot < node.child_count; ++slot) {
+        if (!keeps_proofs || nodes_[entries[slot].node].proof == Proof::NONE) {
+            drop(entries[slot].node);
+            continue;
+        }
+        swap_edges(all, slot, kept);
+        entries[kept] = entries[slot];
+        mass += entries[kept++].prior;
+    }
+    node.child_count = kept;
+    bring_best_forward(all, kept);
+    has_pruned_ = true;
+    if (kept == 0) {
+        child_blocks_.release(node.children);
+        node.children = NOWHERE;
+        return;
+    }
+    block.visited_mass = mass;
+    if (kept < all.size()) block.next = all[kept];
+}
+
+Tree::Room Tree::make_room() {
+    const std::size_t share = max_bytes() / PRUNED_SHARE;
+    if (pruning_.visits == 0) pruning_ = {FEWEST_VISITS, nodes_.cells(), live_bytes() - std::min(live_bytes(), share)};
+    for (int work = 0; work < WORK_PER_CALL; ++work) {
+        if (sweep()) continue;
+        if (live_bytes() <= pruning_.goal_bytes) break;
+        if (pruning_.cells_left == 0) {
+            if (pruning_.visits >= nodes_[root_.node].visits) break;
+            pruning_.visits *= 2;
+            pruning_.cells_left = nodes_.cells();
+        }
+        --pruning_.cells_left;
+        if (prune_from_ >= nodes_.cells()) prune_from_ = 0;
+        const Index i = prune_from_++;
+        const Node& node = nodes_[i];
+        if (node.children != NOWHERE && node.visits <= pruning_.visits && i != root_.node) prune(i);
+    }
+    const bool is_done = dropped_ == NOWHERE && (live_bytes() <= pruning_.goal_bytes ||
+                                                 (pruning_.cells_left == 0 && pruning_.visits >= nodes_[root_.node].visits));
+    if (!is_done) return Room::NOT_YET;
+    const bool is_enough = live_bytes() + max_bytes() / LEAST_SHARE <= pruning_.goal_bytes + share;
+    pruning_ = {};
+    return is_enough ? Room::FOUND : Room::NONE;
 }
 
 std::size_t Tree::child_capacity(Index parent) const {
@@ -280,6 +350,7 @@ bool Tree::advance(std::span<const Move> moves) {
     // Only the old root is in the list so far; the nodes between it and the new root were taken out of their parents.
     for (std::size_t depth = 1; depth + 1 < path.size(); ++depth) drop(path[depth].node);
     root_ = {new_root.q, new_root.visits, 1.0F, new_root.node};
+    pruning_ = {};
     return true;
 }
 

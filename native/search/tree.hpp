@@ -74,8 +74,15 @@ public:
     // full. Pointers to edges and children become invalid.
     bool extend(Path& path, Move move);
 
+    // Makes room when memory is full. Subtrees of nodes with few visits are dropped, with ever more visits until an eighth of
+    // the memory is free; what the nodes themselves and their proven moves have found stays. Paths with a visit in flight are
+    // left alone. One call is a small part of that work.
+    enum class Room { NOT_YET, FOUND, NONE };
+    Room make_room();
+
     std::size_t node_count() const { return nodes_.size(); }  // including those dropped but not yet taken apart
     std::size_t bytes() const { return pool_.bytes(); }
+    std::size_t live_bytes() const;  // without what is free for reuse
     std::size_t max_bytes() const { return pool_.max_bytes(); }
     // Checks every invariant; throws std::logic_error. No visit may be in flight.
     void check();
@@ -89,6 +96,7 @@ private:
     float proven_q(const Node& node, bool root_side_moved) const;
     void drop(Index node);
     bool sweep();
+    void prune(Index node);
 
     ChunkPool pool_;
     NodePool nodes_;
@@ -99,6 +107,16 @@ private:
     // that a change of root costs no time, however large the tree is.
     Index dropped_ = NOWHERE;
     Values draw_{0.5, 0.5};
+
+    // A search for nodes to prune, which goes round all nodes, each time with more visits.
+    struct Pruning {
+        std::uint32_t visits = 0;     // prunes nodes with at most so many; 0: none is under way
+        std::size_t cells_left = 0;   // of this round
+        std::size_t goal_bytes = 0;
+    };
+    Pruning pruning_;
+    Index prune_from_ = 0;     // where it goes on, from one pruning to the next
+    bool has_pruned_ = false;  // so that some nodes have more visits than their children account for
 };
 
 }  // namespace fukayomi

@@ -151,11 +151,17 @@ def test_changed_limits_hold_at_once(searcher: Searcher) -> None:
     assert result.reason is Reason.LIMIT
 
 
-def test_the_memory_cap_holds_and_ends_a_search() -> None:
-    searcher = Searcher([uniform_evaluator(32)], memory_mb=4)
-    result = search(searcher, Limits(nodes=10**7))
-    assert result.reason is Reason.FULL
-    assert result.progress.hashfull > 900
+def test_a_search_goes_on_when_its_memory_is_full() -> None:
+    searcher = Searcher([uniform_evaluator(32)], memory_mb=2)
+    full: list[int] = []
+    result = searcher.search(
+        Position(),
+        Control(Limits(nodes=40_000)),
+        report=lambda progress: full.append(progress.hashfull),
+        report_interval_s=0.01,
+    )
+    assert (result.reason, result.progress.nodes) == (Reason.LIMIT, 40_000)
+    assert 800 < max(full) <= 1000
     assert result.best is not None
     searcher.close()
 

@@ -62,7 +62,7 @@ class Progress:
     evaluations: int = 0
     """Positions that the network evaluated; the other nodes were in its cache."""
     playouts: int = 0
-    """Nodes, and visits that ended where the result is proven. The root's visits are those of this search and before."""
+    """Nodes, and visits that ended where the result is proven."""
 
     @property
     def nodes_per_s(self) -> int:
@@ -246,7 +246,7 @@ class Searcher:
             root_visits=tree.root_visits,
             seconds=time.monotonic() - feed.began_s,
             seldepth=tree.seldepth,
-            hashfull=min(1000, tree.bytes_used * 1000 // (self._memory_mb << 20)),
+            hashfull=min(1000, tree.bytes_live * 1000 // (self._memory_mb << 20)),
             error=feed.error,
             evaluations=tree.evaluations,
             playouts=tree.playouts,

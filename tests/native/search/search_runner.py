@@ -60,6 +60,7 @@ class Runner:
         evaluator: Evaluator | None = None,
         search_moves: Sequence[Move] = (),
     ) -> None:
+        self.memory_mb = memory_mb
         self.search = Search(params or SearchParams(), memory_mb)
         self.batch = self.search.new_batch(capacity)
         self.slot = Slot(capacity)
