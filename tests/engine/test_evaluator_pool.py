@@ -229,18 +229,17 @@ def test_no_thread_remains_without_a_search(pool: EvaluatorPool) -> None:
     until(lambda: not threads())
 
 
-def test_a_full_tree_ends_only_its_own_search() -> None:
+def test_a_full_tree_ends_no_search() -> None:
     with EvaluatorPool([uniform_evaluator(32)]) as pool:
         small, large = Searcher(pool, memory_mb=2), Searcher(pool, memory_mb=64)
         with ThreadPoolExecutor(2) as threads:
-            full = threads.submit(run, small, 10**7)
-            done = threads.submit(run, large, 20_000)
-            assert full.result().reason is Reason.FULL
-            assert done.result().progress.nodes == 20_000
+            for result in threads.map(lambda searcher: run(searcher, 20_000), (small, large)):
+                assert result.reason is Reason.LIMIT
+                assert result.progress.nodes == 20_000
 
 
 def test_engines_share_the_pool_of_their_network(evaluator: Recorder) -> None:
-    with Network(evaluator) as network:
+    with Network(evaluator, cache_mb=0) as network:
         first, second = Engine(network, memory_mb=16), Engine(network, memory_mb=16)
         with ThreadPoolExecutor(2) as threads:
             results = list(threads.map(lambda engine: engine.search(Position(), nodes=500), (first, second)))

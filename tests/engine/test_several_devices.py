@@ -40,13 +40,13 @@ def test_two_networks_share_the_positions_out() -> None:
         assert result.progress.nodes == 2000
         assert engine.network.identity == "hash-1, hash-2"
         assert str(engine.network) == "Counting, Counting (hash-1, hash-2)"
-    assert first.count + second.count >= 2000
+    assert first.count + second.count == result.progress.evaluations > 1000
     assert min(first.count, second.count) > 200
 
 
 def test_with_weights_each_position_is_evaluated_by_both() -> None:
     first, second = Counting(1), Counting(2)
-    with Engine(Network([first, second], weights=[3, 1])) as engine:
+    with Engine(Network([first, second], weights=[3, 1], cache_mb=0)) as engine:
         engine.search(Position(), nodes=300)
         assert engine.network.identity == "0.75*hash-1+0.25*hash-2"
     assert first.count == second.count >= 300

@@ -57,6 +57,8 @@ class Network:
         batch_size: Positions per batch; 0: measured.
         weights: Weights of several networks whose mean counts; only their ratios matter. None: each position is
             evaluated by one of them.
+        cache_mb: Memory in MiB for evaluations of positions that may come again, which all engines with the network
+            share; 0: none. Without a cache, the same search after other searches finds exactly the same.
 
     Raises:
         EvaluatorError: The file is missing or is no network for shogi, or cannot be run so on this computer.
@@ -81,6 +83,7 @@ class Network:
         threads: int = 0,
         batch_size: int = 0,
         weights: Sequence[float] | None = None,
+        cache_mb: int = 64,
     ) -> None:
         options = usi_options()
         given = {
@@ -88,6 +91,7 @@ class Network:
             "DNN_Precision": precision,
             "Threads": str(threads),
             "DNN_Batch_Size": str(batch_size),
+            "Eval_Cache": str(cache_mb),
         }
         for option in options.declared:
             if option.name in given and given[option.name] != option.default:
