@@ -1,5 +1,6 @@
 // Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel, read and enter proofs, while
-// another one plays moves, takes them back, stops and resumes. The memory is small, so that chunks are recycled all the time.
+// another one plays moves, takes them back, stops and resumes. The memory is small, so that subtrees are pruned and chunks are
+// recycled all the time. All but one of the gatherers share a small cache of evaluations.
 // At the end and between games the tree's invariants must hold.
 #include <atomic>
 #include <cstdio>
@@ -23,6 +24,7 @@ constexpr std::size_t CAPACITY = 24;
 constexpr int GATHERERS = 3;
 constexpr int GAMES = 4;
 constexpr int MOVES_A_GAME = 15;
+constexpr unsigned MOST_NODES = 12'000;  // for a move: more than the memory holds
 constexpr const char* MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1";
 
 struct Slot {
@@ -52,13 +54,13 @@ private:
     Position position_;
 };
 
-void gather_until(Search& search, const std::atomic<bool>& is_over, unsigned seed) {
+void gather_until(Search& search, EvalCache* cache, const std::atomic<bool>& is_over, unsigned seed) {
     std::mt19937 random(seed);
     const HashEvaluator evaluator(7);
-    Batch batch(search, CAPACITY);
+    Batch batch(search, CAPACITY, cache);
     Slot slot;
     while (!is_over.load()) {
-        const int n = search.gather(batch, slot.input(), 1 + random() % CAPACITY);
+        const int n = search.gather(batch, slot.input(), 1 + random() % CAPACITY, 1 + random() % (2 * CAPACITY));
         if (n == 0) {
             std::this_thread::yield();
             continue;
@@ -128,7 +130,7 @@ int play(Search& search, Position position, CurrentGame& current, std::mt19937& 
     for (int i = 0; i < MOVES_A_GAME; ++i) {
         current.set(position);
         kept += search.set_position(position) ? 1 : 0;
-        wait_for(search, 200 + random() % 3000);
+        wait_for(search, 200 + random() % MOST_NODES);
         if (random() % 4 == 0) {
             search.stop();
             std::this_thread::sleep_for(std::chrono::microseconds(300));
@@ -152,6 +154,7 @@ int run() {
     SearchParams params;
     params.draw_value_black = 0.4F;
     Search search(params, 1);
+    EvalCache cache(1);
     std::mt19937 random(1);
     int kept = 0;
     for (int g = 0; g < GAMES; ++g) {
@@ -159,7 +162,7 @@ int run() {
         CurrentGame current;
         std::vector<std::thread> threads;
         for (unsigned t = 0; t < GATHERERS; ++t)
-            threads.emplace_back([&search, &is_over, t] { gather_until(search, is_over, t); });
+            threads.emplace_back([&, t] { gather_until(search, t > 0 ? &cache : nullptr, is_over, t); });
         threads.emplace_back([&search, &is_over] { read_until(search, is_over); });
         // In the first half of the games nothing is entered: most results end a search early.
         if (g >= GAMES / 2) threads.emplace_back([&] { prove_until(search, current, is_over); });
