@@ -52,7 +52,7 @@ class NetworkSubject:
 
     Args:
         name: Its name in the tables.
-        network: The network; it stays open.
+        network: The network; it stays open. With a cache, positions that come again cost it nothing (`Network`).
     """
 
     def __init__(self, name: str, network: Network) -> None:
@@ -63,7 +63,7 @@ class NetworkSubject:
         """As `Subject`."""
         with Engine(self._network) as engine:
             progress = engine.search(position, nodes=nodes, time_ms=time_ms).progress
-        counts = {EVALUATIONS: progress.nodes, PLAYOUTS: progress.root_visits, VISITS: progress.root_visits}
+        counts = {EVALUATIONS: progress.evaluations, PLAYOUTS: progress.playouts, VISITS: progress.root_visits}
         return progress.seconds, counts
 
 

@@ -140,7 +140,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
 
     found: list[Subject] = []
     for model in options.model or ([] if options.engine else [EMBEDDED]):
-        network = stack.enter_context(Network(None if model == EMBEDDED else model))
+        network = stack.enter_context(Network(None if model == EMBEDDED else model, cache_mb=0))
         found.append(NetworkSubject(model if model in (EMBEDDED, *STUBS) else Path(model).name, network))
     commands = dict(split_option("--engine", text, "=", "NAME=COMMAND") for text in options.engine or [])
     given: dict[str, dict[str, str | int | bool]] = {name: {} for name in commands}
