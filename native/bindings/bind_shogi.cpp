@@ -17,7 +17,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "mate/checks.hpp"
 #include "mate/mate_one.hpp"
+#include "mate/mate_three.hpp"
 #include "shogi/board_text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
@@ -321,6 +323,11 @@ void bind_position_moves(nb::class_<Position>& cls) {
         .def_prop_ro("useful_moves", &generated<generate_useful>,
                      "The legal moves without useless non-promotions of pawn, lance, bishop and rook, as the search uses\n"
                      "them.")
+        .def_prop_ro("checking_moves", [](const Position& position) {
+            MoveList moves;
+            if (position.board().king(~position.board().turn()) != NO_SQUARE) generate_checks(position.board(), moves);
+            return Moves{{moves.begin(), moves.end()}};
+        }, "The legal moves that give check.")
         .def("is_legal", [](const Position& position, Move move) { return position.board().is_legal(move); }, "move"_a,
              "Whether the move is legal.")
         .def("gives_check", [](const Position& position, Move move) {
@@ -348,6 +355,10 @@ void bind_position_moves(nb::class_<Position>& cls) {
             const Move move = find_mate_in_one(position.board());
             return move ? std::optional(move) : std::nullopt;
         }, "A move that mates at once, or None.")
+        .def("find_mate_in_three", [](const Position& position) {
+            const Move move = find_mate_in_three(position.board());
+            return move ? std::optional(move) : std::nullopt;
+        }, "The first move of a mate in at most three plies, or None. `MateSolver` finds longer ones.")
         .def("perft", &perft_of, "depth"_a,
              "Count the positions after `depth` plies (0 to 20). The last ply is counted without playing it.");
 }

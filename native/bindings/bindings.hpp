@@ -9,3 +9,4 @@ void bind_codec(nanobind::module_& m);
 void bind_csa(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_dedup(nanobind::module_& m);
+void bind_mate(nanobind::module_& m);

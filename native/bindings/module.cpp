@@ -7,6 +7,7 @@ NB_MODULE(_native, m) {
 #endif
     m.doc() = "The native core of fukayomi: rules, encoding, search.";
     bind_shogi(m);
+    bind_mate(m);
     bind_codec(m);
     bind_csa(m);
     bind_encode(m);

@@ -2,6 +2,7 @@
 // that we do not attack? What passes is played and asked for a legal answer, so the result is exact.
 #include "mate/mate_one.hpp"
 
+#include "mate/checks.hpp"
 #include "shogi/attacks.hpp"
 #include "shogi/movegen.hpp"
 
@@ -9,43 +10,34 @@ namespace fukayomi {
 
 namespace {
 
-constexpr std::array<PieceType, 5> STEPPERS = {PAWN, LANCE, KNIGHT, SILVER, GOLD};
-
-// Squares that matter for a king's square, so that most pieces need no look at all.
-struct Reach {
-    Reach();
-    using Table = std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2>;
-    Table check{};  // [our colour][type][their king]: from here one move, promoting or not, may attack the king
-    Table ring{};   // [our colour][type][their king]: from here a piece attacks a square beside the king
+// Squares from which a stepper attacks a square beside a king, so that most pieces need no look at all.
+struct Ring {
+    Ring();
+    std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2> from{};  // [our colour][type][their king]
 };
 
-Reach::Reach() {
+Ring::Ring() {
     const Bitboard nothing;
-    const auto at = [](Square s) { return static_cast<std::size_t>(s); };
     for (const Color us : {BLACK, WHITE})
         for (std::size_t i = 0; i < STEPPERS.size(); ++i)
-            for (Square from = 0; from < SQUARES; ++from)
-                attacks(us, STEPPERS[i], from, nothing).for_each([&](Square to) {
-                    const Bitboard camp = far_ranks(us, 3);
-                    Bitboard kings = attacks(us, STEPPERS[i], to, nothing);
-                    if (STEPPERS[i] != GOLD && (camp.has(from) || camp.has(to))) kings |= gold_attacks(us, to);
-                    kings.for_each([&](Square king) { check[us][i][at(king)].set(from); });
-                    king_attacks(to).for_each([&](Square king) { ring[us][i][at(king)].set(from); });
+            for (Square start = 0; start < SQUARES; ++start)
+                attacks(us, STEPPERS[i], start, nothing).for_each([&](Square to) {
+                    king_attacks(to).for_each(
+                        [&](Square king) { from[us][i][static_cast<std::size_t>(king)].set(start); });
                 });
 }
 
-const Reach& reach() {
-    static const Reach tables;
+const Ring& ring() {
+    static const Ring tables;
     return tables;
 }
 
 class MateInOne {
 public:
     explicit MateInOne(const Board& pos)
-        : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), occupied_(pos.occupied()) {}
+        : pos_(pos), us_(pos.turn()), them_(~us_), king_(pos.king(them_)), occupied_(pos.occupied()), squares_(pos) {}
 
     Move find() {
-        if (king_ == NO_SQUARE) return Move();
         if (pos_.is_check()) return answer_check();
         prepare();
         if (drops()) return mate_;
@@ -66,9 +58,6 @@ private:
     void prepare() {
         without_king_ = occupied_ ^ Bitboard::of(king_);
         open_ = and_not(king_attacks(king_), pos_.pieces(them_) | attacked_ring());
-        bishop_checks_ = bishop_attacks(king_, occupied_);
-        rook_checks_ = rook_attacks(king_, occupied_);
-        lance_checks_ = rook_checks_ & ahead(them_, king_);
     }
 
     // What we attack, as far as the squares beside the king are concerned; the king itself blocks nothing.
@@ -79,27 +68,11 @@ private:
             (pieces & ours).for_each([&](Square s) { attacked |= attacks(us_, t, s, without_king_); });
         };
         for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
-            const Bitboard near = reach().ring[us_][i][static_cast<std::size_t>(king_)];
+            const Bitboard near = ring().from[us_][i][static_cast<std::size_t>(king_)];
             add(STEPPERS[i], near & (STEPPERS[i] == GOLD ? pos_.golds() : pos_.pieces(STEPPERS[i])));
         }
         for (const PieceType t : {BISHOP, ROOK, HORSE, DRAGON, KING}) add(t, pos_.pieces(t));
         return attacked;
-    }
-
-    // Squares from which our piece of this type attacks the king.
-    Bitboard checks(PieceType t) const {
-        switch (t) {
-            case PAWN: return pawn_attacks(them_, king_);
-            case LANCE: return lance_checks_;
-            case KNIGHT: return knight_attacks(them_, king_);
-            case SILVER: return silver_attacks(them_, king_);
-            case BISHOP: return bishop_checks_;
-            case ROOK: return rook_checks_;
-            case KING: return {};
-            case HORSE: return bishop_checks_ | king_attacks(king_);
-            case DRAGON: return rook_checks_ | king_attacks(king_);
-            default: return gold_attacks(them_, king_);
-        }
     }
 
     bool is_mate(Move m) {
@@ -117,7 +90,7 @@ private:
         if (hand.empty()) return false;
         for (const PieceType t : {ROOK, BISHOP, GOLD, SILVER, KNIGHT, LANCE}) {
             if (!hand.has(t)) continue;
-            Bitboard squares = and_not(checks(t), occupied_ | open_);
+            Bitboard squares = and_not(squares_.of(t), occupied_ | open_);
             while (squares.any()) {
                 const Square to = squares.pop();
                 if (t != KNIGHT && !king_attacks(king_).has(to) && and_not(open_, line(king_, to)).any()) continue;
@@ -145,24 +118,14 @@ private:
     }
 
     bool board_moves() {
-        const auto king = static_cast<std::size_t>(king_);
-        for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
-            const PieceType type = STEPPERS[i];
-            const Bitboard ours = (type == GOLD ? pos_.golds() : pos_.pieces(type)) & pos_.pieces(us_);
-            if (direct_checks(ours & reach().check[us_][i][king])) return true;
-        }
-        return direct_checks(pos_.pieces(us_) & (pos_.pieces(BISHOP) | pos_.pieces(ROOK) | pos_.pieces(HORSE) |
-                                                 pos_.pieces(DRAGON)));
-    }
-
-    bool direct_checks(Bitboard movers) {
+        Bitboard movers = squares_.movers();
         while (movers.any()) {
             const Square from = movers.pop();
             const PieceType type = type_of(pos_.piece_on(from));
             const Bitboard targets = legal_targets(type, from);
             if (targets.none()) continue;
-            if (checks_from(type, from, targets & checks(type), false)) return true;
-            if (can_promote(type) && checks_from(type, from, targets & checks(promote(type)), true)) return true;
+            if (checks_from(type, from, targets & squares_.of(type), false)) return true;
+            if (can_promote(type) && checks_from(type, from, targets & squares_.of(promote(type)), true)) return true;
         }
         return false;
     }
@@ -182,7 +145,7 @@ private:
 
     // Moves of a piece that stands between one of our sliders and the king, off that line.
     bool discovered() {
-        Bitboard blockers = screens();
+        Bitboard blockers = squares_.screens();
         while (blockers.any()) {
             const Square from = blockers.pop();
             const PieceType type = type_of(pos_.piece_on(from));
@@ -203,33 +166,21 @@ private:
         return !far_ranks(us_, dead_ranks(type)).has(to) && try_move(type, from, to, false);
     }
 
-    // Our pieces that alone stand between one of our sliders and their king.
-    Bitboard screens() const {
-        const Bitboard snipers = (((pos_.pieces(BISHOP) | pos_.pieces(HORSE)) & bishop_lines(king_)) |
-                                  ((pos_.pieces(ROOK) | pos_.pieces(DRAGON)) & rook_lines(king_)) |
-                                  (pos_.pieces(LANCE) & ahead(them_, king_))) &
-                                 pos_.pieces(us_);
-        Bitboard result;
-        snipers.for_each([&](Square s) {
-            const Bitboard between_them = between(king_, s) & occupied_;
-            if (between_them.any() && !between_them.more_than_one()) result |= between_them & pos_.pieces(us_);
-        });
-        return result;
-    }
-
     const Board& pos_;
     const Color us_, them_;
     const Square king_;
     const Bitboard occupied_;
+    const CheckSquares squares_;
     Bitboard without_king_;
     Bitboard open_;  // squares beside the king that none of our pieces attacks
     Bitboard pinned_;
-    Bitboard bishop_checks_, rook_checks_, lance_checks_;
     Move mate_;
 };
 
 }  // namespace
 
-Move find_mate_in_one(const Board& pos) { return MateInOne(pos).find(); }
+Move find_mate_in_one(const Board& pos) {
+    return pos.king(~pos.turn()) == NO_SQUARE ? Move() : MateInOne(pos).find();
+}
 
 }  // namespace fukayomi

@@ -68,9 +68,27 @@ public:
     constexpr std::uint32_t bits() const { return bits_; }
     // Superior or equal: at least as many of every piece.
     constexpr bool covers(Hand other) const { return (((bits_ | GAPS) - other.bits_) & GAPS) == GAPS; }
+    // The sum, the greatest and the least of both counts, piece by piece. A sum must not exceed a set.
+    friend constexpr Hand operator+(Hand a, Hand b) { return Hand(a.bits_ + b.bits_); }
+    friend constexpr Hand most(Hand a, Hand b) { return Hand(a.bits_ ^ ((a.bits_ ^ b.bits_) & a.fields_below(b))); }
+    friend constexpr Hand least(Hand a, Hand b) { return Hand(b.bits_ ^ ((a.bits_ ^ b.bits_) & a.fields_below(b))); }
+    // These pieces where `other` has any (or has none), and no others.
+    constexpr Hand where_has(Hand other) const { return Hand(bits_ & ~Hand().fields_not_below(other)); }
+    constexpr Hand where_lacks(Hand other) const { return Hand(bits_ & Hand().fields_not_below(other)); }
     friend constexpr bool operator==(Hand a, Hand b) { return a.bits_ == b.bits_; }
 
 private:
+    constexpr explicit Hand(std::uint32_t bits) : bits_(bits) {}
+    // All bits of the fields in which this hand has at least as many as the other; and of the rest.
+    constexpr std::uint32_t fields_not_below(Hand other) const {
+        const std::uint32_t gaps = ((bits_ | GAPS) - other.bits_) & GAPS;
+        std::uint32_t fields = 0;
+        for (std::size_t i = 0; i < HAND_TYPES; ++i)
+            fields |= MASK[i] << SHIFT[i] & (0U - ((gaps / (MASK[i] + 1) >> SHIFT[i]) & 1U));
+        return fields;
+    }
+    constexpr std::uint32_t fields_below(Hand other) const { return ~fields_not_below(other) & ~GAPS; }
+
     static constexpr std::array<int, HAND_TYPES> SHIFT = {0, 6, 10, 14, 18, 22, 25};
     static constexpr std::array<std::uint32_t, HAND_TYPES> MASK = {31, 7, 7, 7, 7, 3, 3};
     static constexpr std::uint32_t GAPS =

@@ -311,6 +311,10 @@ class Position:
         them.
         """
 
+    @property
+    def checking_moves(self) -> Moves:
+        """The legal moves that give check."""
+
     def is_legal(self, move: Move) -> bool:
         """Whether the move is legal."""
 
@@ -361,6 +365,11 @@ class Position:
 
     def find_mate_in_one(self) -> Move | None:
         """A move that mates at once, or None."""
+
+    def find_mate_in_three(self) -> Move | None:
+        """
+        The first move of a mate in at most three plies, or None. `MateSolver` finds longer ones.
+        """
 
     def perft(self, depth: int) -> int:
         """
@@ -542,6 +551,91 @@ def square_name(square: int) -> str:
     Raises:
         ValueError: There is no such square.
     """
+
+class MateReason(enum.Enum):
+    """Why a mate search ended."""
+
+    MATE = 0
+    """A mate was found."""
+
+    NO_MATE = 1
+    """There is no mate within the limit of plies."""
+
+    NODES = 2
+    """Undecided at the limit of nodes, or of memory."""
+
+    TIME = 3
+    """Undecided at the limit of time."""
+
+    STOPPED = 4
+    """Undecided when `MateSolver.stop` was called."""
+
+class MateResult:
+    """The result of a mate search."""
+
+    @property
+    def reason(self) -> MateReason:
+        """Why the search ended."""
+
+    @property
+    def moves(self) -> list[fukayomi.Move]:
+        """The whole mate; empty if none was found."""
+
+    @property
+    def plies(self) -> int | None:
+        """Length of the mate; None if none was found."""
+
+    @property
+    def nodes(self) -> int:
+        """Number of positions whose moves were searched."""
+
+    def __repr__(self) -> str: ...
+
+class MateSolver:
+    """
+    Finds mates of any length (詰将棋) by df-pn.
+
+        >>> solver = MateSolver(memory_mb=16)
+        >>> result = solver.solve(Position.from_sfen('8l/6lpk/7n1/6S1P/9/9/9/9/K8 b RN 1'))
+        >>> result.reason, result.plies, [move.usi() for move in result.moves]
+        (MateReason.MATE, 3, ['N*2d', '1b2a', 'R*4a'])
+
+    The side to move attacks: each of its moves gives check, and it mates against every defence. The moves that led to
+    the position do not count. Only the king to be mated needs to be on the board. One search runs at a time.
+
+    Args:
+        memory_mb: Memory of the hash table in MiB, 1 to 65536. It is taken as searches need it.
+    """
+
+    def __init__(self, memory_mb: int = 64) -> None: ...
+
+    def solve(self, position: fukayomi.Position, *, nodes: int = 1000000, time_ms: int | None = None, plies: int | None = None, shortest: bool = True) -> MateResult:
+        """
+        Search a mate.
+
+        Args:
+            position: The position; the side to move attacks.
+            nodes: Maximum number of positions to search.
+            time_ms: Maximum time (ms); None: no limit.
+            plies: Longest mate to look for, at most 1023 plies; None: 1023.
+            shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the
+                shortest possible, and the defence resists as long as it can. All interpositions (合駒) count.
+
+        Returns:
+            The result; its line is a legal mate.
+
+        Raises:
+            ValueError: There is no king to mate, or a limit is out of range.
+            RuntimeError: The solver is already searching.
+        """
+
+    def stop(self) -> None:
+        """
+        From any thread: end the running search, and those to come until `resume`.
+        """
+
+    def resume(self) -> None:
+        """Undo `stop`."""
 
 def encode_psfen(position: fukayomi.Position) -> bytes:
     """

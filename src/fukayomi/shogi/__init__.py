@@ -54,6 +54,7 @@ from fukayomi.shogi.record import (
 
 if TYPE_CHECKING:
     from fukayomi.shogi.formats import read_record, read_records, write_record
+    from fukayomi.shogi.mate import MateReason, MateResult, MateSolver
 
 __all__ = [
     "BLACK",
@@ -66,6 +67,9 @@ __all__ = [
     "InvalidMoveError",
     "InvalidPackedError",
     "InvalidSfenError",
+    "MateReason",
+    "MateResult",
+    "MateSolver",
     "Move",
     "Moves",
     "Piece",
@@ -87,10 +91,11 @@ __all__ = [
     "write_record",
 ]
 
-# Reading and writing records is imported on first use.
+# Records and mates are imported on first use.
 __getattr__, __dir__ = lazy(
     __name__,
     {
         ".formats": ("read_record", "read_records", "write_record"),
+        ".mate": ("MateReason", "MateResult", "MateSolver"),
     },
 )

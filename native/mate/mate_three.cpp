@@ -1,0 +1,43 @@
+#include "mate/mate_three.hpp"
+
+#include "mate/checks.hpp"
+#include "mate/mate_one.hpp"
+#include "shogi/movegen.hpp"
+
+namespace fukayomi {
+
+namespace {
+
+// Whether every answer to the check on the board allows a mate in one.
+bool mates_after_all(Board& pos) {
+    MoveList defences;
+    generate_legal(pos, defences);
+    for (const Move m : defences) {
+        Undo undo;
+        pos.do_move(m, undo);
+        const bool mates = static_cast<bool>(find_mate_in_one(pos));
+        pos.undo_move(undo);
+        if (!mates) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Move find_mate_in_three(const Board& pos) {
+    if (pos.king(~pos.turn()) == NO_SQUARE) return Move();
+    if (const Move m = find_mate_in_one(pos)) return m;
+    MoveList checks;
+    generate_checks(pos, checks);
+    Board board = pos;
+    for (const Move m : checks) {
+        Undo undo;
+        board.do_move(m, undo);
+        const bool mates = mates_after_all(board);
+        board.undo_move(undo);
+        if (mates) return m;
+    }
+    return Move();
+}
+
+}  // namespace fukayomi
