@@ -1,10 +1,12 @@
 """`fukayomi analyse` with several games: folders, archives, files with several, and an index of them all."""
 
+import contextlib
 import json
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from functools import partial
@@ -195,8 +197,20 @@ def test_games_share_batches(games: Path, monkeypatch: pytest.MonkeyPatch) -> No
         time.sleep(0.002)  # in which the other game gathers nothing
         evaluate(self, slot, n)
 
+    search = Engine.search
+    both = threading.Barrier(2, timeout=20)
+
+    def together(self: Engine, position: Position, **limits: Any) -> SearchResult:
+        if position.ply == 1 and "compare" in limits and not limits["compare"] and not both.broken:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait()
+            both.abort()  # once
+        return search(self, position, **limits)
+
     monkeypatch.setattr(StubEvaluator, "run", noted)
-    assert run(games, *FAST, "--json").exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "search", together)
+        assert run(games, *FAST, "--json").exit_code == 0
     at_once = len(rows)
     rows.clear()
     for game in (games / "one.csa", games / "2025" / "two.csa"):
