@@ -2,8 +2,9 @@
 
 What is quantised are the convolutions of the trunk, which take nearly all the time: weights to int8 with a scale for
 each output channel, activations to uint8 with a scale and a zero point for each tensor, from the smallest and largest
-values that real positions give. The rest stays float32, where it costs little time and int8 would cost much agreement:
-the first layer, the additions of the residual blocks, and the heads.
+values that real positions give, after its channels have been made about equally large (`equalization.py`). The rest
+stays float32, where it costs little time and int8 would cost much agreement: the first layer, the additions of the
+residual blocks, and the heads.
 """
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
@@ -12,7 +13,7 @@ import hashlib
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnxruntime import quantization
 
 from fukayomi.nn.config import FEATURES1, FEATURES2
+from fukayomi.nn.equalization import equalize
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
 
 CALIBRATION_BATCH = 64
@@ -71,15 +73,18 @@ def quantize_onnx(network: Path | str, features1: Planes, features2: Planes) -> 
                 f"{network}: quantisation needs at least {max(fixed, FEWEST_POSITIONS)} positions, not {given}"
             )
         nodes = _trunk(model)
+        kinds = {node.name: node.op_type for node in model.graph.node}
         if not nodes:
             raise QuantizationError(f"{network}: no convolutions between the first layer and the heads to quantise")
         helper.set_model_props(model, {"onnx.quant.pre_process": "onnxruntime.quant"})  # it is: no warning, please
         quantized = Path(folder, "quantized.onnx")
+        calibration = _Calibration(features1, features2, fixed or CALIBRATION_BATCH)
         try:
+            equalize(model, [name for name in nodes if kinds[name] == "Conv"], calibration.batches())
             quantization.quantize_static(
                 model,
                 quantized,
-                _Calibration(features1, features2, fixed or CALIBRATION_BATCH),
+                calibration,
                 quant_format=quantization.QuantFormat.QDQ,
                 per_channel=True,
                 activation_type=quantization.QuantType.QUInt8,
@@ -182,14 +187,18 @@ def _upstream(names: Iterable[str], producers: dict[str, NodeProto]) -> list[Nod
 class _Calibration(quantization.CalibrationDataReader):
     """The planes in batches."""
 
-    def __init__(self, features1: Planes, features2: Planes, batch: int) -> None:
-        starts = range(0, len(features1), batch)
-        self._batches = iter(
-            {"input1": features1[start : start + batch], "input2": features2[start : start + batch]} for start in starts
-        )
+    def __init__(self, features1: Planes, features2: Planes, size: int) -> None:
+        self._features, self._size = (features1, features2), size
+        self._rest = self.batches()
+
+    def batches(self) -> Iterator[dict[str, Planes]]:
+        """All batches."""
+        for start in range(0, len(self._features[0]), self._size):
+            rows = slice(start, start + self._size)
+            yield dict(zip(INPUT_NAMES, (features[rows] for features in self._features), strict=True))
 
     def get_next(self) -> dict[str, Any] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return next(self._batches, None)
+        return next(self._rest, None)
 
 
 @contextmanager
