@@ -74,7 +74,7 @@ def test_the_command_s_json_and_exit_code(network: Path, tmp_path: Path) -> None
     result = run(make_app(["doctor"]), ["doctor", str(network), "--json"])
     assert result.exit_code == 0
     document = json.loads(result.stdout)
-    assert set(document["plan"]) == {"backend", "precision", "threads", "slots", "batch_size"}
+    assert document["plan"]["backend"] in ("cpu", "openvino")
     assert {"cpu", "openvino", "cuda", "tensorrt"} <= {row["backend"] for row in document["backends"]}
     bad = write_network(tmp_path / "bad.onnx", scale=float("nan"))
     result = run(make_app(["doctor"]), ["doctor", str(bad)])
