@@ -21,7 +21,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 STRENGTH = 0.75
 """Power of the sizes that is divided out: 1 makes all channels alike, and the weights the most uneven."""
 SMALLEST = 0.03
-"""A channel that is smaller than this share of the largest one counts as so large: other positions may excite it more."""
+"""A channel smaller than this share of the largest one counts as so large: other positions may excite it more."""
 
 Sizes = NDArray[np.float64]
 
