@@ -9,8 +9,8 @@ Positions of games that the network plays are searched in three ways, each in tu
 - `in_turn`: one after another, the whole batch from one tree;
 - `small`: one after another in batches of four, so that a tree is searched as carefully as in `at_once`.
 
-Rates are positions evaluated a second, by the clock and per second of CPU time, medians of the repeats; `alone` is the
-network without a search, in full batches. The ratios are of `at_once` to the others.
+The evaluation cache is off. Rates are positions evaluated a second, by the clock and per second of CPU time, medians of
+the repeats; `alone` is the network without a search, in full batches. The ratios are of `at_once` to the others.
 """
 
 import argparse
@@ -91,8 +91,8 @@ def main() -> None:
 
     model = given.model if given.model is None or given.model.startswith("<") else Path(given.model)
     with (
-        Network(model, device=given.device, precision=given.precision, batch_size=given.batch) as network,
-        Network(Small(network.evaluator)) as small,
+        Network(model, device=given.device, precision=given.precision, batch_size=given.batch, cache_mb=0) as network,
+        Network(Small(network.evaluator), cache_mb=0) as small,
     ):
         positions = [each for each in sample_positions(network.evaluator, given.positions) if not each.is_mated()]
         ways: dict[str, Callable[[], int]] = {

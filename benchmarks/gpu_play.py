@@ -10,9 +10,10 @@ trained networks, which the speed of the tree does depend on. Each is loaded as 
 - `search`: one position after another, each in a tree of its own, as in play;
 - `at_once`: many positions at once by the analysis service.
 
-Rates are positions evaluated a second, medians of the repeats; shares are of the ceiling. The first device of
-`--device` that can run is taken; without it torch-cuda, cuda or cpu. A network for which the minutes do not suffice is
-left out and named. The seeds' figures are NPS of dlshogi on other cards, to be read beside it.
+The evaluation cache is off. Rates are positions evaluated a second, medians of the repeats; shares are of the ceiling.
+The first device of `--device` that can run is taken; without it torch-cuda, cuda or cpu. A network for which the
+minutes do not suffice is left out and named. The seeds' figures are NPS of dlshogi on other cards, to be read beside
+it.
 """
 
 import argparse
@@ -120,7 +121,7 @@ def measure(shape: str, device: str, seconds: float, repeats: int) -> dict[str, 
     with tempfile.TemporaryDirectory() as folder:
         path = make_network(shape, Path(folder), device)
         made = time.perf_counter()
-        with Network(path, device=device) as network:
+        with Network(path, device=device, cache_mb=0) as network:
             ceiling = Ceiling(network)
             loaded = time.perf_counter()
             rates: dict[str, list[float]] = {"ceiling": [], "search": [], "at_once": []}

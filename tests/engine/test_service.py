@@ -53,7 +53,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def service(gate: Gate) -> Generator[AnalysisService]:
-    with Network(gate) as network, AnalysisService(network, memory_mb=64) as service:
+    with Network(gate, cache_mb=0) as network, AnalysisService(network, memory_mb=64) as service:
         yield service
         gate.permission.set()
 
@@ -72,7 +72,7 @@ def test_turns_are_answered_from_blacks_side(service: AnalysisService) -> None:
 @pytest.mark.parametrize("turn", [3, 4])
 def test_one_position_alone_is_searched_as_by_an_engine(service: AnalysisService, turn: int) -> None:
     (answer,) = service.submit(AnalysisQuery(moves=GAME, turns=[turn], visits=500)).result(10)
-    with Engine(hash_evaluator(16)) as engine:
+    with Network(hash_evaluator(16), cache_mb=0) as network, Engine(network) as engine:
         result = engine.search(Position.from_usi(f"startpos moves {' '.join(GAME[:turn])}"), nodes=500, multipv=3)
     assert [(move.move, move.visits) for move in answer.moves] == [(x.move.usi(), x.visits) for x in result.lines]
     for move, line in zip(answer.moves, result.lines, strict=True):
@@ -136,7 +136,7 @@ def range_of(count: int) -> tuple[int, ...]:
 
 def test_higher_priorities_come_first(gate: Gate) -> None:
     order: list[str] = []
-    with Network(gate) as network, AnalysisService(network, at_once=1) as service:
+    with Network(gate, cache_mb=0) as network, AnalysisService(network, at_once=1) as service:
         gate.permission.clear()
         queries = [
             service.submit(AnalysisQuery(visits=3, priority=priority), lambda _, name=name: order.append(name))
@@ -210,11 +210,18 @@ def test_trees_share_the_memory(gate: Gate) -> None:
         assert service._free_mb == 6  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_full_tree_is_answered(gate: Gate) -> None:
+def test_little_memory_ends_no_search() -> None:
+    is_long = threading.Event()
+
+    def listen(answer: TurnAnswer) -> None:
+        if answer.visits > 30_000:  # which have no room at once
+            is_long.set()
+
     with Network("<uniform>") as network, AnalysisService(network, memory_mb=2) as service:
-        (answer,) = service.submit(AnalysisQuery(visits=ENDLESS)).result(60)
-    assert answer.visits > 1000
-    assert not answer.is_during_search
+        running = service.submit(AnalysisQuery(visits=ENDLESS, report_every_ms=10), listen)
+        assert is_long.wait(60)
+        running.cancel()
+        assert running.result(10)[0].visits > 30_000
 
 
 def test_limits_of_the_service(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
