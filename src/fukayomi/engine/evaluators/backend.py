@@ -95,7 +95,7 @@ class Backend(Protocol):
 
         Args:
             network: The file.
-            plan: With a precision of `precisions`, threads and slots; a batch size of 0 is not yet known.
+            plan: Nothing in it is open, but other batch sizes of `batches` may be tried on the model.
 
         Raises:
             EvaluatorError: It is no network for shogi, or the library failed.

@@ -88,14 +88,14 @@ class OnnxTensorrt(OnnxCuda):
         return ("fp16",) if is_onnx(network) else ()
 
     def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:
-        """One compiled engine for all batches up to the plan's, kept for the next start.
+        """One compiled engine for all batches that are measured, or up to the plan's, kept for the next start.
 
         A compiled engine is good for one network on one kind of GPU with one version of the libraries. ONNX Runtime
         does not check all of that, so each has a folder of its own.
         """
         from fukayomi.engine.evaluators.float_model import INPUTS
 
-        batch = plan.batch_size or GPU_BATCHES[-1]
+        batch = max(plan.batch_size, self.batches[-1])
         key = json.dumps([network.digest, gpu_names(), versions(self.libraries), batch])
         folder = cache_folder() / "tensorrt" / hashlib.sha256(key.encode()).hexdigest()[:32]
 
