@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from fukayomi import UsiEngine, play_match
+from fukayomi.arena.game.choices import MARGIN_MS
 from fukayomi.shogi.record import Termination
 
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")
@@ -43,7 +44,7 @@ def endings(games: int, clock: str, model: str, max_plies: int, margin_ms: int) 
 @pytest.mark.slow
 def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, object], None]) -> None:
     with busy_cores(5):  # other tests may be running
-        found = endings(10, "main=100ms,increment=100ms", "<hash>", 24, 0)
+        found = endings(10, "main=100ms,increment=100ms", "<hash>", 24, MARGIN_MS)
     record_property("endings", dict(found))
     assert found[Termination.TIME_UP] == 0
     assert found.total() == 10
@@ -56,10 +57,10 @@ def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, 
         ("main=100ms,increment=100ms", 500, 0),
         ("main=3s", 20, 0),
         ("main=1s,increment=100ms", 20, 0),
-        ("main=1s,byoyomi=200ms", 20, 100),
-        ("byoyomi=100ms", 20, 100),
-        ("byoyomi=1s", 4, 100),
-        ("movetime=100ms", 20, 100),
+        ("main=1s,byoyomi=200ms", 20, MARGIN_MS),
+        ("byoyomi=100ms", 20, MARGIN_MS),
+        ("byoyomi=1s", 4, MARGIN_MS),
+        ("movetime=100ms", 20, MARGIN_MS),
     ],
 )
 def test_no_loss_on_time_for_long(

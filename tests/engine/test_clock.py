@@ -144,15 +144,34 @@ def test_late_answers_widen_the_automatic_margin_until_answers_are_in_time_again
         return plan.hard_s
 
     assert hard_s() == pytest.approx(0.09)
-    lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 0.105)
-    lateness.note(Budget(0.0, 0.01, 0.02, 9.0), 0.02)  # not at the end of its time: no sign of anything
+    lateness.note(0.015)
     assert lateness.ms == pytest.approx(30)
     assert hard_s() == pytest.approx(0.07)
     for _ in range(LATENESS_ANSWERS):
-        lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 0.091)
+        lateness.note(0.001)
     assert hard_s() == pytest.approx(0.09)
-    lateness.note(Budget(0.0, 0.09, 0.09, 0.09), 3600.0)  # the machine slept
+    lateness.note(3600.0)  # the machine slept
     assert lateness.ms == LATENESS_MOST_MS
     fixed = budget(Clock(movetime_ms=100), 1, Margins(byoyomi_ms=0, late_ms=30))
     assert fixed is not None
     assert fixed.hard_s == pytest.approx(0.1)
+
+
+def test_late_answers_cost_the_clock_of_a_game_too() -> None:
+    def planned_s(remaining_ms: int, increment_ms: int, late_ms: float) -> float:
+        plan = budget(Clock(remaining_ms, increment_ms=increment_ms), 40, Margins(clock_ms=0, late_ms=late_ms))
+        assert plan is not None
+        return plan.planned_s
+
+    assert planned_s(60_000, 1000, 10) == pytest.approx((60_000 - 200) / 14_000 + 1 - 0.01)
+    assert planned_s(100, 100, 30) == pytest.approx(50 / 14_000 + 0.07)  # at most half is put aside
+    assert planned_s(100, 0, 30) == 0  # an answer at once is all that there is time for
+
+
+def test_a_clock_below_its_margin_fills() -> None:
+    margins = Margins(clock_ms=1000)
+    low, high = (budget(Clock(remaining, increment_ms=1000), 40, margins) for remaining in (999, 20_000))
+    assert low is not None
+    assert high is not None
+    assert low.planned_s == pytest.approx((999 / 14 + 800) / 1000)
+    assert high.planned_s == pytest.approx((20_000 / 14 + 1000) / 1000)

@@ -24,6 +24,10 @@ UNSEEN = 2.0
 """How much later an answer is than the engine can see."""
 LATENESS_MOST_MS = 1000
 """More is no busy machine but, say, one that slept."""
+SCARCE_INCREMENT = 0.8
+"""Share of the increment that a move takes while less than the margin is on the clock, so that it fills."""
+RESERVED_ANSWERS = 20
+"""The lateness of so many answers stays on the clock, for a game that goes on with hardly any time."""
 LATENESS_ANSWERS = 20
 """Answers that `Lateness` remembers."""
 NOTHING_LEFT_MS = 100
@@ -59,7 +63,8 @@ class Margins:
     clock_ms: int = 0
     """Subtracted from a clock without byoyomi."""
     late_ms: float = 0.0
-    """How late answers have been (`Lateness`); the automatic margin is at least as long."""
+    """How late answers have been (`Lateness`). The automatic margin is at least as long, and of a clock without byoyomi
+    each move plans so much less."""
 
     def of_byoyomi(self, time_ms: float) -> float:
         """The margin of a byoyomi or movetime."""
@@ -71,9 +76,9 @@ class Margins:
 class Lateness:
     """How late answers are on a busy machine, where threads wait for a core.
 
-    The engine can measure how long after the end of the search's time it wrote an answer. The way from the GUI and back
-    has as many threads that wait, which it cannot see, so the lateness is twice that. The worst of the last answers
-    counts: one is a warning for the next ones.
+    The engine can measure how long after the end of a search it wrote the answer. The way from the GUI and back has as
+    many threads that wait, which it cannot see, so the lateness is twice that. The worst of the last answers counts:
+    one is a warning for the next ones.
     """
 
     def __init__(self) -> None:
@@ -84,15 +89,9 @@ class Lateness:
         """The lateness to reckon with; 0 if nothing is known."""
         return max(self._recent_ms, default=0.0)
 
-    def note(self, plan: "Budget", seconds: float) -> None:
-        """Remember an answer.
-
-        Args:
-            plan: Its budget.
-            seconds: From the arrival of ``go`` until the answer was written.
-        """
-        if seconds >= plan.hard_s:
-            self._recent_ms.append(min(LATENESS_MOST_MS, UNSEEN * (seconds - plan.hard_s) * 1000))
+    def note(self, seconds: float) -> None:
+        """Remember an answer that was written so long after the end of its search."""
+        self._recent_ms.append(min(LATENESS_MOST_MS, UNSEEN * max(0.0, seconds) * 1000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +139,12 @@ def budget(clock: Clock, ply: int, margins: Margins, shares: int = SHARES) -> Bu
         seconds = NOTHING_LEFT_MS / 1000
         return Budget(seconds, seconds, seconds, seconds)
     hard = _less(available, margins.of_byoyomi(available) if byoyomi else margins.clock_ms)
-    share = remaining / (shares + max(0, OPENING_PLIES - ply)) + max(0, clock.increment_ms)
-    planned = min(hard, max(share, _less(byoyomi, margins.of_byoyomi(byoyomi))))
+    increment = max(0, clock.increment_ms)
+    if remaining < margins.clock_ms:
+        increment *= SCARCE_INCREMENT
+    reserve = min(remaining / 2, RESERVED_ANSWERS * margins.late_ms)
+    share = (remaining - reserve) / (shares + max(0, OPENING_PLIES - ply)) + increment - margins.late_ms
+    planned = min(hard, max(0, share, _less(byoyomi, margins.of_byoyomi(byoyomi))))
     # In byoyomi unused time is lost, so all of it is used; before, unused time stays on the clock.
     earliest = planned if remaining < byoyomi else planned * EARLIEST_STOP
     extended = planned

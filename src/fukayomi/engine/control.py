@@ -42,6 +42,8 @@ class Control:
         self._limits = limits
         self._started_s = time.monotonic() if started_s is None else started_s
         self._stopped = False
+        self.due_s: float | None = None
+        """When the search should have ended (`time.monotonic`), once it has: the end of its time, or the decision."""
 
     @property
     def limits(self) -> Limits:

@@ -5,6 +5,7 @@ when the time is up or a stop comes, it reads the best move from the tree at onc
 later.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -274,6 +275,7 @@ class _Watch:
             now = time.monotonic()
             reason = self._reason(now)
             if reason is not None:
+                self._control.due_s = min(now, self._end_of_time_s()) if reason is Reason.TIME else now
                 return reason
             self._report_if_due(now)
             self._control.wait(self._pause(time.monotonic()))
@@ -295,12 +297,19 @@ class _Watch:
             return pause
         if limits.depth is not None:
             pause = min(pause, CHECK_INTERVAL_S)
-        if limits.time_ms is not None:
-            pause = min(pause, self._control.started_s + limits.time_ms / 1000 - now)
         if limits.budget is not None:
-            left = self._control.started_s + self._deadline_s(limits, limits.budget) - now
-            pause = min(pause, left, CHECK_INTERVAL_S)
-        return pause
+            pause = min(pause, CHECK_INTERVAL_S)
+        return min(pause, self._end_of_time_s() - now)
+
+    def _end_of_time_s(self) -> float:
+        """When the time is up, as things stand (`time.monotonic`)."""
+        limits, started_s = self._control.limits, self._control.started_s
+        ends = [math.inf]
+        if limits.time_ms is not None:
+            ends.append(started_s + limits.time_ms / 1000)
+        if limits.budget is not None:
+            ends.append(started_s + self._deadline_s(limits, limits.budget))
+        return min(ends)
 
     def _reason(self, now: float) -> Reason | None:
         feed, limits = self._feed, self._control.limits

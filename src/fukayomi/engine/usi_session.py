@@ -19,7 +19,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -94,6 +94,8 @@ class _Loaded:
     descriptions: tuple[str, ...] = ()
     """What the networks are, if others were loaded."""
     error: Exception | None = None
+    time_s: float = field(default_factory=time.monotonic)
+    """When that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +306,7 @@ class UsiSession:
             self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
+        self._lateness.note(time.monotonic() - event.time_s)  # the first sign of a busy machine
         for description in event.descriptions:
             self._output.say(description)
         self._state = State.IDLE
@@ -430,8 +433,8 @@ class UsiSession:
         settings = self._options.settings
         answer = job.answer(self._choice, settings, is_game=state is State.THINKING)
         self._output.write(*job.infos(settings), answer.text())
-        if job.control.limits.budget is not None:
-            self._lateness.note(job.control.limits.budget, time.monotonic() - job.control.started_s)
+        if state is State.THINKING and job.control.due_s is not None:
+            self._lateness.note(time.monotonic() - job.control.due_s)
         return answer if settings.ponders_stochastically and state is State.THINKING else None
 
     def _start_stochastic_ponder(self, job: Job, answer: BestMove) -> None:
