@@ -44,7 +44,9 @@ SLOW_S = 0.5
 CLEARLY = 1.1
 """How many times as fast a lower precision, or a backend further down the list, must be."""
 GOOD_ENOUGH = 0.9
-"""Share of the best speed at which a smaller batch, or fewer threads per batch, is preferred."""
+"""Share of the best speed at which fewer threads per batch are preferred."""
+BATCH_SHARE = 0.95
+"""Share of the best speed at which a smaller batch is preferred."""
 MOST_SLOTS = 16
 """Batches in flight: with more the search sees too little of what it knows."""
 CPU_BATCH, GPU_BATCH = 8, 128
@@ -305,12 +307,14 @@ def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]
     """The batch size and its speed: the file's, the given one, or the smallest that is about as fast as any."""
     if model.fixed_batch or wanted:
         candidates = (model.fixed_batch or wanted,)
-    speeds: dict[int, float] = {}
-    for size in candidates:
-        speeds[size] = _speed(model, replace(plan, batch_size=size))
-        if size * plan.slots / speeds[size] > SLOW_S:
-            break
-    enough = GOOD_ENOUGH * max(speeds.values())
+    speeds = dict.fromkeys(candidates, 0.0)
+    for _ in range(ROUNDS):
+        for size in candidates:
+            speeds[size] = max(speeds[size], _speed(model, replace(plan, batch_size=size)))
+            if size * plan.slots / speeds[size] > SLOW_S:
+                candidates = ()  # larger ones, and another round, would take too long
+                break
+    enough = BATCH_SHARE * max(speeds.values())
     size = min(size for size, speed in speeds.items() if speed >= enough)
     return size, speeds[size]
 
