@@ -189,6 +189,9 @@ void bind_search_figures(nb::class_<Search>& type) {
         .def("lines", &Search::lines, "multipv"_a = 1, unlocked,
              "The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another\n"
              "order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.")
+        .def("tree_text", &Search::tree_text, unlocked,
+             "The whole tree, for tests: a line for each node, indented by its depth. It has move, visits, mean value and prior for\n"
+             "the side that moved, and of a proven node its result for the side to move and the plies to the end.")
         .def("check_invariants", &Search::check_invariants, unlocked,
              "Check the whole tree, for tests. No batch may be in flight.\n\nRaises:\n    RuntimeError: An invariant does not hold.");
 }

@@ -80,6 +80,11 @@ int Search::seldepth() const {
     return static_cast<int>(deepest_);
 }
 
+std::string Search::tree_text() const {
+    const std::lock_guard lock(mutex_);
+    return tree_.text();
+}
+
 void Search::check_invariants() {
     const std::lock_guard lock(mutex_);
     tree_.check();

@@ -24,6 +24,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "search/batch.hpp"
@@ -100,6 +101,7 @@ public:
     // The best moves in the order of choice: proven wins, shortest first, then as the root's policy
     // ranks them, by visits as a rule; proven losses last.
     std::vector<SearchLine> lines(std::size_t multipv) const;
+    std::string tree_text() const;  // Tree::text, for tests
     void check_invariants();  // throws std::logic_error; only while no batch is in flight
 
     const SearchParams& params() const { return params_; }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "search/pool.hpp"
@@ -86,6 +87,8 @@ public:
     std::size_t max_bytes() const { return pool_.max_bytes(); }
     // Checks every invariant; throws std::logic_error. No visit may be in flight.
     void check();
+    // A line for each node: move, visits, mean value and prior for the side that moved, result and distance for the other.
+    std::string text() const;
 
 private:
     Index allocate_node();
@@ -97,6 +100,7 @@ private:
     void drop(Index node);
     bool sweep();
     void prune(Index node);
+    void write(const Child& entry, std::size_t depth, std::string& text) const;
 
     ChunkPool pool_;
     NodePool nodes_;

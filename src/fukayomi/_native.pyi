@@ -1692,6 +1692,12 @@ class Search:
         order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.
         """
 
+    def tree_text(self) -> str:
+        """
+        The whole tree, for tests: a line for each node, indented by its depth. It has move, visits, mean value and prior for
+        the side that moved, and of a proven node its result for the side to move and the plies to the end.
+        """
+
     def check_invariants(self) -> None:
         """
         Check the whole tree, for tests. No batch may be in flight.

@@ -164,13 +164,18 @@ class BenchOptions:
         int | None,
         typer.Option(min=1, max=4096, help="Leaves per batch.", show_default=f"{BATCH}; with a network, measured"),
     ] = None
+    signature: Annotated[
+        bool,
+        typer.Option("--signature", help="Print only what the search does with 40 positions, on every computer alike."),
+    ] = False
     as_json: AsJson = False
 
 
 def bench(context: typer.Context, options: BenchOptions) -> None:
     """Measure the search on this computer, without a network or with one.
 
-    Without a network: nodes per second of CPU time, nodes per second, bytes per node. With --json only one position is
+    Without a network: nodes per second of CPU time, nodes per second, bytes per node, and a signature of what the
+    search does with 40 positions, which a change of its speed alone leaves as it is. With --json only one position is
     searched: the start, or that of --sfen.
 
     With a network: nodes per second of the search, 5 seconds per position, and evaluations per second of the network
@@ -185,6 +190,12 @@ def bench(context: typer.Context, options: BenchOptions) -> None:
     fukayomi bench nps compares networks and USI engines over many positions.
     """
     if is_subcommand(context):
+        return
+    from fukayomi.engine.signature import search_signature
+
+    if options.signature:
+        signature = search_signature()
+        typer.echo("\n".join([*(row.text() for row in signature.rows), str(signature)]))
         return
     is_network = options.model is not None or options.evaluator is EvaluatorName.NETWORK
     positions = {"start": START_SFEN} if options.as_json else STANDARD_POSITIONS
@@ -210,3 +221,4 @@ def bench(context: typer.Context, options: BenchOptions) -> None:
         typer.echo(json_text(asdict(result)))
     else:
         print_table(results)
+        typer.echo(str(search_signature()))
