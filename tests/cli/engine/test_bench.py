@@ -88,8 +88,11 @@ def test_the_benchmark_prints_its_figures() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
-    assert set(report) == {"start", "drops"}
-    for figures in report.values():
+    assert set(report) == {"start", "drops", "workers", "boundary"}
+    assert report["workers"]["ratio"] > 0
+    assert report["boundary"]["us_per_position"] > 0
+    for figures in (report["start"], report["drops"]):
+        assert figures["play_nodes_per_cpu_s"] > 0
         assert figures["nodes"] == 2000
         assert figures["ratio"] > 0
         assert figures["peers"]["fukauraou"]["nodes_per_cpu_s"] > 0
