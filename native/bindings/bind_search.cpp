@@ -116,8 +116,18 @@ void bind_params(nb::module_& m) {
     parameter(type, "fpu_reduction_root", &SearchParams::fpu_reduction_root, "fpu_reduction at the root.");
     parameter(type, "fpu_visit_mass", &SearchParams::fpu_visit_mass,
               "Whether the reduction counts P once for each visit, as dlshogi does, instead of once for each move.");
+    parameter(type, "c_exponent", &SearchParams::c_exponent, "Exponent in place of the square root of N, 0 to 1.");
+    parameter(type, "c_variance", &SearchParams::c_variance,
+              "How far c follows the spread of a node's values: it is multiplied by 1 + c_variance * (spread / c_stdev - 1).\n"
+              "0: not at all; KataGo: 0.85.");
+    parameter(type, "c_stdev", &SearchParams::c_stdev, "The standard deviation of values that is expected, for c_variance and lcb_stdevs.");
+    parameter(type, "lcb_stdevs", &SearchParams::lcb_stdevs,
+              "The best root move is the one with the highest lower bound of Q, this many standard errors below Q.\n"
+              "0: the one with the most visits; KataGo: 5.");
+    parameter(type, "lcb_visits", &SearchParams::lcb_visits, "Share of the most visits that a move needs for that; KataGo: 0.15.");
     parameter(type, "softmax_temperature", &SearchParams::softmax_temperature,
               "Divisor of the policy's logits; above 1 flattens the policy.");
+    parameter(type, "softmax_temperature_root", &SearchParams::softmax_temperature_root, "The same at the root; 0: no other.");
     parameter(type, "draw_value_black", &SearchParams::draw_value_black, "Value of a draw for Black, 0 to 1.");
     parameter(type, "draw_value_white", &SearchParams::draw_value_white, "Value of a draw for White, 0 to 1.");
     parameter(type, "draw_ply", &SearchParams::draw_ply, "Number of moves after which a game is drawn; 0: no limit.");

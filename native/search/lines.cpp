@@ -90,18 +90,32 @@ void Search::check_invariants() {
     tree_.check();
 }
 
+// The children of the root of which anything is known, best first.
+std::vector<std::size_t> Search::ranked_slots() const {
+    const Node& root = tree_[tree_.root()];
+    std::vector<std::size_t> slots;
+    if (root.children == NOWHERE) return slots;
+    const Child* entries = tree_.children(tree_.root()).begin();
+    for (std::size_t slot = 0; slot < root.child_count; ++slot)
+        if (is_known(tree_[entries[slot].node])) slots.push_back(slot);
+    root_policy_->rank(tree_, {entries, root.child_count}, slots);
+    return slots;
+}
+
 // The child that the side to move would choose, or child_count if nothing is known of any.
 std::size_t Search::best_slot(Index i) const {
     const Node& node = tree_[i];
     std::size_t best = node.child_count;
     if (node.children == NOWHERE) return best;
+    if (i == tree_.root()) {
+        const std::vector<std::size_t> slots = ranked_slots();
+        return slots.empty() ? best : slots.front();
+    }
     const Child* entries = tree_.children(i).begin();
-    const auto is_better = [&](const Child& a, const Child& b) {
-        return i == tree_.root() ? root_policy_->is_better(tree_, a, b) : ranks_above(tree_[a.node], tree_[b.node]);
-    };
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
-        if (!is_known(tree_[entries[slot].node])) continue;
-        if (best == node.child_count || is_better(entries[slot], entries[best])) best = slot;
+        const Node& child = tree_[entries[slot].node];
+        if (!is_known(child)) continue;
+        if (best == node.child_count || ranks_above(child, tree_[entries[best].node])) best = slot;
     }
     return best;
 }
@@ -146,21 +160,13 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
             if (result.size() < multipv) result.push_back({{m}, 0, 0.0F, 0.5F, std::nullopt});
         return result;
     }
-    std::vector<std::size_t> tried;
     std::vector<Edge> untried;
     const EdgeSpan edges = tree_.edges(tree_.root());
     for (std::size_t slot = root.child_count; slot < edges.size(); ++slot) untried.push_back(edges[slot]);
     const Child* entries = root.children != NOWHERE ? tree_.children(tree_.root()).begin() : nullptr;
-    for (std::size_t slot = 0; slot < root.child_count; ++slot) {
-        if (is_known(tree_[entries[slot].node]))
-            tried.push_back(slot);
-        else
-            untried.push_back(edges[slot]);
-    }
-    std::stable_sort(tried.begin(), tried.end(), [&](std::size_t a, std::size_t b) {
-        return root_policy_->is_better(tree_, entries[a], entries[b]);
-    });
-    for (const std::size_t slot : tried)
+    for (std::size_t slot = 0; slot < root.child_count; ++slot)
+        if (!is_known(tree_[entries[slot].node])) untried.push_back(edges[slot]);
+    for (const std::size_t slot : ranked_slots())
         if (result.size() < multipv) result.push_back(tried_line(slot));
     std::sort(untried.begin(), untried.end(), std::greater<>());
     // An untried move counts as the root's mean. (Its entry's q may stand for a proof.)

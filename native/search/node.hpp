@@ -21,7 +21,7 @@ namespace fukayomi {
 using Index = std::uint32_t;
 constexpr Index NOWHERE = 0xFFFFFFFF;
 
-enum class NodeState : std::uint8_t {
+enum class NodeState : std::uint16_t {
     NEW,       // reached, not evaluated; also what a cancelled leaf goes back to
     PENDING,   // in a batch
     EXPANDED,  // evaluated; it has edges
@@ -29,7 +29,7 @@ enum class NodeState : std::uint8_t {
 };
 
 // The proven result, for the side to move.
-enum class Proof : std::uint8_t { NONE, WIN, LOSS, DRAW };
+enum class Proof : std::uint16_t { NONE, WIN, LOSS, DRAW };
 
 // Distances from here on belong to results other than mate: by repetition, or lost after every move that the search tries
 // while needless non-promotions remain. They order behind every mate, and no mate is announced.
@@ -43,18 +43,19 @@ struct Verdict {
 struct Node {
     double value_sum = 0.0;  // over all visits, for the side that moved into this node: its parent compares by it
     std::uint32_t visits = 0;  // finished ones
+    float variance = 0.0F;     // of the values of these visits
     Index edges = NOWHERE;        // block of Edge
     Index children = NOWHERE;     // block of Children
-    std::uint16_t edge_count = 0;
-    std::uint16_t child_count = 0;  // the first child_count edges have a child each
     std::uint16_t distance = 0;     // plies to the end, where proof is WIN or LOSS
     std::uint16_t move = 0;         // the one that leads here
-    Proof proof = Proof::NONE;
-    NodeState state = NodeState::NEW;
-    bool is_complete = true;  // the edges are all legal moves
+    std::uint16_t child_count = 0;  // the first child_count edges have a child each
+    std::uint16_t edge_count : 10 = 0;
+    Proof proof : 2 = Proof::NONE;
+    NodeState state : 2 = NodeState::NEW;
+    std::uint16_t is_complete : 1 = 1;  // the edges are all legal moves
 };
 // visits is also the link of the lists of free and of dropped nodes.
-static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node>);
+static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node> && MAX_MOVES < 1024);
 
 // A move with its prior in 24 bits: ten bits of prior above fourteen of move. So the greatest number is the best move, and
 // the order of ties does not depend on their places.

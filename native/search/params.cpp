@@ -24,6 +24,13 @@ void SearchParams::validate() const {
     require_between("fpu_reduction", fpu_reduction, 0.0, 10.0);
     require_between("fpu_reduction_root", fpu_reduction_root, 0.0, 10.0);
     require_between("softmax_temperature", softmax_temperature, 0.01F, 100.0);  // 0.01F is a little below 0.01
+    if (softmax_temperature_root != 0.0F)
+        require_between("softmax_temperature_root", softmax_temperature_root, 0.01F, 100.0);
+    require_between("c_exponent", c_exponent, 0.0, 1.0);
+    require_between("c_variance", c_variance, 0.0, 1.0);
+    require_between("c_stdev", c_stdev, 0.001F, 0.5);
+    require_between("lcb_stdevs", lcb_stdevs, 0.0, 100.0);
+    require_between("lcb_visits", lcb_visits, 0.0, 1.0);
     require_between("draw_value_black", draw_value_black, 0.0, 1.0);
     require_between("draw_value_white", draw_value_white, 0.0, 1.0);
     require_between("root_noise_epsilon", root_noise_epsilon, 0.0, 1.0);

@@ -17,7 +17,8 @@ enum class Fpu : std::uint8_t {
 };
 
 struct SearchParams {
-    // score = Q + c * P * sqrt(N) / (1 + n), with c = ln((N + c_base + 1) / c_base) + c_init.
+    // score = Q + c * P * sqrt(N) / (1 + n), with c = ln((N + c_base + 1) / c_base) + c_init; N^c_exponent in place of the root
+    // where that is not 0.5.
     float c_init = 1.44F;
     float c_base = 28288.0F;
     Fpu fpu = Fpu::PARENT;
@@ -29,7 +30,17 @@ struct SearchParams {
     // The sum of the visited moves' priors has a prior once for each visit, as dlshogi's has, not once for each move. So the
     // reduction grows until no unvisited move is worth anything.
     bool fpu_visit_mass = false;
+    float c_exponent = 0.5F;
+    // c grows with the spread of a node's values: it is multiplied by 1 + c_variance * (spread / c_stdev - 1). 0: it does not.
+    // (puct.hpp has the formula and its source.)
+    float c_variance = 0.0F;
+    float c_stdev = 0.08F;  // the standard deviation that is expected, and that nodes with few visits have
+    // The best move at the root is the one with the greatest lower confidence bound, Q - lcb_stdevs * (standard error of Q),
+    // among those with at least lcb_visits of the most visits. 0: the most visited move.
+    float lcb_stdevs = 0.0F;
+    float lcb_visits = 0.15F;
     float softmax_temperature = 1.74F;
+    float softmax_temperature_root = 0.0F;  // 0: the same
     // The value of a draw for each side, 0 to 1. They need not add up to 1: each side chooses by its own.
     float draw_value_black = 0.5F;
     float draw_value_white = 0.5F;

@@ -8,6 +8,7 @@
 
 #include "search/node.hpp"
 #include "search/params.hpp"
+#include "search/spread.hpp"
 #include "search/tree.hpp"
 
 namespace fukayomi {
@@ -19,19 +20,33 @@ struct Puct {
     Fpu first_play;
     float fpu_reduction;
     bool has_visit_mass;
+    float exponent;
+    float variance;  // SearchParams::c_variance
+    float stdev;
+    bool is_plain = exponent == 0.5F && variance == 0.0F;  // the square root, and no variance
 
     static Puct at_root(const SearchParams& p) {
-        return {p.c_init_root, p.c_base_root, p.fpu_root, p.fpu_reduction_root, p.fpu_visit_mass};
+        return {p.c_init_root,    p.c_base_root, p.fpu_root,   p.fpu_reduction_root,
+                p.fpu_visit_mass, p.c_exponent,  p.c_variance, p.c_stdev};
     }
     static Puct below_root(const SearchParams& p) {
-        return {p.c_init, p.c_base, p.fpu, p.fpu_reduction, p.fpu_visit_mass};
+        return {p.c_init,         p.c_base,     p.fpu,        p.fpu_reduction,
+                p.fpu_visit_mass, p.c_exponent, p.c_variance, p.c_stdev};
     }
 
     // c * sqrt(N), with c = ln((N + c_base + 1) / c_base) + c_init. The logarithm is taken in double and then rounded, so
-    // that it is the same with every platform's library.
-    float exploration(float visits) const {
+    // that it is the same with every platform's library. `visits`: N, those that the children of the node have shared so far,
+    // including those in flight.
+    //
+    // Where the values below a node differ much, a move with few visits may yet turn out better, and where they are all alike
+    // it hardly will; so c may grow with their spread: "dynamic variance-scaled cPUCT" of KataGo (docs/KataGoMethods.md).
+    // There, too, it is 1 + 0.85 * (spread / stdev - 1) times as large, with a stdev that is 0.2 on our scale.
+    float exploration(float visits, const Node& node) const {
         const auto log = static_cast<float>(std::log((static_cast<double>(visits) + c_base + 1.0) / c_base));
-        return (log + c_init) * std::sqrt(std::max(visits, 1.0F));
+        const float c = log + c_init, n = std::max(visits, 1.0F);
+        if (is_plain) [[likely]]
+            return c * std::sqrt(n);
+        return c * std::pow(n, exponent) * (1.0F + variance * (spread(node, stdev) / stdev - 1.0F));
     }
     // The value of a move without visits. `q`: the node's for the side to move. `mass`: sum of the priors of the moves with
     // visits (SearchParams::fpu_visit_mass).
@@ -58,14 +73,12 @@ struct Untried {
     float prior;  // -INFINITY if there is none
 };
 
-// `visits`: those that the children have shared so far, including those in flight. `q`: the node's value for the side to
-// move. `mass`: see Puct::fpu. `prior(child, slot)`: a child's. Children for which `skips` is true are left out.
+// `fpu`: the value of untried moves. `scale`: of the exploration. `prior(child, slot)`: a child's. Children for which `skips` is
+// true are left out.
 template <class Prior, class Skips>
-Choice best_edge(std::span<const Child> children, Untried untried, float visits, float q, float mass, const Puct& puct,
-                 Prior&& prior, Skips&& skips) {
-    const float scale = puct.exploration(visits);
-    Choice choice{untried.edge, puct.fpu(q, mass)};
-    float best = choice.fpu + scale * untried.prior;
+Choice best_edge(std::span<const Child> children, Untried untried, float fpu, float scale, Prior&& prior, Skips&& skips) {
+    Choice choice{untried.edge, fpu};
+    float best = fpu + scale * untried.prior;
     const Child* child = children.data();
     for (std::size_t slot = 0, count = children.size(); slot < count; ++slot) {
         const float score = child[slot].q + scale * prior(child[slot], slot) / (1.0F + static_cast<float>(child[slot].visits));
@@ -80,12 +93,12 @@ Choice best_edge(std::span<const Child> children, Untried untried, float visits,
 // With `avoid_proven`, children with a proof are left out: as long as the root is not proven, some move remains at every
 // node on such a path.
 template <class Prior>
-Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untried, float visits, float q, float mass,
-                 const Puct& puct, Prior&& prior, bool avoid_proven) {
+Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untried, float fpu, float scale, Prior&& prior,
+                 bool avoid_proven) {
     const auto skips_none = [](const Child&) { return false; };
     const auto skips_proven = [&tree](const Child& child) { return tree[child.node].proof != Proof::NONE; };
-    return avoid_proven ? best_edge(children, untried, visits, q, mass, puct, prior, skips_proven)
-                        : best_edge(children, untried, visits, q, mass, puct, prior, skips_none);
+    return avoid_proven ? best_edge(children, untried, fpu, scale, prior, skips_proven)
+                        : best_edge(children, untried, fpu, scale, prior, skips_none);
 }
 
 // Sum of the children's priors, each times its visits.
@@ -113,7 +126,8 @@ inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, cons
     float mass = children.visited_mass;
     if (puct.has_visit_mass) [[unlikely]]
         mass = visit_mass(tried, prior);
-    return best_edge(tree, tried, untried, child_visits(entry), q, mass, puct, prior, avoid_proven);
+    const float scale = puct.exploration(child_visits(entry), node);
+    return best_edge(tree, tried, untried, puct.fpu(q, mass), scale, prior, avoid_proven);
 }
 
 }  // namespace fukayomi

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "search/node.hpp"
+#include "search/spread.hpp"
 
 namespace fukayomi {
 
@@ -19,6 +20,17 @@ inline std::tuple<int, std::int64_t, double> rank_of_child(const Node& child) {
     if (child.proof == Proof::WIN) return {-1, child.distance, q};
     return {0, child.visits, q};
 }
+
+// The lower confidence bound of a move's value: what it is worth at least, most likely. (Leela Zero, pull request 2290; KataGo.)
+struct LowerBound {
+    float stdevs;  // standard errors below the mean; 0: no bounds
+    float share;   // moves with fewer visits than this share of the most visits rank behind
+    float stdev;   // expected deviation of values
+
+    double of(const Node& child) const {
+        return child.value_sum / child.visits - stdevs * standard_error(child, stdev);
+    }
+};
 
 inline bool ranks_above(const Node& a, const Node& b) { return rank_of_child(a) > rank_of_child(b); }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
-#include "search/ranking.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -49,33 +49,58 @@ private:
     std::uint64_t state_;
 };
 
+// A softmax with the root's temperature is one with the temperature below the root, raised to this power and normalised.
+double power_of_root(const SearchParams& params) {
+    const bool is_own = params.softmax_temperature_root > 0.0F;
+    return is_own ? static_cast<double>(params.softmax_temperature) / params.softmax_temperature_root : 1.0;
+}
+
 }  // namespace
 
-bool RootPolicy::is_better(const Tree& tree, const Child& a, const Child& b) const {
-    return ranks_above(tree[a.node], tree[b.node]);
+RootPolicy::RootPolicy(const SearchParams& params)
+    : lower_bound_{params.lcb_stdevs, params.lcb_visits, params.c_stdev} {}
+
+void RootPolicy::rank(const Tree& tree, std::span<const Child> children, std::vector<std::size_t>& slots) const {
+    const auto node = [&](std::size_t slot) -> const Node& { return tree[children[slot].node]; };
+    std::stable_sort(slots.begin(), slots.end(),
+                     [&](std::size_t a, std::size_t b) { return ranks_above(node(a), node(b)); });
+    if (lower_bound_.stdevs == 0.0F) return;
+    // By visits the open moves stand together, and those with enough visits before the others.
+    const auto first = std::find_if(slots.begin(), slots.end(), [&](auto slot) { return node(slot).proof == Proof::NONE; });
+    if (first == slots.end()) return;
+    const float enough = lower_bound_.share * static_cast<float>(node(*first).visits);
+    const auto last = std::find_if(first, slots.end(), [&](auto slot) {
+        return node(slot).proof != Proof::NONE || static_cast<float>(node(slot).visits) < enough;
+    });
+    std::stable_sort(first, last, [&](std::size_t a, std::size_t b) {
+        return lower_bound_.of(node(a)) > lower_bound_.of(node(b));
+    });
 }
 
-NoisyPuctPolicy::NoisyPuctPolicy(const SearchParams& params)
-    : puct_(Puct::at_root(params)), epsilon_(params.root_noise_epsilon), alpha_(params.root_noise_alpha),
-      seed_(params.seed), priors_(EDGE_MOVES) {}
+OwnPriorsPolicy::OwnPriorsPolicy(const SearchParams& params)
+    : RootPolicy(params), puct_(Puct::at_root(params)), power_(power_of_root(params)), epsilon_(params.root_noise_epsilon),
+      alpha_(params.root_noise_alpha), seed_(params.seed), priors_(EDGE_MOVES) {}
 
-void NoisyPuctPolicy::begin(const Tree& tree, std::uint64_t key, std::optional<std::uint64_t>) {
+void OwnPriorsPolicy::begin(const Tree& tree, std::uint64_t key, std::optional<std::uint64_t>) {
     const EdgeSpan edges = tree.edges(tree.root());
-    std::vector<double> noise(edges.size());
-    double sum = 0.0;
+    std::vector<double> policy(edges.size()), noise(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
+        policy[i] = edge_prior(edges[i]);
+        if (power_ != 1.0) policy[i] = std::pow(policy[i], power_);
         Random random(mix64(seed_ + mix64(key + edge_move_bits(edges[i]))));
-        noise[i] = random.gamma(alpha_);
-        sum += noise[i];
+        noise[i] = epsilon_ > 0.0 ? random.gamma(alpha_) : 0.0;
     }
+    const double policy_sum = power_ == 1.0 ? 1.0 : std::accumulate(policy.begin(), policy.end(), 0.0);
+    const double noise_sum = std::accumulate(noise.begin(), noise.end(), 0.0);
     const double even = 1.0 / static_cast<double>(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
-        const double share = sum > 0.0 ? noise[i] / sum : even;  // a tiny alpha may leave nothing but zeros
-        priors_[edge_move_bits(edges[i])] = static_cast<float>((1.0 - epsilon_) * edge_prior(edges[i]) + epsilon_ * share);
+        const double share = noise_sum > 0.0 ? noise[i] / noise_sum : even;  // a tiny alpha may leave nothing but zeros
+        const double prior = (1.0 - epsilon_) * policy[i] / policy_sum + epsilon_ * share;
+        priors_[edge_move_bits(edges[i])] = static_cast<float>(prior);
     }
 }
 
-Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
+Choice OwnPriorsPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
     const Node& root = tree[tree.root()];
     const EdgeSpan edges = tree.edges(tree.root());
     const auto prior = [&](std::size_t i) { return priors_[edge_move_bits(edges[i])]; };
@@ -91,7 +116,8 @@ Choice NoisyPuctPolicy::select(const Tree& tree, const Child& entry, bool avoid_
         mass = visit_mass(tried, prior_of_child);
     else
         for (std::size_t i = 0; i < tried.size(); ++i) mass += prior(i);
-    return best_edge(tree, tried, untried, child_visits(entry), q, mass, puct_, prior_of_child, avoid_proven);
+    const float scale = puct_.exploration(child_visits(entry), root);
+    return best_edge(tree, tried, untried, puct_.fpu(q, mass), scale, prior_of_child, avoid_proven);
 }
 
 Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) const {
@@ -113,7 +139,7 @@ Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_prove
 }
 
 std::unique_ptr<RootPolicy> make_root_policy(const SearchParams& params) {
-    if (params.root_noise_epsilon > 0.0F) return std::make_unique<NoisyPuctPolicy>(params);
+    if (params.root_noise_epsilon > 0.0F || power_of_root(params) != 1.0) return std::make_unique<OwnPriorsPolicy>(params);
     return std::make_unique<PuctPolicy>(params);
 }
 

@@ -12,6 +12,7 @@
 
 #include "search/params.hpp"
 #include "search/puct.hpp"
+#include "search/ranking.hpp"
 #include "search/tree.hpp"
 
 namespace fukayomi {
@@ -19,21 +20,26 @@ namespace fukayomi {
 // A search has one, and calls it with its lock held.
 class RootPolicy {
 public:
+    explicit RootPolicy(const SearchParams& params);
     virtual ~RootPolicy() = default;
     // The root now has edges: it was evaluated, or it is the root of a tree that was kept. `key` is its position's. `nodes`:
     // leaves that this search may still evaluate, unless it is stopped before; none if that is not known.
     virtual void begin(const Tree&, std::uint64_t /*key*/, std::optional<std::uint64_t> /*nodes*/) {}
     // The edge that a visit takes. `entry`: the root's own. `avoid_proven`: leave out children with a proof.
     virtual Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const = 0;
-    // Whether `a` is a better move than `b`, both with visits or a proof: a strict weak order. Here by proof, then by visits
-    // (ranking.hpp). A rule with another order for open moves leaves to this one the moves with a proof.
-    virtual bool is_better(const Tree& tree, const Child& a, const Child& b) const;
+    // Puts the slots of children, all with visits or a proof, in the order of choice. Here by proof, then by the lower bound of
+    // their value if SearchParams::lcb_stdevs asks for that, then by visits. A rule with another order for open moves leaves
+    // to this one the moves with a proof.
+    virtual void rank(const Tree& tree, std::span<const Child> children, std::vector<std::size_t>& slots) const;
+
+private:
+    LowerBound lower_bound_;
 };
 
 // PUCT with the root's constants.
 class PuctPolicy final : public RootPolicy {
 public:
-    explicit PuctPolicy(const SearchParams& params) : puct_(Puct::at_root(params)) {}
+    explicit PuctPolicy(const SearchParams& params) : RootPolicy(params), puct_(Puct::at_root(params)) {}
     Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override {
         return select_by_puct(tree, tree.root(), entry, puct_, avoid_proven);
     }
@@ -42,17 +48,19 @@ private:
     Puct puct_;
 };
 
-// PUCT over priors with Dirichlet noise, (1 - epsilon) P + epsilon Dir(alpha), for games against itself (Silver et al., "A
-// general reinforcement learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018). The
-// noise depends on the seed, the position and the move alone. The tree keeps the network's priors.
-class NoisyPuctPolicy final : public RootPolicy {
+// PUCT over priors of its own, while the tree keeps the network's: with another temperature than below the root, and with
+// Dirichlet noise, (1 - epsilon) P + epsilon Dir(alpha), for games against itself (Silver et al., "A general reinforcement
+// learning algorithm that masters chess, shogi, and Go through self-play", Science 362, 2018). The noise depends on the
+// seed, the position and the move alone.
+class OwnPriorsPolicy final : public RootPolicy {
 public:
-    explicit NoisyPuctPolicy(const SearchParams& params);
+    explicit OwnPriorsPolicy(const SearchParams& params);
     void begin(const Tree& tree, std::uint64_t key, std::optional<std::uint64_t> nodes) override;
     Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override;
 
 private:
     Puct puct_;
+    double power_;  // of the network's priors: they were made with the temperature below the root
     double epsilon_;
     double alpha_;
     std::uint64_t seed_;
@@ -64,7 +72,7 @@ private:
 class EvenPolicy final : public RootPolicy {
 public:
     EvenPolicy(std::span<const Move> moves, const RootPolicy& otherwise)
-        : moves_(moves.begin(), moves.end()), otherwise_(otherwise) {}
+        : RootPolicy(otherwise), moves_(moves.begin(), moves.end()), otherwise_(otherwise) {}
     Choice select(const Tree& tree, const Child& entry, bool avoid_proven) const override;
 
 private:

@@ -125,6 +125,7 @@ private:
     void undo_collisions(Batch& batch);
     bool is_over() const;
 
+    std::vector<std::size_t> ranked_slots() const;
     std::size_t best_slot(Index node) const;
     Path best_path(std::size_t root_slot) const;
     SearchLine tried_line(std::size_t slot) const;

@@ -20,6 +20,14 @@ std::uint16_t one_more(std::uint16_t distance) {
     return distance < LONGEST_DISTANCE ? static_cast<std::uint16_t>(distance + 1) : distance;
 }
 
+// The variance of n values, by that of the first n - 1 of them. `distance`: the last value's from the mean of all n. (Welford,
+// "Note on a method for calculating corrected sums of squares and products", Technometrics 4, 1962; a sum of squares would
+// lose its digits after some million visits.)
+float next_variance(float variance, double n, double distance) {
+    const double others = n - 1.0;
+    return static_cast<float>(variance * (others / n) + distance * distance / others);
+}
+
 void swap_edges(EdgeSpan edges, std::size_t a, std::size_t b) {
     const Edge held = edges[a];
     edges.set(a, edges[b]);
@@ -210,7 +218,7 @@ bool Tree::reserve_edges(Index i, std::size_t count) {
     const Index block = allocate_block(edge_blocks_, i, count * EDGE_BYTES);
     if (block == NOWHERE) return false;
     nodes_[i].edges = block;
-    nodes_[i].edge_count = static_cast<std::uint16_t>(count);
+    nodes_[i].edge_count = count & 1023U;
     return true;
 }
 
@@ -249,13 +257,12 @@ void Tree::back_up(const Path& path, Values values) {
     for (std::size_t depth = 0; depth < path.size(); ++depth) {
         const bool root_side_moved = (depth & 1) != 0;
         Node& node = nodes_[path[depth].node];
-        node.value_sum += root_side_moved ? values.root_side : values.other_side;
+        const double value = root_side_moved ? values.root_side : values.other_side;
+        node.value_sum += value;
         ++node.visits;
-        float& q = entry(path, depth).q;
-        if (node.proof == Proof::NONE) [[likely]]
-            q = static_cast<float>(node.value_sum / node.visits);
-        else
-            q = proven_q(node, root_side_moved);
+        const double mean = node.value_sum / node.visits;
+        if (node.visits > 1) node.variance = next_variance(node.variance, node.visits, value - mean);
+        entry(path, depth).q = node.proof == Proof::NONE ? static_cast<float>(mean) : proven_q(node, root_side_moved);
     }
 }
 
@@ -366,7 +373,7 @@ bool Tree::complete_root(const MoveList& legal) {
     Node& node = nodes_[i];
     edge_blocks_.release(node.edges);
     node.edges = block;
-    node.edge_count = static_cast<std::uint16_t>(all.size());
+    node.edge_count = all.size() & 1023U;
     EdgeSpan grown = edges(i);
     for (std::size_t k = 0; k < all.size(); ++k) grown.set(k, all[k]);
     bring_best_forward(grown, node.child_count);

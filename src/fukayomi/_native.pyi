@@ -1347,11 +1347,61 @@ class SearchParams:
     def fpu_visit_mass(self, value: bool) -> None: ...
 
     @property
+    def c_exponent(self) -> float:
+        """Exponent in place of the square root of N, 0 to 1."""
+
+    @c_exponent.setter
+    def c_exponent(self, value: float) -> None: ...
+
+    @property
+    def c_variance(self) -> float:
+        """
+        How far c follows the spread of a node's values: it is multiplied by 1 + c_variance * (spread / c_stdev - 1).
+        0: not at all; KataGo: 0.85.
+        """
+
+    @c_variance.setter
+    def c_variance(self, value: float) -> None: ...
+
+    @property
+    def c_stdev(self) -> float:
+        """
+        The standard deviation of values that is expected, for c_variance and lcb_stdevs.
+        """
+
+    @c_stdev.setter
+    def c_stdev(self, value: float) -> None: ...
+
+    @property
+    def lcb_stdevs(self) -> float:
+        """
+        The best root move is the one with the highest lower bound of Q, this many standard errors below Q.
+        0: the one with the most visits; KataGo: 5.
+        """
+
+    @lcb_stdevs.setter
+    def lcb_stdevs(self, value: float) -> None: ...
+
+    @property
+    def lcb_visits(self) -> float:
+        """Share of the most visits that a move needs for that; KataGo: 0.15."""
+
+    @lcb_visits.setter
+    def lcb_visits(self, value: float) -> None: ...
+
+    @property
     def softmax_temperature(self) -> float:
         """Divisor of the policy's logits; above 1 flattens the policy."""
 
     @softmax_temperature.setter
     def softmax_temperature(self, value: float) -> None: ...
+
+    @property
+    def softmax_temperature_root(self) -> float:
+        """The same at the root; 0: no other."""
+
+    @softmax_temperature_root.setter
+    def softmax_temperature_root(self, value: float) -> None: ...
 
     @property
     def draw_value_black(self) -> float:

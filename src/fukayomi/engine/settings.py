@@ -117,6 +117,8 @@ class UsiSettings:
     """Lines to report."""
     softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)
     """Divisor of the policy's logits, percent."""
+    softmax_temperature_root: int = spin("Softmax_Temperature_root", 0, 0, 1000)
+    """Divisor of the policy's logits at the root, percent; 0: Softmax_Temperature."""
     c_init: int = spin("C_init", 144, 0, 10_000)
     """Exploration below the root, percent."""
     c_base: int = spin("C_base", 28288, 1, 10_000_000)
@@ -135,6 +137,16 @@ class UsiSettings:
     """Reduction where FPU_root is "parent", at the root, percent."""
     fpu_visit_mass: bool = check("FPU_Visit_Mass", False)
     """Whether the reduction counts a move's prior once for each visit, as dlshogi does, instead of once."""
+    c_exponent: int = spin("C_exponent", 50, 0, 100)
+    """Exponent of the visits in the exploration, percent; 50: their square root."""
+    c_variance: int = spin("C_variance", 0, 0, 100)
+    """How far exploration follows the spread of a position's values, percent; 0: not at all."""
+    c_stdev: int = spin("C_stdev", 80, 1, 500)
+    """Expected standard deviation of values, per mille, for C_variance and LCB_Stdevs."""
+    lcb_stdevs: int = spin("LCB_Stdevs", 0, 0, 10_000)
+    """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
+    lcb_visits: int = spin("LCB_Visits", 15, 0, 100)
+    """Visits that a move needs to be chosen so, percent of the most visits."""
     # The rules of the game.
     draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)
     """Moves after which a game is drawn; 0: no limit."""
@@ -253,6 +265,7 @@ class UsiSettings:
         """The options of the tree: if they change, the tree is lost."""
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
+        names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 
@@ -309,6 +322,12 @@ class UsiSettings:
         params.fpu = Fpu[self.fpu.upper()]
         params.fpu_root = Fpu[self.fpu_root.upper()]
         params.fpu_visit_mass = self.fpu_visit_mass
+        params.softmax_temperature_root = self.softmax_temperature_root / 100
+        params.c_exponent = self.c_exponent / 100
+        params.c_variance = self.c_variance / 100
+        params.c_stdev = self.c_stdev / 1000
+        params.lcb_stdevs = self.lcb_stdevs / 100
+        params.lcb_visits = self.lcb_visits / 100
         params.draw_value_black = self.draw_value_black / 1000
         params.draw_value_white = self.draw_value_white / 1000
         params.draw_ply = self.draw_ply

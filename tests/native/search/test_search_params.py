@@ -5,7 +5,7 @@ import math
 import pytest
 from search_runner import Runner
 
-from fukayomi._native import DeclarationRule, Position, SearchParams
+from fukayomi._native import DeclarationRule, Fpu, Position, SearchParams
 
 
 def test_defaults_are_dlshogis() -> None:
@@ -17,6 +17,8 @@ def test_defaults_are_dlshogis() -> None:
     assert params.declaration_rule == DeclarationRule.POINTS_27
     assert params.mate_in_one
     assert params.root_noise_epsilon == 0, "no noise"
+    assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
+    assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,12 @@ def test_defaults_are_dlshogis() -> None:
         ("c_base_root", math.inf),
         ("fpu_reduction", math.nan),
         ("softmax_temperature", 0.0),
+        ("softmax_temperature_root", 0.001),
+        ("c_exponent", 1.5),
+        ("c_variance", -0.1),
+        ("c_stdev", 0.0),
+        ("lcb_stdevs", math.nan),
+        ("lcb_visits", 1.1),
         ("draw_value_black", 1.5),
         ("draw_value_white", -0.1),
         ("draw_ply", -1),

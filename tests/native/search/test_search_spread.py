@@ -1,0 +1,120 @@
+"""cPUCT by the spread of values and its exponent, the choice by lower bounds, and the root's temperature."""
+
+import math
+from statistics import fmean, pvariance
+
+import pytest
+from puct_model import OPEN, Branch, Model, plain_parameters
+from search_runner import MATSURI, Runner
+
+from fukayomi._native import Position, SearchParams
+
+NODES = 400
+
+
+def spread(branch: Branch, expected: float) -> float:
+    """The standard deviation with two expected values mixed in."""
+    n = len(branch.values)
+    return math.sqrt((2 * expected**2 + n * pvariance(branch.values)) / (n + 1))
+
+
+def searched(params: SearchParams, nodes: int = NODES, sfen: str = OPEN) -> Runner:
+    runner = Runner(Position.from_sfen(sfen), params=params, capacity=1)
+    runner.run(nodes)
+    runner.search.check_invariants()
+    return runner
+
+
+def visits(runner: Runner) -> dict[str, int]:
+    return {line.move.usi(): line.visits for line in runner.search.lines(600)}
+
+
+def modelled(params: SearchParams, root_visits: int) -> Model:
+    model = Model(Position.from_sfen(OPEN), params)
+    while len(model.root.values) < root_visits:
+        model.visit()
+    return model
+
+
+@pytest.mark.parametrize(("variance", "stdev", "exponent"), [(0.85, 0.2, 0.5), (1.0, 0.05, 0.5), (0.0, 0.1, 0.65)])
+def test_exploration_follows_the_spread_and_the_exponent(variance: float, stdev: float, exponent: float) -> None:
+    params = plain_parameters()
+    params.c_variance, params.c_stdev, params.c_exponent = variance, stdev, exponent
+    runner = searched(params)
+    found = visits(runner)
+    model = modelled(params, runner.search.root_visits)
+    assert found == {move: len(branch.values) for move, branch in model.root.branches.items()}
+    assert found != visits(searched(plain_parameters()))
+
+
+def test_a_flat_exponent_and_no_variance_change_nothing() -> None:
+    params = plain_parameters()
+    params.c_stdev, params.lcb_visits = 0.4, 0.9
+    assert visits(searched(params)) == visits(searched(plain_parameters()))
+
+
+@pytest.mark.parametrize(("stdevs", "share"), [(1.0, 0.0), (3.0, 0.15), (30.0, 0.5)])
+def test_the_move_with_the_highest_lower_bound_is_chosen(stdevs: float, share: float) -> None:
+    params = plain_parameters()
+    params.lcb_stdevs, params.lcb_visits = stdevs, share
+    runner = searched(params)
+    lines = [line for line in runner.search.lines(600) if line.visits]
+    assert visits(runner) == visits(searched(plain_parameters())), "the search itself is the same"
+    model = modelled(params, runner.search.root_visits)
+    most = max(line.visits for line in lines)
+
+    def bound(move: str) -> float:
+        branch = model.root.branches[move]
+        return fmean(branch.values) - stdevs * spread(branch, params.c_stdev) / math.sqrt(len(branch.values))
+
+    expected = sorted(
+        (line.move.usi() for line in lines if line.visits >= share * most), key=lambda move: -bound(move)
+    )  # fmt: skip
+    assert [line.move.usi() for line in lines[: len(expected)]] == expected
+    behind = [line.visits for line in lines[len(expected) :]]
+    assert behind == sorted(behind, reverse=True)
+
+
+def test_proofs_come_before_bounds() -> None:
+    for stdevs in (0.0, 5.0):
+        params = SearchParams()
+        params.lcb_stdevs = stdevs
+        runner = Runner(Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G 1"), params=params)
+        runner.run(200)
+        assert runner.search.lines(1)[0].mate == 1
+        runner = Runner(Position.from_sfen(MATSURI), params=params, capacity=16)
+        runner.run(3000)
+        lost = [line.winrate <= 0 and line.visits > 0 for line in runner.search.lines(600) if line.visits]
+        assert lost == sorted(lost)
+
+
+def test_the_variance_stays_right_when_the_tree_is_kept() -> None:
+    params = SearchParams()
+    params.lcb_stdevs, params.c_variance = 2.0, 0.85
+    runner = Runner(Position(), params=params)
+    position = Position()
+    for _ in range(6):
+        runner.run(1000)
+        position.push(runner.search.lines(1)[0].move)
+        assert runner.search.set_position(position)
+        runner.search.check_invariants()
+
+
+def test_the_root_has_a_temperature_of_its_own() -> None:
+    def first_visits(inside: float, root: float) -> dict[str, int]:
+        params = SearchParams()
+        params.softmax_temperature, params.softmax_temperature_root = inside, root
+        runner = Runner(Position(), params=params, capacity=1)
+        runner.run(2)  # one root move, the one with the greatest prior
+        runner.run(150)
+        return visits(runner)
+
+    def most(found: dict[str, int]) -> int:
+        return max(found.values())
+
+    assert first_visits(1.74, 0.0) == first_visits(1.74, 1.74)
+    assert most(first_visits(1.74, 0.5)) > most(first_visits(1.74, 1.74)) > most(first_visits(1.74, 10.0))
+    # What counts at the root is its own temperature, up to the rounding of priors; below it differs.
+    a, b = first_visits(1.74, 1.2), first_visits(1.2, 1.2)
+    assert sum(abs(a[move] - b[move]) for move in a) < 60
+    assert a != b
