@@ -17,6 +17,7 @@ _COMMANDS = {
     "analyse": "engine.analyse:analyse",
     "match": "arena.match:match",
     "match calibrate": "arena.calibrate:calibrate",
+    "mate": "engine.mate:mate",
     "perft": "engine.perft:perft",
     "serve": "engine.serve:serve",
     "bench": "engine.bench:bench",
