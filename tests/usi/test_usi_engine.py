@@ -3,8 +3,10 @@
 import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
 
-from fukayomi.shogi import Position
+from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.text import Go
+
+ENDLESS = "9/9/9/9/4k4/9/9/9/9 b 2R2B4g4s4n4l18p 1"
 
 
 def test_answers_with_a_legal_move_and_a_legal_ponder_move(start: Start) -> None:
@@ -130,12 +132,25 @@ def test_go_mate_finds_a_mate_in_one(start: Start, sfen: str) -> None:
     assert answer.checkmate.moves == ("G*2b",)
 
 
-def test_longer_mates_are_not_implemented(start: Start) -> None:
+@pytest.mark.parametrize(
+    ("sfen", "go", "moves", "verdict"),
+    [
+        ("8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1", Go(mate=True, mate_ms=5000), ("N*2d", "1b2a", "R*4a"), ""),
+        ("8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1", Go(mate=True), ("N*2d", "1b2a", "R*4a"), ""),
+        (START_SFEN, Go(mate=True, mate_ms=1000), (), "nomate"),
+        (ENDLESS, Go(mate=True, mate_ms=20), (), "timeout"),
+        (ENDLESS, Go(mate=True, nodes=100), (), "timeout"),
+        ("9/9/9/9/9/9/9/9/K8 b G 1", Go(mate=True), (), "notimplemented"),
+    ],
+)
+def test_go_mate(start: Start, sfen: str, go: Go, moves: tuple[str, ...], verdict: str) -> None:
     client = start()
-    client.position()
-    answer = client.go(Go(mate=True, mate_ms=1000), 1)
+    client.position(sfen)
+    answer = client.go(go, 10)
     assert answer.checkmate is not None
-    assert answer.checkmate.verdict == "notimplemented"
+    assert answer.checkmate.moves == moves
+    if not moves:
+        assert answer.checkmate.verdict == verdict
 
 
 def test_depth_ends_a_search(start: Start) -> None:
@@ -179,7 +194,7 @@ def test_a_position_without_a_king_is_for_go_mate_alone(start: Start) -> None:
     assert strings(client) == []
     mate = client.go(Go(mate=True, mate_ms=100), 2).checkmate
     assert mate is not None
-    assert mate.verdict == "notimplemented"
+    assert mate.verdict == "nomate"
     for go in (Go(byoyomi_ms=5000), Go(nodes=10)):
         answer = client.go(go, 2)
         assert answer.bestmove is not None

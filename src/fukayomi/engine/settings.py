@@ -27,7 +27,7 @@ IGNORED_OPTIONS = (
     "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
     *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
     "Book_Consider_Draw_Depth", "Mate_Root_Search", "PV_Mate_Search_Threads", "PV_Mate_Search_Depth",
-    "PV_Mate_Search_Nodes", "DfPn_Hash", "DfPn_Min_Search_Millisecs",
+    "PV_Mate_Search_Nodes", "DfPn_Min_Search_Millisecs",
     # YaneuraOu's, of its books.
     "BookOnTheFly", "BookPvMoves", "IgnoreBookPly",
 )  # fmt: skip
@@ -113,6 +113,8 @@ class UsiSettings:
     """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True)
     """Whether to keep the part of the tree that is still valid when the position changes."""
+    mate_hash_mb: int = spin("DfPn_Hash", 256, 1, 65_536)
+    """Most memory of `go mate`, MiB."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
     """Lines to report."""
     softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)

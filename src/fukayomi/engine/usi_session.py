@@ -32,6 +32,7 @@ from fukayomi.engine.move_choice import Known, MoveChoice
 from fukayomi.engine.settings import UsiSettings, usi_options
 from fukayomi.engine.usi_input import Line, read_lines
 from fukayomi.engine.usi_job import Job
+from fukayomi.engine.usi_mate import MateJob
 from fukayomi.engine.usi_output import Output, info_lines
 from fukayomi.shogi import BLACK, WHITE, Position, ShogiError
 from fukayomi.tabular import printable
@@ -105,7 +106,14 @@ class _Searched:
     job: Job
 
 
-_Event = Line | _EndOfInput | _Loaded | _Searched
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    """The thread of a mate search has ended."""
+
+    job: MateJob
+
+
+_Event = Line | _EndOfInput | _Loaded | _Searched | _Solved
 
 
 class UsiSession:
@@ -134,6 +142,7 @@ class UsiSession:
         self._searcher: Searcher | None = None
         self._searcher_settings: UsiSettings | None = None
         self._job: Job | None = None
+        self._mate: MateJob | None = None
         self._choice = MoveChoice()
         self._lateness = Lateness()
         self._is_readyok_due = False
@@ -152,6 +161,8 @@ class UsiSession:
                 self._on_loaded(event)
             elif isinstance(event, _Searched):
                 self._on_searched(event.job)
+            elif isinstance(event, _Solved):
+                self._on_solved(event.job)
             else:
                 self._on_end_of_input(event)
         return 0 if self.failure is None else 1
@@ -247,6 +258,8 @@ class UsiSession:
         self._state = State.ENDED
         if self._job is not None:
             self._job.control.stop()
+        if self._mate is not None:
+            self._mate.stop()
 
     # ------------------------------------------------------------------------------------------ loading
 
@@ -324,7 +337,7 @@ class UsiSession:
         if go.ignored:
             self._output.say(f"go: ignored {shorten(' '.join(go.ignored))}")
         if go.mate:
-            self._output.write(self._solve_mate().text())
+            self._solve_mate(go, line.time_s)
             return
         if self._searcher is None:  # the GUI has not sent isready
             self._deferred.appendleft(line)
@@ -337,13 +350,26 @@ class UsiSession:
             ends = has_limits(go, self._options.settings)
             self._start_search(go, State.THINKING if ends else State.WAITING, line.time_s)
 
-    def _solve_mate(self) -> Checkmate:
-        """The answer to `go mate`: a mate in one; longer mates are not searched."""
-        if self._refusal == REFUSED:
-            self._output.say(self._refusal)
-            return Checkmate(verdict="notimplemented")
-        mate = self._position.find_mate_in_one()
-        return Checkmate(verdict="notimplemented") if mate is None else Checkmate((mate.usi(),))
+    def _solve_mate(self, go: Go, started_s: float) -> None:
+        """Answer `go mate`, or start the search that does."""
+        problem = self._refusal if self._refusal == REFUSED else None
+        if problem is None and self._position.king_square(self._position.turn.opponent) is None:
+            problem = "there is no king to mate"
+        if problem is not None:
+            self._output.say(problem)
+            self._output.write(Checkmate(verdict="notimplemented").text())
+            return
+        deadline_s = None if go.mate_ms is None else started_s + go.mate_ms / 1000
+        job = self._mate = MateJob(self._position.copy(), self._options.settings.mate_hash_mb, go.nodes, deadline_s)
+        job.start(lambda: self._events.put(_Solved(job)))
+
+    def _on_solved(self, job: MateJob) -> None:
+        """A mate search ended by itself: answer it if it has not been answered."""
+        if job is self._mate:
+            self._mate = None
+            if job.error is not None:
+                self._output.say(f"Error: {job.error!r}")
+            self._output.write(job.answer().text())
 
     def _configure(self, searcher: "Searcher") -> None:
         """Give the searcher the options set since the last search; the tree is lost only if they concern it."""
@@ -413,6 +439,10 @@ class UsiSession:
 
     def _finish_search(self) -> None:
         """Stop the search if one is running, wait for its result (which comes at once), and answer."""
+        if self._mate is not None:
+            self._mate.stop()
+            self._mate.join()
+            self._on_solved(self._mate)
         if self._job is not None:
             job = self._job
             job.control.stop()

@@ -87,7 +87,7 @@ def _positions(source: str) -> Iterator[tuple[str, Position]]:
         OSError: The file cannot be read.
     """
     is_text = ("/" in source and " " in source.strip()) or source.startswith("startpos")
-    if is_text and not os.path.exists(source):  # noqa: PTH110: a long SFEN is no error here
+    if is_text and not os.path.exists(source):  # noqa: PTH110 - Path.exists fails for long texts
         yield source, _position(source)
         return
     for number, line in enumerate(Path(source).read_text(encoding="utf-8").splitlines(), 1):
