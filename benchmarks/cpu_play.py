@@ -26,10 +26,10 @@ import torch
 from fukayomi.cli.engine.bench import NETWORK_POSITIONS
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.choice import load
-from fukayomi.engine.evaluators.backend import Model, Plan, get_backend
-from fukayomi.engine.evaluators.machine import this_machine
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
+from fukayomi.engine.evaluators.backends.machine import this_machine
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.learning.models import random_game_features

@@ -28,7 +28,7 @@ import torch
 
 from fukayomi.cli.engine.bench import NETWORK_POSITIONS
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
-from fukayomi.engine.evaluators.backend import get_backend
+from fukayomi.engine.evaluators.backends.backend import get_backend
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
 from fukayomi.learning.models import random_game_features

@@ -9,7 +9,7 @@ from toy_network import write_network
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to-add-a-backend.md"
 AFTERWARDS = """
-import fukayomi.engine.doctor as doctor
+import fukayomi.engine.measuring.doctor as doctor
 doctor.SECONDS = doctor.choice.MEASURE_S = 0.001
 (row,) = (row for row in doctor.diagnose(path).backends if row.backend == "NAME")
 print(row.precision, row.top1, row.problem)
@@ -30,7 +30,7 @@ def test_a_backend_is_added_by_the_steps_of_the_page(tmp_path: Path) -> None:
     bad = write_network(tmp_path / "bad.onnx", planes=((62, 9, 9), (119, 9, 9)))
     script = [
         "import fukayomi",
-        "from fukayomi.engine.evaluators.backend import BACKENDS",
+        "from fukayomi.engine.evaluators.backends.backend import BACKENDS",
         f"BACKENDS[{name!r}] = '{file}:{cls}'",  # before the options are made
         f"path, bad = {str(network)!r}, {str(bad)!r}",
         check,

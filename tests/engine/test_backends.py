@@ -12,9 +12,9 @@ from fukayomi._native import encode_position, unpack_planes
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluation import evaluate
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import BACKENDS, Plan, get_backend
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, Plan, get_backend
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Position
 
@@ -148,7 +148,7 @@ def opened_in(path: Path, precision: str) -> NetworkEvaluator:
 
 def test_what_the_gpu_computes_around_the_network() -> None:
     torch = pytest.importorskip("torch")
-    from fukayomi.engine.evaluators.torch_model import gather, unpack
+    from fukayomi.engine.evaluators.backends.torch_model import gather, unpack
 
     slot = Slot.zeros(2)
     fill(slot, SFENS)

@@ -45,7 +45,7 @@ def endings(games: int, clock: str, model: str, max_plies: int, margin_ms: int) 
 def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, object], None]) -> None:
     with busy_cores(5):  # other tests may be running
         found = endings(10, "main=100ms,increment=100ms", "<hash>", 24, MARGIN_MS)
-    record_property("endings", dict(found))
+    record_property("endings", {ending.name: count for ending, count in found.items()})
     assert found[Termination.TIME_UP] == 0
     assert found.total() == 10
 
@@ -68,6 +68,6 @@ def test_no_loss_on_time_for_long(
 ) -> None:
     with busy_cores(0):
         found = endings(games, clock, "<internal>", 160, margin_ms)
-    record_property("endings", dict(found))
+    record_property("endings", {ending.name: count for ending, count in found.items()})
     assert found[Termination.TIME_UP] == 0
     assert found.total() == games

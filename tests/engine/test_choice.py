@@ -11,8 +11,8 @@ from toy_network import write_network
 from fukayomi.engine import EvaluatorError, Network, choice
 from fukayomi.engine.agreement import Agreement
 from fukayomi.engine.choice import Trial, find_candidates, load, pick
-from fukayomi.engine.evaluators.backend import Model, Plan, get_backend
-from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.network import embedded_network
 from fukayomi.engine.remembered import Choice, recall, remember
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from toy_network import write_network
 
-from fukayomi.engine.evaluators import machine, onnx
-from fukayomi.engine.evaluators.backend import Plan, get_backend
-from fukayomi.engine.evaluators.network_file import NetworkFile
-from fukayomi.engine.evaluators.onnx import OnnxTensorrt
+from fukayomi.engine.evaluators.backends import machine, onnx
+from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.onnx import OnnxTensorrt
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import sys
 from odd_evaluators import Failing, Slow
 
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.engine.usi_session import UsiSession
+from fukayomi.engine.usi.session import UsiSession
 
 
 def load(_: UsiSettings) -> list[Slow]:

@@ -25,17 +25,17 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
-    from fukayomi.engine.doctor import Diagnosis, diagnose
     from fukayomi.engine.engine import Engine, analyse
     from fukayomi.engine.evaluation import Evaluation
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.measuring.doctor import Diagnosis, diagnose
+    from fukayomi.engine.measuring.speed import NetworkSpeed, measure_speed
     from fukayomi.engine.network import Network
-    from fukayomi.engine.query import AnalysisQuery, MoveAnswer, QueryError, TurnAnswer
     from fukayomi.engine.report.document import AnalysisFileError
     from fukayomi.engine.search import SearchResult
-    from fukayomi.engine.service import AnalysisService, RunningQuery
+    from fukayomi.engine.service.query import AnalysisQuery, MoveAnswer, QueryError, TurnAnswer
+    from fukayomi.engine.service.service import AnalysisService, RunningQuery
     from fukayomi.engine.settings import UsiSettings
-    from fukayomi.engine.speed import NetworkSpeed, measure_speed
 
 __all__ = [
     "AnalysisFileError",
@@ -63,16 +63,16 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".analysis.game_analysis": ("GameAnalysis",),
-        ".doctor": ("Diagnosis", "diagnose"),
+        ".measuring.doctor": ("Diagnosis", "diagnose"),
         ".engine": ("Engine", "analyse"),
         ".evaluation": ("Evaluation",),
         ".evaluators": ("EvaluatorError",),
         ".network": ("Network",),
-        ".query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
+        ".service.query": ("AnalysisQuery", "MoveAnswer", "QueryError", "TurnAnswer"),
         ".report.document": ("AnalysisFileError",),
         ".search": ("SearchResult",),
-        ".service": ("AnalysisService", "RunningQuery"),
+        ".service.service": ("AnalysisService", "RunningQuery"),
         ".settings": ("UsiSettings",),
-        ".speed": ("NetworkSpeed", "measure_speed"),
+        ".measuring.speed": ("NetworkSpeed", "measure_speed"),
     },
 )

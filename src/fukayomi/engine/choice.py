@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 from fukayomi.engine.agreement import Agreement, compare
 from fukayomi.engine.evaluation import Evaluation, evaluate
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
-from fukayomi.engine.evaluators.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
+from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.probes import PROBES, probe_positions
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.engine.evaluators.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.remembered import Choice, recall, remember
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import counted

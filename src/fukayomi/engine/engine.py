@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.analysis.analyser import analyse_record
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
+from fukayomi.engine.answer.go import has_limits, limits_of
+from fukayomi.engine.answer.move_choice import MoveChoice
+from fukayomi.engine.answer.output import search_infos
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.go import has_limits, limits_of
-from fukayomi.engine.move_choice import MoveChoice
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Searcher, SearchResult
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS, UsiSettings
-from fukayomi.engine.usi_output import search_infos
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_record

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import Plan
+from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options
@@ -174,7 +174,7 @@ def embedded_network() -> Path:
     Raises:
         EvaluatorError: The package holds no network, or several.
     """
-    from fukayomi.engine.evaluators.network_file import INT8_SUFFIX
+    from fukayomi.engine.evaluators.backends.network_file import INT8_SUFFIX
 
     networks = sorted(path for path in NETWORKS.glob("*.onnx") if not path.name.endswith(INT8_SUFFIX))
     if len(networks) != 1:
@@ -250,7 +250,7 @@ def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluat
         make = hash_evaluator if model == "<hash>" else uniform_evaluator
         return make(plan.batch_size or 16)
     from fukayomi.engine.choice import divided, load
-    from fukayomi.engine.evaluators.network_file import NetworkFile
+    from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
     network = NetworkFile(find_network(str(model)))
     return load(network, plan if devices == 1 else divided(network, plan, devices))

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
-from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan, cache_folder, get_backend, versions
-from fukayomi.engine.evaluators.machine import this_machine
-from fukayomi.engine.evaluators.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan, cache_folder, get_backend, versions
+from fukayomi.engine.evaluators.backends.machine import this_machine
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
 

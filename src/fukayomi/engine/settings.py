@@ -7,7 +7,7 @@ from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
 from fukayomi.book import BookLimits
 from fukayomi.engine.clock import SHARES, Margins
-from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 

@@ -16,10 +16,10 @@ from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.engine.agreement import Agreement, compare
 from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import Plan
-from fukayomi.engine.evaluators.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.network_file import NetworkFile
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.models import ModelFileError, load_network

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from fukayomi import _native
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.onnx_model import OnnxModel
+from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 from fukayomi.learning.batch import Batch
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.nn.config import NetworkConfigError

@@ -15,7 +15,7 @@ from fukayomi.cli.common.text import json_text
 from fukayomi.shogi import START_SFEN, InvalidSfenError, Position
 
 if TYPE_CHECKING:
-    from fukayomi.engine.speed import NetworkSpeed
+    from fukayomi.engine.measuring.speed import NetworkSpeed
 
 MIDDLE_SFEN = "ln1g2s1l/2ks1g3/1p2p1+N1p/pbppr4/5P1P1/2P1P1RS1/PPBP4P/1S1KG4/LN1G3+p1 b NPl2p 53"
 DROPS_SFEN = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
@@ -82,8 +82,8 @@ def measure_network(
     """Measure a network; None is the embedded one."""
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.measuring.speed import measure_speed
     from fukayomi.engine.network import Network
-    from fukayomi.engine.speed import measure_speed
 
     try:
         with Network(model, batch_size=batch) as network, StageBars() as listener:
@@ -191,7 +191,7 @@ def bench(context: typer.Context, options: BenchOptions) -> None:
     """
     if is_subcommand(context):
         return
-    from fukayomi.engine.signature import search_signature
+    from fukayomi.engine.measuring.signature import search_signature
 
     if options.signature:
         signature = search_signature()

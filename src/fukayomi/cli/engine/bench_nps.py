@@ -17,7 +17,7 @@ from fukayomi.cli.common.text import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fukayomi.engine.nps import NpsComparison, Subject
+    from fukayomi.engine.measuring.nps import NpsComparison, Subject
     from fukayomi.shogi import Position
     from fukayomi.shogi.record import Record
 
@@ -99,7 +99,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     from fukayomi.arena.match.configuration import ConfigurationError
     from fukayomi.cli.common.progress import StageBars
     from fukayomi.engine.evaluators import EvaluatorError
-    from fukayomi.engine.nps import compare_nps
+    from fukayomi.engine.measuring.nps import compare_nps
     from fukayomi.usi.process import EngineError
 
     if output.picture is not None:
@@ -134,8 +134,8 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
     """The networks and engines, in the order of the help; the stack closes them."""
     from fukayomi.arena.match.configuration import ConfigurationError
     from fukayomi.cli.arena.match_options import split_option
+    from fukayomi.engine.measuring.nps import NetworkSubject, UsiSubject
     from fukayomi.engine.network import Network
-    from fukayomi.engine.nps import NetworkSubject, UsiSubject
     from fukayomi.usi.engine import UsiEngine
 
     found: list[Subject] = []
@@ -158,7 +158,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
 
 def _positions(options: PositionOptions) -> "list[Position]":
     from fukayomi.cli.engine.analysis_games import reading_errors
-    from fukayomi.engine.nps import sample_records
+    from fukayomi.engine.measuring.nps import sample_records
 
     if options.records:
         with reading_errors():
@@ -183,7 +183,7 @@ def _records(paths: list[Path]) -> "Iterator[Record]":
 
 
 def _document(comparison: "NpsComparison") -> dict[str, object]:
-    from fukayomi.engine.nps import DEFINITIONS
+    from fukayomi.engine.measuring.nps import DEFINITIONS
 
     return {
         "positions": comparison.positions,
@@ -199,7 +199,7 @@ def _print(comparison: "NpsComparison", limit: str) -> None:
     from rich.console import Console
 
     from fukayomi.cli.common.tables import number_table
-    from fukayomi.engine.nps import DEFINITIONS, STATISTICS, ratio_text
+    from fukayomi.engine.measuring.nps import DEFINITIONS, STATISTICS, ratio_text
     from fukayomi.tabular import counted
 
     console = Console(highlight=False)

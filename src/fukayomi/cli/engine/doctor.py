@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
-    from fukayomi.engine.doctor import Diagnosis
+    from fukayomi.engine.measuring.doctor import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ def doctor(options: DoctorOptions) -> None:
     fukayomi doctor network.onnx --json
     """
     from fukayomi.cli.common.progress import StageBars
-    from fukayomi.engine.doctor import diagnose
     from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.measuring.doctor import diagnose
 
     try:
         with StageBars() as listener:
@@ -57,7 +57,7 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
     from rich.console import Console
 
     from fukayomi.cli.common.tables import number_table
-    from fukayomi.engine.doctor import missing_int8
+    from fukayomi.engine.measuring.doctor import missing_int8
     from fukayomi.tabular import counted
 
     machine, plan = diagnosis.machine, diagnosis.plan

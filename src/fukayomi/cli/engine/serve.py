@@ -54,8 +54,8 @@ def serve(options: ServeOptions) -> None:
     program ends.
     """
     from fukayomi.cli.engine.analysis_run import open_network
-    from fukayomi.engine.service import AnalysisService
-    from fukayomi.engine.service_session import ServiceSession
+    from fukayomi.engine.service.service import AnalysisService
+    from fukayomi.engine.service.session import ServiceSession
 
     signal.signal(signal.SIGTERM, _terminated)
     lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end

@@ -18,7 +18,7 @@ def main() -> None:
     quit
     """
     from fukayomi.cli.common.text import printable
-    from fukayomi.engine.usi_session import UsiSession
+    from fukayomi.engine.usi.session import UsiSession
 
     code = 0
     with contextlib.suppress(KeyboardInterrupt):

@@ -1,7 +1,7 @@
 """A network behind the evaluators' protocol, whatever backend runs it."""
 
-from fukayomi.engine.evaluators.backend import Model, Plan
-from fukayomi.engine.evaluators.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.backend import Model, Plan
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Slot
 
 

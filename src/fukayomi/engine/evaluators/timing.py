@@ -10,7 +10,7 @@ from fukayomi._native import encode_position
 from fukayomi.shogi import Position
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.backend import Model
+    from fukayomi.engine.evaluators.backends.backend import Model
     from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 
 

@@ -8,10 +8,11 @@ from toy_network import write_network
 from typer.testing import CliRunner
 
 from fukayomi.cli.main import make_app
-from fukayomi.engine import EvaluatorError, Network, doctor
-from fukayomi.engine.doctor import diagnose
-from fukayomi.engine.evaluators.network_file import int8_path
-from fukayomi.engine.evaluators.openvino import OpenVino
+from fukayomi.engine import EvaluatorError, Network
+from fukayomi.engine.evaluators.backends.network_file import int8_path
+from fukayomi.engine.evaluators.backends.openvino import OpenVino
+from fukayomi.engine.measuring import doctor
+from fukayomi.engine.measuring.doctor import diagnose
 
 
 @pytest.fixture(autouse=True)

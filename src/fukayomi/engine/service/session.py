@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn, TextIO, cast
 
 import fukayomi
-from fukayomi.engine.query import AnalysisQuery, QueryError, TurnAnswer
-from fukayomi.engine.service import AnalysisService, RunningQuery
+from fukayomi.engine.service.query import AnalysisQuery, QueryError, TurnAnswer
+from fukayomi.engine.service.service import AnalysisService, RunningQuery
 from fukayomi.engine.usi_input import BOM, LINE_BYTES
 
 ACTIONS = ("terminate", "version")

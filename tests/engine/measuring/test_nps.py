@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import pytest
 from places import RECORDS
 
-from fukayomi.engine.nps import NODES, NetworkSubject, NpsComparison, Rate, compare_nps, ratio_text, sample_records
+from fukayomi.engine.measuring.nps import (
+    NODES,
+    NetworkSubject,
+    NpsComparison,
+    Rate,
+    compare_nps,
+    ratio_text,
+    sample_records,
+)
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_record
 

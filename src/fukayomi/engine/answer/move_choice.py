@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fukayomi._native import MAX_MOVES
-from fukayomi.engine.opening_book import OpeningBook
-from fukayomi.engine.random_moves import RandomMoves, random_rule
+from fukayomi.engine.answer.opening_book import OpeningBook
+from fukayomi.engine.answer.random_moves import RandomMoves, random_rule
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.text import RESIGN, WIN, BestMove, Info, UsiScore

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import Model, Plan, missing_library
-from fukayomi.engine.evaluators.machine import cpu_features, gpu_names
-from fukayomi.engine.evaluators.network_file import NetworkFile
-from fukayomi.engine.evaluators.onnx import CPU_BATCHES, GPU_BATCHES
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
+from fukayomi.engine.evaluators.backends.machine import cpu_features, gpu_names
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES, GPU_BATCHES
 
 SUFFIX = ".safetensors"
 REMEDY = "pip install 'fukayomi[train]'"
@@ -34,7 +34,7 @@ class TorchCpu:
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """The network with its BatchNorm folded; the threads are those of the process."""
-        from fukayomi.engine.evaluators.torch_model import TorchCpuModel
+        from fukayomi.engine.evaluators.backends.torch_model import TorchCpuModel
 
         return TorchCpuModel(network.path, precision=plan.precision, threads=plan.threads)
 
@@ -56,7 +56,7 @@ class TorchCuda:
             return missing
         if not gpu_names():
             return "there is no NVIDIA GPU, or its driver is not installed (nvidia-smi)"
-        from fukayomi.engine.evaluators.torch_model import has_cuda
+        from fukayomi.engine.evaluators.backends.torch_model import has_cuda
 
         return (
             None if has_cuda() else "the installed torch has no CUDA: pip install torch from pytorch.org's CUDA index"
@@ -70,6 +70,6 @@ class TorchCuda:
         """The network on the first GPU."""
         if plan.gpu:
             raise EvaluatorError(f"DNN_Provider {self.name} runs on the first GPU alone; cuda runs on the others too")
-        from fukayomi.engine.evaluators.torch_model import TorchCudaModel
+        from fukayomi.engine.evaluators.backends.torch_model import TorchCudaModel
 
         return TorchCudaModel(network.path, precision=plan.precision)

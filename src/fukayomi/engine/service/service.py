@@ -12,8 +12,8 @@ from typing import Self
 
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.network import Network
-from fukayomi.engine.query import AnalysisQuery, QueryError, TurnAnswer
 from fukayomi.engine.search import Progress, Searcher, SearchResult
+from fukayomi.engine.service.query import AnalysisQuery, QueryError, TurnAnswer
 from fukayomi.shogi import Position
 
 MOST_WAITING = 100_000

@@ -225,7 +225,7 @@ def test_little_memory_ends_no_search() -> None:
 
 
 def test_limits_of_the_service(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fukayomi.engine.service.MOST_WAITING", 12)
+    monkeypatch.setattr("fukayomi.engine.service.service.MOST_WAITING", 12)
     with Network(gate) as network:
         with pytest.raises(ValueError, match="memory_mb"):
             AnalysisService(network, memory_mb=1)

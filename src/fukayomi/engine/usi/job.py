@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fukayomi.engine.answer.move_choice import Known, MoveChoice, best_move
+from fukayomi.engine.answer.output import Output, info_lines, info_string, search_infos
 from fukayomi.engine.control import Control
-from fukayomi.engine.move_choice import Known, MoveChoice, best_move
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.engine.usi_output import Output, info_lines, info_string, search_infos
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.text import RESIGN, BestMove, Go, shorten
 

@@ -7,8 +7,8 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.float_model import OUTPUTS, FloatModel, Port, next_power_of_two
-from fukayomi.engine.evaluators.network_file import NetworkFile
 
 ort = cast(Any, onnxruntime)  # it has no types
 CPU = "CPUExecutionProvider"

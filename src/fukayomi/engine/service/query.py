@@ -35,7 +35,7 @@ class AnalysisQuery:
         >>> AnalysisQuery(visits=0)
         Traceback (most recent call last):
         ...
-        fukayomi.engine.query.QueryError: visits: must be a whole number from 1 to 1000000000
+        fukayomi.engine.service.query.QueryError: visits: must be a whole number from 1 to 1000000000
 
     Raises:
         QueryError: A field has a wrong type or value, or a move is not legal.

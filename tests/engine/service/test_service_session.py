@@ -14,7 +14,7 @@ from service_schema import LINE, checked_answer
 
 from fukayomi import __version__
 from fukayomi.engine import AnalysisService, Network
-from fukayomi.engine.service_session import ServiceSession
+from fukayomi.engine.service.session import ServiceSession
 from fukayomi.engine.usi_input import LINE_BYTES
 
 GAME = ["7g7f", "3c3d", "2g2f", "8c8d"]
@@ -133,7 +133,7 @@ def test_any_bytes_are_answered(service: AnalysisService, lines: list[bytes]) ->
 
 
 def test_a_client_that_does_not_read_is_waited_for(service: AnalysisService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fukayomi.engine.service_session.MOST_ANSWERS", 2)
+    monkeypatch.setattr("fukayomi.engine.service.session.MOST_ANSWERS", 2)
 
     class Slow(io.StringIO):
         def write(self, text: str, /) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.network_file import NetworkFile
+    from fukayomi.engine.evaluators.backends.network_file import NetworkFile
     from fukayomi.engine.evaluators.protocol import Slot
 
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
@@ -20,12 +20,12 @@ PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 
 # Where the class of each backend is, in the order of preference: of two that are about as fast the first is taken.
 BACKENDS = {
-    "cpu": "fukayomi.engine.evaluators.onnx:OnnxCpu",
-    "openvino": "fukayomi.engine.evaluators.openvino:OpenVino",
-    "cuda": "fukayomi.engine.evaluators.onnx:OnnxCuda",
-    "tensorrt": "fukayomi.engine.evaluators.onnx:OnnxTensorrt",
-    "torch": "fukayomi.engine.evaluators.torch:TorchCpu",
-    "torch-cuda": "fukayomi.engine.evaluators.torch:TorchCuda",
+    "cpu": "fukayomi.engine.evaluators.backends.onnx:OnnxCpu",
+    "openvino": "fukayomi.engine.evaluators.backends.openvino:OpenVino",
+    "cuda": "fukayomi.engine.evaluators.backends.onnx:OnnxCuda",
+    "tensorrt": "fukayomi.engine.evaluators.backends.onnx:OnnxTensorrt",
+    "torch": "fukayomi.engine.evaluators.backends.torch:TorchCpu",
+    "torch-cuda": "fukayomi.engine.evaluators.backends.torch:TorchCuda",
 }
 
 

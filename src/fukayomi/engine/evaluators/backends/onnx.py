@@ -5,9 +5,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from fukayomi.engine.evaluators.backend import Model, Plan, cache_folder, versions
-from fukayomi.engine.evaluators.machine import gpu_names
-from fukayomi.engine.evaluators.network_file import PARAMETER_SUFFIXES, NetworkFile
+from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, versions
+from fukayomi.engine.evaluators.backends.machine import gpu_names
+from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 
 CPU_BATCHES = (4, 8, 16, 32)
 GPU_BATCHES = (32, 64, 128, 256)
@@ -35,7 +35,7 @@ class OnnxCpu:
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """A session with the threads of the plan."""
-        from fukayomi.engine.evaluators.onnx_model import OnnxModel
+        from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 
         return OnnxModel(network.of(plan.precision).path, threads=plan.threads)
 
@@ -65,7 +65,7 @@ class OnnxCuda:
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
         """A session on the plan's GPU."""
-        from fukayomi.engine.evaluators.onnx_model import OnnxModel
+        from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 
         return OnnxModel(network.path, provider=self.provider, provider_options=self.options(network, plan), threads=1)
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from fukayomi.engine import choice
 from fukayomi.engine.choice import Trial
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backend import BACKENDS, PRECISIONS, Plan, get_backend, versions
-from fukayomi.engine.evaluators.machine import Machine, this_machine
-from fukayomi.engine.evaluators.network_file import NetworkFile, int8_path
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan, get_backend, versions
+from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.network import embedded_network, find_network
 from fukayomi.engine.remembered import remember
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.backend import Backend
+    from fukayomi.engine.evaluators.backends.backend import Backend
 
 SECONDS = 0.3
 """Duration of each measurement."""

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fukayomi.engine.evaluators.backend import Plan, missing_library
-from fukayomi.engine.evaluators.machine import cpu_features
-from fukayomi.engine.evaluators.network_file import NetworkFile
-from fukayomi.engine.evaluators.onnx import CPU_BATCHES, is_onnx
+from fukayomi.engine.evaluators.backends.backend import Plan, missing_library
+from fukayomi.engine.evaluators.backends.machine import cpu_features
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES, is_onnx
 
 if TYPE_CHECKING:
-    from fukayomi.engine.evaluators.openvino_model import OpenVinoModel
+    from fukayomi.engine.evaluators.backends.openvino_model import OpenVinoModel
 
 
 class OpenVino:
@@ -42,7 +42,7 @@ class OpenVino:
         What an int8 file leaves in floating point is computed in bf16 where the CPU can: 1.08 times as fast, and as
         close to fp32.
         """
-        from fukayomi.engine.evaluators.openvino_model import OpenVinoModel
+        from fukayomi.engine.evaluators.backends.openvino_model import OpenVinoModel
 
         is_bf16 = plan.precision == "bf16" or (plan.precision == "int8" and "BF16" in cpu_features())
         return OpenVinoModel(

@@ -1,0 +1,1 @@
+"""From a `go` to its answer: limits, the choice of the move, books, info lines."""

@@ -1,0 +1,1 @@
+"""Backends: the libraries that run networks. `backend.py` has the list."""

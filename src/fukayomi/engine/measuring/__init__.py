@@ -1,0 +1,1 @@
+"""How fast networks and the search are, and what can run a network."""

@@ -1,0 +1,1 @@
+"""The analysis service: queries from programs, many positions at once."""

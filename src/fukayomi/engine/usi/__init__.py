@@ -1,0 +1,1 @@
+"""The USI engine: the state machine between a GUI and the search."""
