@@ -5,11 +5,12 @@ Also what a second worker costs, what crossing to Python costs, and the same fig
     python benchmarks/search.py [--json] [--nodes 400000] [--repeats 3]
 
 A node is a newly evaluated leaf, never a revisit nor an end of the game; CPU is the whole process's; bytes include
-every arena; mate in one is on, and there is no cache of evaluations. The evaluator draws logits of about N(0, 1.5) from
-a hash of the planes, which is as sharp as a network's policy. The best of the repeats counts.
+every arena; mate in one is on, mate in three is not, and there is no cache of evaluations. The evaluator draws logits
+of about N(0, 1.5) from a hash of the planes, which is as sharp as a network's policy. The best of the repeats counts.
 
 `workers`: nodes a CPU-second of two threads on one tree, each with a batch of its own, beside one. `boundary`: one
 batch of 64 crosses three times (gather, evaluate, apply); each costs what the same call with nothing to do costs.
+`leaf_mates_us`: microseconds of CPU for each node, by the longest mate that is looked for at each leaf, in plies.
 `play`: with the settings, batch, cache and threads of play, in an `Engine` with the hash evaluator.
 
 No peer can be run from Python with a stub for its network, so the peers' figures are constants: each measured once,
@@ -22,8 +23,8 @@ import threading
 import time
 
 from fukayomi import Engine, Network, Position
-from fukayomi._native import HashEvaluator, Search, SearchParams
-from fukayomi.cli.engine.bench import DROPS_SFEN, BenchResult, measure
+from fukayomi._native import HashEvaluator, Search
+from fukayomi.cli.engine.bench import DROPS_SFEN, BenchResult, bench_params, measure
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import START_SFEN
 
@@ -42,6 +43,7 @@ PEERS = {
     },
 }
 BATCH = 64
+LEAF_MATES = (0, 1, 3)
 
 
 def figures(name: str, result: BenchResult) -> dict[str, object]:
@@ -58,7 +60,7 @@ def figures(name: str, result: BenchResult) -> dict[str, object]:
 
 def measure_workers(count: int, nodes: int) -> float:
     """Nodes per CPU-second of so many threads on one tree, from the start position."""
-    search = Search(SearchParams(), 1024)
+    search = Search(bench_params(), 1024)
     search.set_position(Position())
 
     def work() -> None:
@@ -82,7 +84,7 @@ def measure_workers(count: int, nodes: int) -> float:
 
 def measure_boundary(calls: int = 20_000) -> float:
     """Microseconds per position for the three calls of a batch, without what they do."""
-    search = Search(SearchParams(), 16)
+    search = Search(bench_params(), 16)
     search.stop()
     batch, slot, evaluator = search.new_batch(BATCH), Slot.zeros(BATCH), HashEvaluator()
     cpu = time.process_time()
@@ -110,18 +112,27 @@ def main() -> None:
     arguments = parser.parse_args()
 
     best: dict[str, BenchResult] = {}
+    leaf_mates = {name: dict.fromkeys(LEAF_MATES, float("inf")) for name in POSITIONS}
     workers, play, boundary = {1: 0.0, 2: 0.0}, dict.fromkeys(POSITIONS, 0.0), float("inf")
     for _ in range(arguments.repeats):
         for name, sfen in POSITIONS.items():
             result = measure(sfen, arguments.nodes, BATCH)
             if name not in best or result.nodes_per_cpu_s > best[name].nodes_per_cpu_s:
                 best[name] = result
+            for plies in LEAF_MATES:
+                result = measure(sfen, arguments.nodes, BATCH, params=bench_params(plies))
+                leaf_mates[name][plies] = min(leaf_mates[name][plies], 1e6 / result.nodes_per_cpu_s)
             play[name] = max(play[name], measure_play(sfen, arguments.nodes))
         for count in workers:
             workers[count] = max(workers[count], measure_workers(count, arguments.nodes))
         boundary = min(boundary, measure_boundary())
     report: dict[str, object] = {
-        name: figures(name, result) | {"play_nodes_per_cpu_s": round(play[name])} for name, result in best.items()
+        name: figures(name, result)
+        | {
+            "play_nodes_per_cpu_s": round(play[name]),
+            "leaf_mates_us": {str(plies): round(us, 2) for plies, us in leaf_mates[name].items()},
+        }
+        for name, result in best.items()
     }
     report["workers"] = {
         "one_nodes_per_cpu_s": round(workers[1]),

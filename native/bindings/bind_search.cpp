@@ -132,7 +132,8 @@ void bind_params(nb::module_& m) {
     parameter(type, "draw_value_white", &SearchParams::draw_value_white, "Value of a draw for White, 0 to 1.");
     parameter(type, "draw_ply", &SearchParams::draw_ply, "Number of moves after which a game is drawn; 0: no limit.");
     parameter(type, "declaration_rule", &SearchParams::declaration_rule, "The rule of declaration wins (入玉宣言).");
-    parameter(type, "mate_in_one", &SearchParams::mate_in_one, "Whether to look for a mate in one at each new leaf.");
+    parameter(type, "leaf_mate_plies", &SearchParams::leaf_mate_plies,
+              "The longest mate to look for at each new leaf, in plies, 0 to 3; 0: none.");
     parameter(type, "root_noise_epsilon", &SearchParams::root_noise_epsilon,
               "Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.");
     parameter(type, "root_noise_alpha", &SearchParams::root_noise_alpha,
@@ -269,6 +270,18 @@ void bind_search_class(nb::module_& m) {
              "    mate_plies: Plies until mate from `pos`; None if the game is won in another way.\n\n"
              "Returns:\n    Whether the result was entered. False if the tree does not hold the position, nor the one before it\n"
              "    as an evaluated node.\n\nRaises:\n    ValueError: The winner cannot mate after this number of plies.")
+        .def("enter_mate", [](Search& search, const Position& pos, const std::vector<Move>& moves) {
+            const Position position = pos;
+            const nb::gil_scoped_release release;
+            return search.enter_mate(position, moves);
+        }, "pos"_a, "moves"_a,
+             "Enter a mate that was found elsewhere, with its line, which the lines of the search then end with.\n\n"
+             "Otherwise as `prove`, for the side to move.\n\n"
+             "Args:\n    pos: The position with its past; the root or one that follows from it.\n"
+             "    moves: The whole mate by the side to move, an odd number of moves.\n\n"
+             "Returns:\n    Whether the mate was entered. False if the tree does not hold the position; before the root is\n"
+             "    evaluated; or if the first move is not one that the root may play.\n\n"
+             "Raises:\n    ValueError: A move is not legal, or the last one does not mate.")
         .def("stop", &Search::stop, "Make gather return 0 from now on; a gather under way gives up its leaves.")
         .def("resume", &Search::resume, "Undo stop.");
     bind_search_figures(type);

@@ -27,6 +27,10 @@ bool mates_after_all(Board& pos) {
 Move find_mate_in_three(const Board& pos) {
     if (pos.king(~pos.turn()) == NO_SQUARE) return Move();
     if (const Move m = find_mate_in_one(pos)) return m;
+    return find_mate_in_exactly_three(pos);
+}
+
+Move find_mate_in_exactly_three(const Board& pos) {
     MoveList checks;
     generate_checks(pos, checks);
     Board board = pos;
@@ -38,6 +42,19 @@ Move find_mate_in_three(const Board& pos) {
         if (mates) return m;
     }
     return Move();
+}
+
+std::vector<Move> line_of_mate_in_three(const Board& pos) {
+    if (const Move m = find_mate_in_one(pos)) return {m};
+    const Move check = find_mate_in_exactly_three(pos);
+    if (!check) return {};
+    Board board = pos;
+    board.do_move(check);
+    MoveList defences;
+    generate_legal(board, defences);
+    const Move defence = *defences.begin();
+    board.do_move(defence);
+    return {check, defence, find_mate_in_one(board)};
 }
 
 }  // namespace fukayomi

@@ -3,6 +3,7 @@
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
 #include "mate/mate_one.hpp"
+#include "mate/mate_three.hpp"
 #include "shogi/movegen.hpp"
 
 namespace fukayomi {
@@ -63,7 +64,8 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     leaf.value.reset();
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
-        if (params.mate_in_one) leaf.mate = find_mate_in_one(board_);
+        if (params.leaf_mate_plies > 0)
+            leaf.mate = params.leaf_mate_plies < 3 ? find_mate_in_one(board_) : find_mate_in_three(board_);
         leaf.edges = root.moves;
         leaf.is_complete = true;
         return;
@@ -107,8 +109,10 @@ Verdict LeafReader::verdict(const SearchParams& params) const {
     }
     if (params.declaration_rule != DeclarationRule::NONE && board_.can_declare_win(params.declaration_rule))
         return {Proof::WIN, 1};
-    if (params.mate_in_one && find_mate_in_one(board_)) return {Proof::WIN, 1};
-    return {};
+    if (params.leaf_mate_plies == 0) return {};
+    if (find_mate_in_one(board_)) return {Proof::WIN, 1};
+    if (params.leaf_mate_plies < 3 || (params.draw_ply > 0 && board_.ply() + 2 > params.draw_ply)) return {};
+    return find_mate_in_exactly_three(board_) ? Verdict{Proof::WIN, 3} : Verdict{};
 }
 
 }  // namespace fukayomi

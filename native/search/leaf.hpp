@@ -32,14 +32,14 @@ struct Leaf {
     Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
-    Move mate;                // a mate in one, at the root only, where it is tried first
+    Move mate;                // begins a short mate, at the root only, where it is tried first
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
 
     EvalKey key;                         // of an open leaf, if there is a cache
     std::optional<float> value;          // what the cache says of it, with the edges in `packed`
 
     bool is_open() const { return verdict.proof == Proof::NONE; }
-    // Whatever the evaluator said of a mate in one, it is tried first.
+    // Whatever the evaluator said of a mate, it is tried first.
     void put_mate_first();
     bool needs_row() const { return is_open() && !value; }
 };

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "mate/mate_one.hpp"
+#include "mate/mate_three.hpp"
 #include "search/ranking.hpp"
 #include "search/search.hpp"
 
@@ -136,19 +136,27 @@ SearchLine Search::tried_line(std::size_t slot) const {
     line.prior = entry.prior;
     line.winrate = winrate_of(entry, child);
     line.mate = mate_plies(child);
+    Board pos = root_->board;
     const Path path = best_path(slot);
-    for (std::size_t depth = 1; depth < path.size(); ++depth) line.pv.push_back(Move(tree_[path[depth].node].move));
-    const Index i = path.back().node;
-    if (tree_[i].state == NodeState::TERMINAL && tree_[i].proof == Proof::WIN && tree_[i].distance == 1) complete_pv(line);
+    for (std::size_t depth = 1; depth < path.size(); ++depth) {
+        const Node& reached = tree_[path[depth].node];
+        line.pv.push_back(Move(reached.move));
+        pos.do_move(line.pv.back());
+        const std::vector<Move> mate = known_mate(pos, reached);
+        line.pv.insert(line.pv.end(), mate.begin(), mate.end());
+        if (!mate.empty()) break;
+    }
     return line;
 }
 
-// Adds the mate in one at which the tree ends.
-void Search::complete_pv(SearchLine& line) const {
-    Board pos = root_->board;
-    for (const Move m : line.pv) pos.do_move(m);
-    if (pos.can_declare_win(params_.declaration_rule)) return;
-    if (const Move mate = find_mate_in_one(pos); mate) line.pv.push_back(mate);
+// The moves of a mate that does not lie in the tree: one that was entered, or that was found at a leaf.
+std::vector<Move> Search::known_mate(const Board& pos, const Node& node) const {
+    if (node.proof != Proof::WIN && node.proof != Proof::LOSS) return {};
+    if (const auto entered = mates_.find(pos.key()); entered != mates_.end() && entered->second.size() == node.distance)
+        return entered->second;
+    const bool is_leaf = node.state == NodeState::TERMINAL && node.proof == Proof::WIN;
+    if (!is_leaf || node.distance > 3 || pos.can_declare_win(params_.declaration_rule)) return {};
+    return line_of_mate_in_three(pos);
 }
 
 std::vector<SearchLine> Search::lines(std::size_t multipv) const {

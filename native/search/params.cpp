@@ -36,6 +36,7 @@ void SearchParams::validate() const {
     require_between("root_noise_epsilon", root_noise_epsilon, 0.0, 1.0);
     require_between("root_noise_alpha", root_noise_alpha, 0.001, 1000.0);
     require_between("draw_ply", draw_ply, 0, 100000);
+    require_between("leaf_mate_plies", leaf_mate_plies, 0, 3);
 }
 
 }  // namespace fukayomi

@@ -46,7 +46,7 @@ struct SearchParams {
     float draw_value_white = 0.5F;
     int draw_ply = 0;  // a game is drawn once this many moves have been played; 0: never
     DeclarationRule declaration_rule = DeclarationRule::POINTS_27;
-    bool mate_in_one = true;  // look for a mate in one at every new leaf
+    int leaf_mate_plies = 3;  // the longest mate to look for at every new leaf, 0 to 3; 0: none
     // Dirichlet noise in the root's priors (root_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
     // 0.25 and, for shogi, 0.15.
     float root_noise_epsilon = 0.0F;

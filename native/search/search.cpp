@@ -56,6 +56,16 @@ Verdict proven_verdict(Color turn, std::optional<Color> winner, std::optional<in
     return {wins ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(distance)};
 }
 
+void require_mate(Board pos, std::span<const Move> moves) {
+    if (moves.size() % 2 == 0 || moves.size() >= NO_MATE_DISTANCE)
+        throw std::invalid_argument("a mate by the side to move has an odd number of moves, not " + std::to_string(moves.size()));
+    for (const Move m : moves) {
+        if (!pos.is_legal(m)) throw std::invalid_argument("illegal move " + usi(m) + " in a mate");
+        pos.do_move(m);
+    }
+    if (!pos.is_check() || has_legal_move(pos)) throw std::invalid_argument(usi(moves.back()) + " does not mate");
+}
+
 Values draw_values(const SearchParams& params, Color root_side) {
     const double black = params.draw_value_black, white = params.draw_value_white;
     return root_side == BLACK ? Values{black, white} : Values{white, black};
@@ -148,6 +158,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     for (const Undo& undo : position.moves()) game_moves_.push_back(undo.move);
     is_restricted_ = !search_moves.empty();
     tree_.clear();
+    mates_.clear();
     tree_.set_draw(draw_values(params_, position.board().turn()));
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
@@ -369,15 +380,40 @@ void Search::undo_collisions(Batch& batch) {
     batch.collision_count_ = 0;
 }
 
+// The path to a position, with a new node at its end if need be and if that is possible.
+std::optional<Path> Search::path_to(const Position& position) {
+    const auto moves = moves_from_root(position);
+    if (!moves) return std::nullopt;
+    Path path = tree_.find(*moves);
+    if (path.size() == moves->size() && !tree_.extend(path, moves->back())) return std::nullopt;
+    if (path.size() <= moves->size()) return std::nullopt;
+    return path;
+}
+
 bool Search::prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Verdict verdict = proven_verdict(position.board().turn(), winner, mate_plies);
     const std::lock_guard lock(mutex_);
-    const auto moves = moves_from_root(position);
-    if (!moves) return false;
-    Path path = tree_.find(*moves);
-    if (path.size() == moves->size() && !tree_.extend(path, moves->back())) return false;
-    if (path.size() <= moves->size()) return false;
-    tree_.prove(path, verdict);
+    const std::optional<Path> path = path_to(position);
+    if (path) tree_.prove(*path, verdict);
+    return path.has_value();
+}
+
+bool Search::enter_mate(const Position& position, std::span<const Move> moves) {
+    require_mate(position.board(), moves);
+    Position after = position;
+    after.push_legal(moves.front());
+    const std::lock_guard lock(mutex_);
+    // Where the move has a node, the tree knows which move mates. The root must know.
+    std::optional<Path> path = path_to(after);
+    if (path) {
+        moves = moves.subspan(1);
+    } else {
+        path = path_to(position);
+        if (!path || path->size() == 1) return false;
+        after = position;
+    }
+    mates_.insert_or_assign(after.board().key(), std::vector<Move>(moves.begin(), moves.end()));
+    tree_.prove(*path, {moves.size() % 2 == 1 ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(moves.size())});
     return true;
 }
 

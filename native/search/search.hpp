@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "search/batch.hpp"
@@ -83,6 +84,11 @@ public:
     // Throws std::invalid_argument at a number of plies after which the winner cannot have mated.
     bool prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies = std::nullopt);
 
+    // Enters a mate by the side to move, with its line, which best lines then end with. It is entered for the position after
+    // the first move where there is or can be a node for that, otherwise for the position itself; not for the root, which
+    // must have a move. False as for prove. Throws std::invalid_argument if the moves are not legal, or not a mate.
+    bool enter_mate(const Position& position, std::span<const Move> moves);
+
     void stop() { is_stopped_.store(true); }
     void resume() { is_stopped_.store(false); }
     bool is_stopped() const { return is_stopped_.load(); }
@@ -111,6 +117,7 @@ private:
     enum class Descent { LEAF, PROVEN, COLLISION, FULL };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
+    std::optional<Path> path_to(const Position& position);
     bool try_advance(const Position& position);
     void begin_policy();
     void start_anew(const Position& position, std::span<const Move> search_moves);
@@ -129,7 +136,7 @@ private:
     std::size_t best_slot(Index node) const;
     Path best_path(std::size_t root_slot) const;
     SearchLine tried_line(std::size_t slot) const;
-    void complete_pv(SearchLine& line) const;
+    std::vector<Move> known_mate(const Board& pos, const Node& node) const;
 
     const SearchParams params_;
     const Puct puct_;  // below the root
@@ -143,6 +150,7 @@ private:
     Board start_;
     std::vector<Move> game_moves_;
     bool is_restricted_ = false;  // to search moves
+    std::unordered_map<std::uint64_t, std::vector<Move>> mates_;  // the lines of enter_mate by position
     std::vector<Batch*> active_;  // batches with visits in flight
     std::uint64_t nodes_ = 0;
     std::uint64_t evaluations_ = 0;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "mate/mate_three.hpp"
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
 #include "shogi/errors.hpp"
@@ -107,11 +108,13 @@ void prove_until(Search& search, const CurrentGame& current, const std::atomic<b
                 if (!moves.empty()) position.push_legal(moves[random() % moves.size()]);
             }
             const Color turn = position.board().turn();
-            switch (random() % 4) {
+            switch (random() % 8) {
                 case 0: search.prove(position, turn, 1 + 2 * (random() % 8)); break;
                 case 1: search.prove(position, ~turn, 2 * (random() % 8)); break;
                 case 2: search.prove(position, turn); break;
-                default: search.prove(position, std::nullopt);
+                case 3: search.prove(position, std::nullopt); break;
+                default:
+                    if (const auto mate = line_of_mate_in_three(position.board()); !mate.empty()) search.enter_mate(position, mate);
             }
         } catch (const ParseError&) {  // a line of another position
         }

@@ -1432,11 +1432,13 @@ class SearchParams:
     def declaration_rule(self, value: fukayomi.DeclarationRule) -> None: ...
 
     @property
-    def mate_in_one(self) -> bool:
-        """Whether to look for a mate in one at each new leaf."""
+    def leaf_mate_plies(self) -> int:
+        """
+        The longest mate to look for at each new leaf, in plies, 0 to 3; 0: none.
+        """
 
-    @mate_in_one.setter
-    def mate_in_one(self, value: bool) -> None: ...
+    @leaf_mate_plies.setter
+    def leaf_mate_plies(self, value: int) -> None: ...
 
     @property
     def root_noise_epsilon(self) -> float:
@@ -1672,6 +1674,24 @@ class Search:
 
         Raises:
             ValueError: The winner cannot mate after this number of plies.
+        """
+
+    def enter_mate(self, pos: fukayomi.Position, moves: Sequence[fukayomi.Move]) -> bool:
+        """
+        Enter a mate that was found elsewhere, with its line, which the lines of the search then end with.
+
+        Otherwise as `prove`, for the side to move.
+
+        Args:
+            pos: The position with its past; the root or one that follows from it.
+            moves: The whole mate by the side to move, an odd number of moves.
+
+        Returns:
+            Whether the mate was entered. False if the tree does not hold the position; before the root is
+            evaluated; or if the first move is not one that the root may play.
+
+        Raises:
+            ValueError: A move is not legal, or the last one does not mate.
         """
 
     def stop(self) -> None:

@@ -113,6 +113,8 @@ class UsiSettings:
     """Most visits of the root."""
     reuse_subtree: bool = check("ReuseSubtree", True)
     """Whether to keep the part of the tree that is still valid when the position changes."""
+    leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3)
+    """Longest mate to look for at each new position, plies; 0: none."""
     mate_hash_mb: int = spin("DfPn_Hash", 256, 1, 65_536)
     """Most memory of `go mate`, MiB."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
@@ -268,7 +270,7 @@ class UsiSettings:
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
+        names += ("leaf_mate_plies", "draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 
     @property
@@ -333,6 +335,7 @@ class UsiSettings:
         params.draw_value_black = self.draw_value_black / 1000
         params.draw_value_white = self.draw_value_white / 1000
         params.draw_ply = self.draw_ply
+        params.leaf_mate_plies = self.leaf_mate_plies
         params.declaration_rule = self.declaration_rule()
         return params
 

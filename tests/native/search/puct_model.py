@@ -15,7 +15,7 @@ OPEN = "1nsgkgsn1/9/9/9/9/9/9/9/1NSGKGSN1 b - 1"
 def plain_parameters() -> SearchParams:
     """Parameters for which the model is complete: without mate in one."""
     params = SearchParams()
-    params.mate_in_one = False
+    params.leaf_mate_plies = 0
     return params
 
 

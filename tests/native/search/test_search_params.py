@@ -15,7 +15,7 @@ def test_defaults_are_dlshogis() -> None:
     assert params.softmax_temperature == pytest.approx(1.74)
     assert (params.draw_value_black, params.draw_value_white, params.draw_ply) == (0.5, 0.5, 0)
     assert params.declaration_rule == DeclarationRule.POINTS_27
-    assert params.mate_in_one
+    assert params.leaf_mate_plies == 3, "dlshogi: 5, but its mate in one misses some"
     assert params.root_noise_epsilon == 0, "no noise"
     assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
     assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
@@ -38,6 +38,7 @@ def test_defaults_are_dlshogis() -> None:
         ("draw_value_black", 1.5),
         ("draw_value_white", -0.1),
         ("draw_ply", -1),
+        ("leaf_mate_plies", 4),
         ("root_noise_epsilon", 1.5),
         ("root_noise_alpha", 0.0),
     ],

@@ -196,7 +196,7 @@ def test_mate_by_the_last_move_is_no_draw(shared_data: Path) -> None:
 
 def test_without_mate_in_one_the_mate_is_still_found(shared_data: Path) -> None:
     params = SearchParams()
-    params.mate_in_one = False
+    params.leaf_mate_plies = 0
     found = 0
     for position in read_sfens(shared_data / "mate" / "mate-1-ply.txt", 200):
         runner = Runner(position, params=params)

@@ -3,7 +3,7 @@
 import pytest
 from search_runner import MATSURI, Runner, Slot
 
-from fukayomi._native import Position, UniformEvaluator
+from fukayomi._native import Position, SearchParams, UniformEvaluator
 
 
 def in_chunks(runner: Runner, nodes: int, chunk: int) -> None:
@@ -29,7 +29,9 @@ def test_a_full_memory_ends_nothing(sfen: str, capacity: int) -> None:
 
 
 def test_ten_times_its_capacity() -> None:
-    runner = Runner(Position.from_sfen(MATSURI), memory_mb=16, capacity=64)
+    params = SearchParams()
+    params.leaf_mate_plies = 1  # which takes less time
+    runner = Runner(Position.from_sfen(MATSURI), params=params, memory_mb=16, capacity=64)
     runner.run(35_000)
     fits = runner.search.node_count
     runner.run(380_000)

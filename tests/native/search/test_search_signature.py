@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent
 TREES = {
     "start": ("startpos", 40, 1),
     "drops": (f"sfen {MATSURI}", 60, 8),
-    "mate": ("sfen l2n4l/1g2n2k1/p1P+B1p2p/4p4/4sNP2/9/PP1PPSp1P/KSp3B2/L4G3 b 2R2GS2Pnl3p 141", 200, 4),
+    "mate": ("sfen lnS1+R1Bnl/2+N5k/2p3pg1/p1s4P1/5p2p/PPPp1PSb1/4P3P/2GSp4/LN1KG2rL b 4Pg 101", 200, 4),
     "repetition": ("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h", 60, 4),
 }
 """Position, nodes, batch size."""
@@ -50,8 +50,8 @@ def test_small_trees(name: str) -> None:
 SIGNATURES = [
     (Position().sfen(), 1, (5002, 519, "2h7h 7a6b 6i6h 1a1b")),
     (Position().sfen(), 16, (5000, 526, "2h7h 7a6b 6i6h 1a1b")),
-    (MATSURI, 1, (5429, 706, "S*8h R*4h G*9b 4b5a")),
-    (MATSURI, 16, (5620, 825, "P*5h R*1h S*9c 4c3d")),
+    (MATSURI, 1, (6213, 2042, "P*5h R*3h G*1g 3h3i")),
+    (MATSURI, 16, (6340, 1001, "P*5h R*2h P*4a G*6i")),
 ]
 
 

@@ -50,15 +50,36 @@ class BenchResult:
     """Memory of the tree per node, free parts of its chunks included."""
 
 
-def measure(sfen: str, nodes: int, batch_size: int, evaluator: EvaluatorName = EvaluatorName.HASH) -> BenchResult:
+def bench_params(leaf_mate_plies: int = 1) -> SearchParams:
+    """The parameters that are measured: the defaults, but with mate in one alone at the leaves."""
+    params = SearchParams()
+    params.leaf_mate_plies = leaf_mate_plies
+    return params
+
+
+def measure(
+    sfen: str,
+    nodes: int,
+    batch_size: int,
+    evaluator: EvaluatorName = EvaluatorName.HASH,
+    *,
+    params: SearchParams | None = None,
+) -> BenchResult:
     """Search a position until `nodes` leaves are evaluated, one batch at a time in one thread.
+
+    Args:
+        sfen: The position.
+        nodes: Leaves to evaluate.
+        batch_size: Leaves per batch.
+        evaluator: What evaluates them.
+        params: By default `bench_params`.
 
     Raises:
         InvalidSfenError: The SFEN is not a position.
     """
     from fukayomi.engine.evaluators.protocol import Slot
 
-    search = Search(SearchParams(), 16 + nodes * BYTES_RESERVED_PER_NODE // 2**20)
+    search = Search(params or bench_params(), 16 + nodes * BYTES_RESERVED_PER_NODE // 2**20)
     search.set_position(Position.from_sfen(sfen))
     network = HashEvaluator() if evaluator is EvaluatorName.HASH else UniformEvaluator()
     batch, slot = search.new_batch(batch_size), Slot.zeros(batch_size)

@@ -1,0 +1,153 @@
+"""Mates at the leaves, and mates that are entered with their line."""
+
+import pytest
+from search_runner import MATSURI, Runner
+
+from fukayomi._native import DeclarationRule, MateReason, MateSolver, Move, Position, Search, SearchLine, SearchParams
+
+MATES_IN_FIVE = (
+    "lnS1+R1Bnl/2+N5k/2p3pg1/p1s4P1/5p2p/PPPp1PSb1/4P3P/2GSp4/LN1KG2rL b 4Pg 101",
+    "1n1g1k1nl/+R1s2sg2/2ppppb2/P6pp/5Sp2/3P2P2/+pbP1PP2P/p1SKN+r3/1+l3g+l1L w Gn2p 90",
+    "ln1+R4l/2+N1R1gk1/p4pbpp/6P2/6SP1/PpG5P/1PG1PP3/4K2s1/L3b1sNL b GN5Psp 101",
+    "ln1g2bG1/2lk2+Sp1/p2ppPn1p/7R1/K1s6/P1p3P1P/1P1PPS3/1+rPG5/L3+b3L w S2N2Pg2p 106",
+)
+NODES = 70
+SHARP = (
+    MATSURI,
+    "5Ggnl/2+R3nk1/p3+Pp1pp/6p2/2Gp5/1P4P2/PS+b2PN1P/KR5P1/L1s5L b BSN3Pgsl2p 133",
+    "ln1s3nl/1+S4+B2/p1p1k2pp/3p2P2/7P1/P1Pnpp1R1/1P1P+lP2P/2G1G4/L1SKP2N+b b R2GPsp 73",
+)
+
+
+def params_with(leaf_mate_plies: int) -> SearchParams:
+    params = SearchParams()
+    params.leaf_mate_plies = leaf_mate_plies
+    return params
+
+
+def best_of(sfen: str, leaf_mate_plies: int) -> SearchLine:
+    runner = Runner(Position.from_sfen(sfen), params=params_with(leaf_mate_plies), capacity=4)
+    runner.run(NODES)
+    runner.search.check_invariants()
+    return runner.search.lines(1)[0]
+
+
+def is_mate(sfen: str, moves: list[Move]) -> bool:
+    position = Position.from_sfen(sfen)
+    for move in moves:
+        position.push(move)
+    return position.is_mated()
+
+
+def proven_wins(search: Search, root: Position) -> list[tuple[Position, int]]:
+    """The positions in the tree that are won for the side to move, and the plies to the end."""
+    found: list[tuple[Position, int]] = []
+    position = root.copy()
+    for line in search.tree_text().splitlines():
+        name, *values = line.split()
+        depth = len(line) - len(line.lstrip())
+        while len(position.moves) - len(root.moves) >= max(depth, 1):
+            position.pop()
+        if depth > 0:
+            position.push_usi(name)
+        if values[-2:-1] == ["win"]:
+            found.append((position.copy(), int(values[-1])))
+    return found
+
+
+@pytest.mark.parametrize("sfen", MATES_IN_FIVE)
+def test_mate_in_three_at_the_leaves_finds_mates_sooner(sfen: str) -> None:
+    best = best_of(sfen, 3)
+    assert best.mate == len(best.pv) == 5
+    assert is_mate(sfen, best.pv)
+    assert best_of(sfen, 0).mate is None
+
+
+def test_two_plies_are_one() -> None:
+    assert best_of(MATES_IN_FIVE[0], 2) == best_of(MATES_IN_FIVE[0], 1)
+
+
+@pytest.mark.parametrize("sfen", SHARP)
+@pytest.mark.parametrize("leaf_mate_plies", [1, 3])
+def test_every_short_mate_in_the_tree_is_one(sfen: str, leaf_mate_plies: int) -> None:
+    params = params_with(leaf_mate_plies)
+    params.declaration_rule = DeclarationRule.NONE
+    root = Position.from_sfen(sfen)
+    runner = Runner(root, params=params)
+    runner.run(1500)
+    wins = [(position, plies) for position, plies in proven_wins(runner.search, root) if plies <= 3]
+    assert len(wins) > 20
+    solver = MateSolver(memory_mb=1)
+    for position, plies in wins[:: max(1, len(wins) // 100)]:
+        result = solver.solve(position, plies=plies)
+        assert (result.reason, result.plies) == (MateReason.MATE, plies), position.sfen()
+
+
+@pytest.mark.parametrize(("moves_left", "mate"), [(4, 5), (3, None)])
+def test_the_game_must_last_as_long_as_the_mate(moves_left: int, mate: int | None) -> None:
+    position = Position.from_sfen(MATES_IN_FIVE[0])
+    params = params_with(3)
+    params.draw_ply = position.ply + moves_left
+    runner = Runner(position, params=params, capacity=4)
+    runner.run(500)
+    assert runner.search.lines(1)[0].mate == mate
+
+
+# ------------------------------------------------------------------------------------------ mates that are entered
+
+
+def solved(sfen: str) -> tuple[Position, list[Move]]:
+    """A position and its shortest mate."""
+    position = Position.from_sfen(sfen)
+    return position, MateSolver(memory_mb=16).solve(position).moves
+
+
+def test_a_mate_of_the_root_is_played_and_shown() -> None:
+    position, moves = solved(MATES_IN_FIVE[0])
+    runner = Runner(position, params=params_with(0))
+    assert not runner.search.enter_mate(position, moves), "the root is not evaluated yet"
+    runner.run(1)
+    assert runner.search.enter_mate(position, moves)
+    assert runner.search.is_decided
+    best = runner.search.lines(1)[0]
+    assert (best.pv, best.mate, best.winrate) == (moves, 5, 1.0)
+    assert runner.step() == 0
+    runner.search.check_invariants()
+
+
+def test_a_mate_further_down_decides_what_leads_to_it() -> None:
+    position, moves = solved(MATES_IN_FIVE[1])
+    runner = Runner(position, params=params_with(0))
+    runner.run(300)
+    lost = position.copy()
+    lost.push(moves[0])
+    for reply in lost.legal_moves:
+        assert not runner.search.is_decided
+        attacked = lost.copy()
+        attacked.push(reply)
+        assert runner.search.enter_mate(attacked, MateSolver(memory_mb=16).solve(attacked).moves)
+    runner.search.check_invariants()
+    best = runner.search.lines(1)[0]
+    assert best.mate == len(best.pv) == 5
+    assert is_mate(MATES_IN_FIVE[1], best.pv)
+
+
+def test_a_mate_of_a_move_that_is_not_searched_is_not_entered() -> None:
+    position, moves = solved(MATES_IN_FIVE[2])
+    other = next(move for move in position.legal_moves if move != moves[0])
+    runner = Runner(position, search_moves=[other], params=params_with(0))
+    runner.run(50)
+    assert not runner.search.enter_mate(position, moves)
+    assert not runner.search.enter_mate(*solved(MATES_IN_FIVE[3])), "a position of another game"
+    assert not runner.search.is_decided
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 3, 4])
+def test_what_is_no_mate_is_refused(kept: int) -> None:
+    position, moves = solved(MATES_IN_FIVE[0])
+    runner = Runner(position)
+    runner.run(1)
+    with pytest.raises(ValueError, match="mate"):
+        runner.search.enter_mate(position, moves[:kept])
+    with pytest.raises(ValueError, match="illegal"):
+        runner.search.enter_mate(position, moves[2:])
