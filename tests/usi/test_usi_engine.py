@@ -6,6 +6,7 @@ from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_ans
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.text import Go
 
+MATE_IN_NINE = "l6nl/r4S3/p2s1p1pk/1Pp2sN1p/1p2+r3P/2G1p4/P1Pp1PPP1/2G1+n1S2/L5KNL w Bb2g3p 90"
 ENDLESS = "9/9/9/9/4k4/9/9/9/9 b 2R2B4g4s4n4l18p 1"
 
 
@@ -151,6 +152,25 @@ def test_go_mate(start: Start, sfen: str, go: Go, moves: tuple[str, ...], verdic
     assert answer.checkmate.moves == moves
     if not moves:
         assert answer.checkmate.verdict == verdict
+
+
+@pytest.mark.parametrize("threads", ["0", "2"])
+def test_a_mate_found_beside_the_search_ends_it(start: Start, threads: str) -> None:
+    client = start(PV_Mate_Search_Threads=threads)
+    client.position(MATE_IN_NINE)
+    answer = client.go(Go(byoyomi_ms=10_000), 10)
+    assert answer.seconds < 5
+    assert answer.best_info is not None
+    assert answer.best_info.score is not None
+    assert answer.best_info.score.mate == len(answer.best_info.pv) == 9
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == answer.best_info.pv[0]
+    client.start_go(Go(ponder=True))
+    client.ponderhit(Go(byoyomi_ms=10_000))
+    answer = client.wait_answer(10)
+    assert answer.seconds < 5
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "G*4h"
 
 
 def test_depth_ends_a_search(start: Start) -> None:

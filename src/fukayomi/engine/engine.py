@@ -209,7 +209,8 @@ class Engine:
         limits = limits_of(go, position, settings) if has_limits(go, settings) else Limits(until_stopped=True)
         control = self._control = Control(limits)
         multipv = self._choice.lines_needed(position, settings)
-        result = _checked(self._searcher.search(position, control, multipv=multipv))
+        mates = settings.mate_options()
+        result = _checked(self._searcher.search(position, control, multipv=multipv, mates=mates))
         answer, result = self._choice.choose(position, result, settings)
         return _answer(answer, search_infos(result.progress, settings))
 

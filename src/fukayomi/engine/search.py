@@ -18,6 +18,7 @@ from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.protocol import Evaluator
+from fukayomi.engine.mate_threads import MateOptions, MateThreads
 from fukayomi.engine.root_history import Look, RootHistory
 from fukayomi.shogi import Move, Position
 from fukayomi.tabular import Tabular, counted
@@ -95,6 +96,8 @@ class SearchResult(Tabular):
     """The state in which the search ended."""
     reason: Reason
     """Why it ended."""
+    mate_error: Exception | None = None
+    """Why a search for mates beside the tree failed; the search went on without it."""
 
     @property
     def lines(self) -> tuple[SearchLine, ...]:
@@ -194,6 +197,7 @@ class Searcher:
         search_moves: Sequence[Move] = (),
         compare: Sequence[Move] = (),
         multipv: int = 1,
+        mates: MateOptions | None = None,
         report: Report | None = None,
         report_interval_s: float = 0.5,
     ) -> SearchResult:
@@ -205,6 +209,8 @@ class Searcher:
             search_moves: The root moves to search, with a new tree; all if empty.
             compare: The root moves that get all visits of this search, to each the same number. The tree is kept.
             multipv: Maximum number of lines to report.
+            mates: Mates to search beside the tree, in threads of their own. A search by nodes does without, so that it
+                is the same each time. None: none.
             report: Called with the progress from this thread.
             report_interval_s: Seconds between reports; 0: no reports.
 
@@ -229,15 +235,22 @@ class Searcher:
             tree.compare(list(compare))
         feed = Feed(tree, control, self._node_limit, shares=self._shares_batches)
         progress = partial(self._progress, feed, multipv)
-        self._pool.start(feed)
+        draw_ply = self._params.draw_ply
+        beside = MateThreads(tree, position, mates, draw_ply) if mates is not None and nodes is None else None
         try:
+            self._pool.start(feed)
             reason = _Watch(feed, progress, report, report_interval_s).wait()
         finally:  # also after Ctrl-C: the threads must not go on
+            if beside is not None:
+                beside.stop()
             self._pool.end(feed)
+            if beside is not None:
+                beside.join()
         final = progress()
         best = final.lines[0].move if final.lines else _any_move(position, search_moves)
         pv = final.lines[0].pv if final.lines else ()
-        return SearchResult(best, pv[1] if len(pv) > 1 else None, final, reason)
+        mate_error = None if beside is None else beside.error
+        return SearchResult(best, pv[1] if len(pv) > 1 else None, final, reason, mate_error)
 
     def _progress(self, feed: Feed, multipv: int) -> Progress:
         tree = feed.tree

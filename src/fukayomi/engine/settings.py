@@ -8,6 +8,7 @@ from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, Search
 from fukayomi.book import BookLimits
 from fukayomi.engine.clock import SHARES, Margins
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
+from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
@@ -26,8 +27,7 @@ IGNORED_OPTIONS = (
     "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
     "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
     *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
-    "Book_Consider_Draw_Depth", "Mate_Root_Search", "PV_Mate_Search_Threads", "PV_Mate_Search_Depth",
-    "PV_Mate_Search_Nodes", "DfPn_Min_Search_Millisecs",
+    "Book_Consider_Draw_Depth", "DfPn_Min_Search_Millisecs",
     # YaneuraOu's, of its books.
     "BookOnTheFly", "BookPvMoves", "IgnoreBookPly",
 )  # fmt: skip
@@ -115,8 +115,16 @@ class UsiSettings:
     """Whether to keep the part of the tree that is still valid when the position changes."""
     leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3)
     """Longest mate to look for at each new position, plies; 0: none."""
+    mate_root_plies: int = spin("Mate_Root_Search", 33, 0, 1023)
+    """Longest mate of the root to look for beside the search, plies; 0: none."""
+    pv_mate_threads: int = spin("PV_Mate_Search_Threads", 0, 0, 64)
+    """Threads that look for mates along the principal variation."""
+    pv_mate_plies: int = spin("PV_Mate_Search_Depth", 33, 1, 1023)
+    """Longest mate that they look for, plies."""
+    pv_mate_nodes: int = spin("PV_Mate_Search_Nodes", 500_000, 1, 1_000_000_000)
+    """Most positions that they search for each mate."""
     mate_hash_mb: int = spin("DfPn_Hash", 256, 1, 65_536)
-    """Most memory of `go mate`, MiB."""
+    """Most memory of a mate search, MiB."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
     """Lines to report."""
     softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)
@@ -302,6 +310,16 @@ class UsiSettings:
         """What a draw is worth to a side, centipawns."""
         value = self.draw_value_black if color == BLACK else self.draw_value_white
         return centipawns(value / 1000, self.eval_coef)
+
+    def mate_options(self) -> MateOptions:
+        """The mates to search beside the tree."""
+        return MateOptions(
+            root_plies=self.mate_root_plies,
+            pv_threads=self.pv_mate_threads,
+            pv_plies=self.pv_mate_plies,
+            pv_nodes=self.pv_mate_nodes,
+            memory_mb=self.mate_hash_mb,
+        )
 
     def margins(self, late_ms: float = 0.0) -> Margins:
         """The margins of the clock, after answers that were this late."""

@@ -60,6 +60,7 @@ class Job:
                 self.control,
                 search_moves=self._search_moves(output),
                 multipv=multipv,
+                mates=settings.mate_options(),
                 report=None if output is None else lambda progress: output.report(progress, settings),
                 report_interval_s=settings.pv_interval_ms / 1000,
             )
@@ -100,6 +101,8 @@ class Job:
         lines = [info.text() for info in search_infos(self.result.progress, settings)]
         if self.result.error is not None:
             lines.append(info_string(f"Error: {self.result.error}"))
+        if self.result.mate_error is not None:
+            lines.append(info_string(f"Error: no mates are searched: {self.result.mate_error!r}"))
         if settings.debug:
             lines.append(info_string(f"search ended: {self.result.reason.value}"))
         return lines

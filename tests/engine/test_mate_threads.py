@@ -1,0 +1,152 @@
+"""Mates that are searched beside the tree: what they find is played and shown, and the threads end with the search."""
+
+import threading
+import time
+from collections.abc import Generator
+
+import pytest
+
+from fukayomi._native import HashEvaluator
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
+from fukayomi.engine.mate_threads import MateOptions
+from fukayomi.engine.search import Reason, Searcher, SearchResult
+from fukayomi.engine.settings import UsiSettings
+from fukayomi.shogi import MateSolver, Position
+
+# Mates of 9 to 15 plies, from games; 5 000 nodes of the search find none of them.
+MATES = (
+    "l6nl/r4S3/p2s1p1pk/1Pp2sN1p/1p2+r3P/2G1p4/P1Pp1PPP1/2G1+n1S2/L5KNL w Bb2g3p 90",
+    "lr5nl/4sk1+P1/2n6/p1pppNSp1/1p3p2p/P1PPP1p1P/1PSg+bP3/1K7/LN5RL w B3gsp 88",
+    "lnsg1+RR1l/9/p1pppp2p/6pk1/9/2P6/P+p1PPPP1P/1b1S5/L+p1GKGSNL b BGNPsnp 43",
+    "9/+L2g1g1+B+R/4ppnp1/1P2s1p2/nLPp2k2/+b1S1SPsPp/2KGP4/3G3R1/PN5NL b L3P3p 113",
+)
+# A check with one answer, after which the other side mates in seven.
+ONE_ANSWER = "l1+L2s2+P/1+R2p4/2+Bs2+Pp1/pp1s5/1nk2pb2/PNpp5/1PlPPP2P/1GP1GK3/+rLG3GN1 b SN2p 123"
+ENDLESS = "9/9/9/9/4k4/9/9/9/K8 b 2R2B4g4s4n4l18p 1"
+ROOT = MateOptions(root_plies=33)
+
+
+class Failing(StubEvaluator):
+    """An evaluator that always fails."""
+
+    def run(self, slot: Slot, n: int) -> None:
+        raise EvaluatorError(f"no device for {n} of {slot.capacity}")
+
+
+@pytest.fixture
+def searcher() -> Generator[Searcher]:
+    searcher = Searcher([hash_evaluator(8)], memory_mb=64)
+    yield searcher
+    searcher.close()
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Generator[None]:
+    yield
+    assert not [thread for thread in threading.enumerate() if thread.name == "fukayomi-mate"]
+
+
+def search(searcher: Searcher, position: Position, limits: Limits, mates: MateOptions | None) -> SearchResult:
+    return searcher.search(position, Control(limits), mates=mates)
+
+
+def check_mate(result: SearchResult, position: Position) -> None:
+    """The result is a mate by the side to move, with its whole line."""
+    best = result.lines[0]
+    assert result.reason is Reason.DECIDED
+    assert best.mate == len(best.pv) > 0
+    assert result.best == best.pv[0]
+    end = position.copy()
+    for move in best.pv:
+        end.push(move)
+    assert end.is_mated()
+
+
+@pytest.mark.parametrize("sfen", MATES)
+def test_a_mate_of_the_root_ends_the_search(searcher: Searcher, sfen: str) -> None:
+    position = Position.from_sfen(sfen)
+    assert search(searcher, position, Limits(nodes=1000), None).lines[0].mate is None
+    result = search(searcher, position, Limits(time_ms=20_000), ROOT)
+    check_mate(result, position)
+
+
+def test_a_search_by_nodes_has_no_mate_threads(searcher: Searcher) -> None:
+    position = Position.from_sfen(MATES[0])
+    result = search(searcher, position, Limits(nodes=300), ROOT)
+    searcher.clear()
+    assert result.lines == search(searcher, position, Limits(nodes=300), None).lines
+
+
+def test_the_mate_may_not_be_longer_than_asked(searcher: Searcher) -> None:
+    position = Position.from_sfen(MATES[0])
+    assert search(searcher, position, Limits(depth=8), MateOptions(root_plies=7)).reason is not Reason.DECIDED
+
+
+def test_the_game_must_last_as_long_as_the_mate() -> None:
+    position = Position.from_sfen(MATES[0])
+    for moves_left, is_found in ((8, True), (7, False)):
+        settings = UsiSettings(draw_ply=position.ply + moves_left)
+        with Searcher([hash_evaluator(8)], settings.search_params(), memory_mb=64) as searcher:
+            result = search(searcher, position, Limits(time_ms=20_000 if is_found else 200), ROOT)
+        assert (result.lines[0].mate == 9) == is_found
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_mates_along_the_principal_variation(searcher: Searcher, threads: int) -> None:
+    position = Position.from_sfen(ONE_ANSWER)
+    mate = MateSolver(memory_mb=16).solve(position).moves
+    position.push(mate[0])
+    result = search(searcher, position, Limits(time_ms=20_000), MateOptions(pv_threads=threads))
+    assert result.reason is Reason.DECIDED
+    best = result.lines[0]
+    assert best.mate is not None
+    assert -best.mate == len(best.pv)
+    end = position.copy()
+    for move in best.pv:
+        end.push(move)
+    assert end.is_mated()
+
+
+def test_a_stop_ends_the_threads_at_once(searcher: Searcher) -> None:
+    control = Control(Limits(until_stopped=True))
+    threading.Timer(0.2, control.stop).start()
+    options = MateOptions(root_plies=1023, pv_threads=2, pv_plies=1023, pv_nodes=10**9)
+    begin = time.monotonic()
+    result = searcher.search(Position.from_sfen(ENDLESS), control, mates=options)
+    assert result.reason is Reason.STOPPED
+    assert result.best is not None
+    assert time.monotonic() - begin < 5
+
+
+def test_a_decided_search_that_only_a_stop_ends_waits_for_it(searcher: Searcher) -> None:
+    control = Control(Limits(until_stopped=True))
+    threading.Timer(0.3, control.stop).start()
+    result = searcher.search(Position.from_sfen(MATES[0]), control, mates=ROOT)
+    assert result.reason is Reason.STOPPED
+    assert result.lines[0].mate == 9
+
+
+def test_without_memory_the_search_goes_on(searcher: Searcher) -> None:
+    result = search(searcher, Position.from_sfen(MATES[0]), Limits(time_ms=100), MateOptions(33, 2, memory_mb=0))
+    assert isinstance(result.mate_error, ValueError)
+    assert result.reason is Reason.TIME
+    assert result.lines
+
+
+def test_an_evaluator_that_fails_ends_the_threads_too() -> None:
+    with Searcher([Failing(HashEvaluator(), "failing", 4)], memory_mb=64) as searcher:
+        result = search(searcher, Position.from_sfen(ENDLESS), Limits(time_ms=20_000), MateOptions(1023, 1))
+    assert result.reason is Reason.ERROR
+    assert result.best is not None
+
+
+def test_one_after_the_other(searcher: Searcher) -> None:
+    position = Position.from_sfen(MATES[1])
+    for _ in range(3):
+        result = search(searcher, position, Limits(time_ms=20_000), MateOptions(33, 2))
+        check_mate(result, position)
+        for move in result.lines[0].pv[:2]:
+            position.push(move)
