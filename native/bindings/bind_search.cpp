@@ -134,6 +134,8 @@ void bind_params(nb::module_& m) {
     parameter(type, "declaration_rule", &SearchParams::declaration_rule, "The rule of declaration wins (入玉宣言).");
     parameter(type, "leaf_mate_plies", &SearchParams::leaf_mate_plies,
               "The longest mate to look for at each new leaf, in plies, 0 to 3; 0: none.");
+    parameter(type, "leaf_mate_nodes", &SearchParams::leaf_mate_nodes,
+              "With leaf_mate_plies 3: positions to search at each new leaf for a longer mate, by df-pn, 0 to 10000; 0: none.");
     parameter(type, "root_noise_epsilon", &SearchParams::root_noise_epsilon,
               "Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.");
     parameter(type, "root_noise_alpha", &SearchParams::root_noise_alpha,

@@ -25,12 +25,12 @@ bool mates_after_all(Board& pos) {
 }  // namespace
 
 Move find_mate_in_three(const Board& pos) {
-    if (pos.king(~pos.turn()) == NO_SQUARE) return Move();
     if (const Move m = find_mate_in_one(pos)) return m;
     return find_mate_in_exactly_three(pos);
 }
 
 Move find_mate_in_exactly_three(const Board& pos) {
+    if (pos.king(~pos.turn()) == NO_SQUARE) return Move();
     MoveList checks;
     generate_checks(pos, checks);
     Board board = pos;

@@ -1,5 +1,7 @@
 #include "search/leaf.hpp"
 
+#include <algorithm>
+
 #include "encode/labels.hpp"
 #include "encode/planes.hpp"
 #include "mate/mate_one.hpp"
@@ -57,6 +59,14 @@ void Leaf::put_mate_first() {
         if (edges[i] == mate) packed[i] = make_edge(1.0F, mate);
 }
 
+std::vector<Move> find_leaf_mate(MateSolver& solver, const Board& pos, const SearchParams& params) {
+    if (pos.king(~pos.turn()) == NO_SQUARE) return {};
+    MateLimits limits;
+    limits.nodes = static_cast<std::uint64_t>(params.leaf_mate_nodes);
+    if (params.draw_ply > 0) limits.plies = std::min(params.draw_ply + 1 - pos.ply(), MateSolver::MAX_PLIES);
+    return solver.solve(pos, limits).line;
+}
+
 void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf) {
     replay(root, leaf.moves);
     leaf.mate = Move();
@@ -100,7 +110,7 @@ void LeafReader::replay(const Root& root, std::span<const Move> moves) {
     }
 }
 
-Verdict LeafReader::verdict(const SearchParams& params) const {
+Verdict LeafReader::verdict(const SearchParams& params) {
     if (const Verdict v = verdict_of(history_.first_recurrence()); v.proof != Proof::NONE) return v;
     if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
@@ -112,7 +122,11 @@ Verdict LeafReader::verdict(const SearchParams& params) const {
     if (params.leaf_mate_plies == 0) return {};
     if (find_mate_in_one(board_)) return {Proof::WIN, 1};
     if (params.leaf_mate_plies < 3 || (params.draw_ply > 0 && board_.ply() + 2 > params.draw_ply)) return {};
-    return find_mate_in_exactly_three(board_) ? Verdict{Proof::WIN, 3} : Verdict{};
+    if (find_mate_in_exactly_three(board_)) return {Proof::WIN, 3};
+    if (params.leaf_mate_nodes == 0) return {};
+    if (!solver_) solver_ = std::make_unique<MateSolver>(LEAF_SOLVER_MB);
+    const auto plies = static_cast<std::uint16_t>(find_leaf_mate(*solver_, board_, params).size());
+    return plies > 0 ? Verdict{Proof::WIN, plies} : Verdict{};
 }
 
 }  // namespace fukayomi

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "mate/mate_solver.hpp"
 #include "search/eval_cache.hpp"
 #include "search/node.hpp"
 #include "search/params.hpp"
@@ -18,6 +20,8 @@
 #include "shogi/board.hpp"
 
 namespace fukayomi {
+
+constexpr std::size_t LEAF_SOLVER_MB = 1;  // which holds far more than is searched at a leaf
 
 // Where a search starts. It does not change while a batch refers to it.
 struct Root {
@@ -44,6 +48,9 @@ struct Leaf {
     bool needs_row() const { return is_open() && !value; }
 };
 
+// A mate of any length at a leaf, as far as leaf_mate_nodes find one: the whole line, or no moves.
+std::vector<Move> find_leaf_mate(MateSolver& solver, const Board& pos, const SearchParams& params);
+
 // Replays the moves of leaves on its own copy of the root's position and past.
 class LeafReader {
 public:
@@ -57,10 +64,11 @@ public:
 
 private:
     void replay(const Root& root, std::span<const Move> moves);
-    Verdict verdict(const SearchParams& params) const;
+    Verdict verdict(const SearchParams& params);
 
     Board board_;
     History history_;
+    std::unique_ptr<MateSolver> solver_;  // once it is needed
 };
 
 }  // namespace fukayomi

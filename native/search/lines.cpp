@@ -155,8 +155,11 @@ std::vector<Move> Search::known_mate(const Board& pos, const Node& node) const {
     if (const auto entered = mates_.find(pos.key()); entered != mates_.end() && entered->second.size() == node.distance)
         return entered->second;
     const bool is_leaf = node.state == NodeState::TERMINAL && node.proof == Proof::WIN;
-    if (!is_leaf || node.distance > 3 || pos.can_declare_win(params_.declaration_rule)) return {};
-    return line_of_mate_in_three(pos);
+    if (!is_leaf || pos.can_declare_win(params_.declaration_rule)) return {};
+    if (node.distance <= 3) return line_of_mate_in_three(pos);
+    if (params_.leaf_mate_nodes == 0) return {};
+    MateSolver solver(LEAF_SOLVER_MB);
+    return find_leaf_mate(solver, pos, params_);
 }
 
 std::vector<SearchLine> Search::lines(std::size_t multipv) const {

@@ -37,6 +37,7 @@ void SearchParams::validate() const {
     require_between("root_noise_alpha", root_noise_alpha, 0.001, 1000.0);
     require_between("draw_ply", draw_ply, 0, 100000);
     require_between("leaf_mate_plies", leaf_mate_plies, 0, 3);
+    require_between("leaf_mate_nodes", leaf_mate_nodes, 0, 10000);
 }
 
 }  // namespace fukayomi

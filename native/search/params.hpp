@@ -47,6 +47,7 @@ struct SearchParams {
     int draw_ply = 0;  // a game is drawn once this many moves have been played; 0: never
     DeclarationRule declaration_rule = DeclarationRule::POINTS_27;
     int leaf_mate_plies = 3;  // the longest mate to look for at every new leaf, 0 to 3; 0: none
+    int leaf_mate_nodes = 0;  // with leaf_mate_plies 3: positions to search for a longer one, by df-pn; 0: none
     // Dirichlet noise in the root's priors (root_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
     // 0.25 and, for shogi, 0.15.
     float root_noise_epsilon = 0.0F;

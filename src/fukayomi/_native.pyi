@@ -1441,6 +1441,15 @@ class SearchParams:
     def leaf_mate_plies(self, value: int) -> None: ...
 
     @property
+    def leaf_mate_nodes(self) -> int:
+        """
+        With leaf_mate_plies 3: positions to search at each new leaf for a longer mate, by df-pn, 0 to 10000; 0: none.
+        """
+
+    @leaf_mate_nodes.setter
+    def leaf_mate_nodes(self, value: int) -> None: ...
+
+    @property
     def root_noise_epsilon(self) -> float:
         """
         Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.

@@ -115,6 +115,8 @@ class UsiSettings:
     """Whether to keep the part of the tree that is still valid when the position changes."""
     leaf_mate_plies: int = spin("Leaf_Mate_Plies", 3, 0, 3)
     """Longest mate to look for at each new position, plies; 0: none."""
+    leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000)
+    """Positions to search at each new one for a longer mate, with Leaf_Mate_Plies 3; 0: none."""
     mate_root_plies: int = spin("Mate_Root_Search", 33, 0, 1023)
     """Longest mate of the root to look for beside the search, plies; 0: none."""
     pv_mate_threads: int = spin("PV_Mate_Search_Threads", 0, 0, 64)
@@ -278,7 +280,8 @@ class UsiSettings:
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("leaf_mate_plies", "draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
+        names += ("leaf_mate_plies", "leaf_mate_nodes")
+        names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 
     @property
@@ -354,6 +357,7 @@ class UsiSettings:
         params.draw_value_white = self.draw_value_white / 1000
         params.draw_ply = self.draw_ply
         params.leaf_mate_plies = self.leaf_mate_plies
+        params.leaf_mate_nodes = self.leaf_mate_nodes
         params.declaration_rule = self.declaration_rule()
         return params
 

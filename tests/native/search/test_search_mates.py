@@ -19,9 +19,10 @@ SHARP = (
 )
 
 
-def params_with(leaf_mate_plies: int) -> SearchParams:
+def params_with(leaf_mate_plies: int, leaf_mate_nodes: int = 0) -> SearchParams:
     params = SearchParams()
     params.leaf_mate_plies = leaf_mate_plies
+    params.leaf_mate_nodes = leaf_mate_nodes
     return params
 
 
@@ -39,19 +40,20 @@ def is_mate(sfen: str, moves: list[Move]) -> bool:
     return position.is_mated()
 
 
-def proven_wins(search: Search, root: Position) -> list[tuple[Position, int]]:
-    """The positions in the tree that are won for the side to move, and the plies to the end."""
-    found: list[tuple[Position, int]] = []
+def proven_wins(search: Search, root: Position) -> list[tuple[Position, int, bool]]:
+    """The positions in the tree that the side to move wins, the plies to the end, and whether they are leaves."""
+    found: list[tuple[Position, int, bool]] = []
     position = root.copy()
-    for line in search.tree_text().splitlines():
+    lines = search.tree_text().splitlines()
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    for line, depth, next_depth in zip(lines, depths, [*depths[1:], 0], strict=True):
         name, *values = line.split()
-        depth = len(line) - len(line.lstrip())
         while len(position.moves) - len(root.moves) >= max(depth, 1):
             position.pop()
         if depth > 0:
             position.push_usi(name)
         if values[-2:-1] == ["win"]:
-            found.append((position.copy(), int(values[-1])))
+            found.append((position.copy(), int(values[-1]), next_depth <= depth))
     return found
 
 
@@ -75,7 +77,7 @@ def test_every_short_mate_in_the_tree_is_one(sfen: str, leaf_mate_plies: int) ->
     root = Position.from_sfen(sfen)
     runner = Runner(root, params=params)
     runner.run(1500)
-    wins = [(position, plies) for position, plies in proven_wins(runner.search, root) if plies <= 3]
+    wins = [(position, plies) for position, plies, _ in proven_wins(runner.search, root) if plies <= 3]
     assert len(wins) > 20
     solver = MateSolver(memory_mb=1)
     for position, plies in wins[:: max(1, len(wins) // 100)]:
@@ -83,10 +85,48 @@ def test_every_short_mate_in_the_tree_is_one(sfen: str, leaf_mate_plies: int) ->
         assert (result.reason, result.plies) == (MateReason.MATE, plies), position.sfen()
 
 
+MATE_IN_NINE = "l7l/3+R5/p1pp1p+S1p/4p2P1/3N2p1g/2P1P1k2/PP1+b1P2g/1KS6/LN4+r1+b w G2S3Pg2nl2p 120"
+
+
+def test_df_pn_at_the_leaves_finds_longer_mates() -> None:
+    found: list[int | None] = []
+    for nodes in (0, 100):
+        runner = Runner(Position.from_sfen(MATE_IN_NINE), params=params_with(3, nodes), capacity=4)
+        runner.run(1500)
+        runner.search.check_invariants()
+        best = runner.search.lines(1)[0]
+        found.append(best.mate)
+    assert found == [None, 9]
+    assert len(best.pv) == 9
+    assert is_mate(MATE_IN_NINE, best.pv)
+
+
+def test_every_mate_that_df_pn_finds_at_a_leaf_is_one() -> None:
+    params = params_with(3, 50)
+    params.declaration_rule = DeclarationRule.NONE
+    root = Position.from_sfen(SHARP[1])
+    runner = Runner(root, params=params)
+    runner.run(500)
+    leaves = [(position, plies) for position, plies, is_leaf in proven_wins(runner.search, root) if is_leaf]
+    assert sum(plies > 3 for _, plies in leaves) > 20
+    solver = MateSolver(memory_mb=16)
+    for position, plies in leaves:
+        result = solver.solve(position, plies=plies, shortest=False)
+        assert result.reason == MateReason.MATE, position.sfen()
+
+
+def test_a_side_without_a_king_is_not_mated() -> None:
+    position = Position.from_sfen("9/9/9/9/4k4/9/9/9/9 b 2RG 1", allow_missing_king=True)
+    runner = Runner(position, params=params_with(3, 50))
+    runner.run(300)
+    assert runner.search.nodes > 0
+
+
+@pytest.mark.parametrize("leaf_mate_nodes", [0, 100])
 @pytest.mark.parametrize(("moves_left", "mate"), [(4, 5), (3, None)])
-def test_the_game_must_last_as_long_as_the_mate(moves_left: int, mate: int | None) -> None:
+def test_the_game_must_last_as_long_as_the_mate(moves_left: int, mate: int | None, leaf_mate_nodes: int) -> None:
     position = Position.from_sfen(MATES_IN_FIVE[0])
-    params = params_with(3)
+    params = params_with(3, leaf_mate_nodes)
     params.draw_ply = position.ply + moves_left
     runner = Runner(position, params=params, capacity=4)
     runner.run(500)

@@ -39,6 +39,7 @@ def test_defaults_are_dlshogis() -> None:
         ("draw_value_white", -0.1),
         ("draw_ply", -1),
         ("leaf_mate_plies", 4),
+        ("leaf_mate_nodes", -1),
         ("root_noise_epsilon", 1.5),
         ("root_noise_alpha", 0.0),
     ],
