@@ -1,5 +1,7 @@
 """Every backend, with a toy network whose answers are known."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,19 @@ from fukayomi.shogi import Position
 
 onnx = pytest.importorskip("onnx")
 
+CLOSED_ELSEWHERE = """
+import signal, sys, threading
+from fukayomi import Network
+network = Network(sys.argv[1], device="openvino", precision="fp32", batch_size=4)
+closing = threading.Thread(target=network.close)
+closing.start()
+closing.join()
+del network, closing
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
 SFENS = (
     "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
@@ -185,3 +200,9 @@ def test_a_backend_that_is_not_there_is_an_error_with_the_remedy(network: Path, 
         pytest.skip(f"{backend} is there")
     with pytest.raises(EvaluatorError, match=r"pip install|GPU"):
         load(NetworkFile(network), Plan(backend))
+
+
+def test_ctrl_c_works_after_openvino(network: Path) -> None:
+    pytest.importorskip("openvino")
+    done = subprocess.run([sys.executable, "-c", CLOSED_ELSEWHERE, network], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr

@@ -132,7 +132,7 @@ def bad_values(option: Option) -> list[str]:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_option_takes_its_bounds_and_refuses_the_rest(start: Start, name: str) -> None:
-    client = start(USI_Hash="16", PV_Interval="0", Book_File="no_book")
+    client = start(USI_Hash="16", PV_Interval="0", Book_File="no_book", UCT_NodeLimit="100")
     option = OPTIONS[name]
     for value in good_values(option) + bad_values(option):
         client.set_option(name, value)

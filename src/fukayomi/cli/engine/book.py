@@ -28,7 +28,7 @@ def book(
     \b
     fukayomi book user_book1.db
     fukayomi book book.bin 7g7f 3c3d
-    fukayomi book book.bin sfen "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1" moves 2g2f --json
+    fukayomi book book.bin sfen "lnsgkgsnl/9/9/9/9/9/9/9/LNSGKGSNL b - 1" --json
 
     The order is that of the book. Scores are in centipawns from the side to move. A position that the book has with the
     colours exchanged is found too.

@@ -1,6 +1,9 @@
 """An ONNX file with dlshogi's inputs and outputs in OpenVINO."""
 
 import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +15,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import FLOATS, INPUTS, OUTPUTS, FloatModel, Port
 
 ov = cast(Any, openvino)  # its types are incomplete
+_LOADING = threading.Lock()
 
 
 class OpenVinoModel(FloatModel):
@@ -40,7 +44,7 @@ class OpenVinoModel(FloatModel):
             "ENABLE_CPU_PINNING": False,
         }
         try:
-            core = ov.Core()
+            core = _the_core()
             model = core.read_model(str(path))
         except Exception as error:  # OpenVINO's errors have no common base
             raise EvaluatorError(f"{path}: OpenVINO cannot load it: {error}") from error
@@ -64,6 +68,29 @@ class OpenVinoModel(FloatModel):
         policy, values = (found[output] for output in self._outputs)
         self._idle.put(request)
         return policy, values
+
+
+@cache
+def _core() -> Any:
+    """The process's one Core, which lives as long as the process.
+
+    OpenVINO's CPU plugin gives the thread that loads it an alternative stack for signals, and unmaps it with the last
+    Core, whichever thread that happens in. The next signal of the first thread, Ctrl-C perhaps, would then kill the
+    process. So a thread that ends at once loads the plugin, and nothing unloads it.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_load_plugin).result()
+
+
+def _the_core() -> Any:
+    with _LOADING:  # two threads must not load two
+        return _core()
+
+
+def _load_plugin() -> Any:
+    core = ov.Core()
+    core.get_property("CPU", "FULL_DEVICE_NAME")
+    return core
 
 
 def _ports(ports: list[Any]) -> list[Port]:
