@@ -53,7 +53,7 @@ CPU_BATCH, GPU_BATCH = 8, 128
 """Batch sizes with which backends are compared."""
 LEAST_TOP1, LARGEST_VALUE_ERROR = 0.75, 0.03
 """A lower precision that agrees less with fp32 is not chosen: the file is of another network, or the CPU's int8
-arithmetic saturates. A good int8 file agrees in 0.88 to 0.96 of the moves, with an error of 0.006 to 0.01."""
+arithmetic saturates. `fukayomi doctor` shows both for a network."""
 
 
 @dataclass(frozen=True)

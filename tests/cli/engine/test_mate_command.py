@@ -52,3 +52,16 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
     kingless = run("9/9/9/9/9/9/9/9/K8 b G 1")
     assert kingless.exit_code == 1
     assert "no king to mate" in kingless.stderr
+
+
+def test_a_file_without_positions_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "problems.txt"
+    for content, message in (
+        (b"", "has no position"),
+        (b"\n \n", "has no position"),
+        (b"\x89PNG\xff", "not a text file"),
+    ):
+        file.write_bytes(content)
+        result = run(file)
+        assert result.exit_code == 1
+        assert message in result.stderr.replace("\n", " ")

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.files.inputs import read_input
 from fukayomi.shogi import MateReason, MateResult, MateSolver, Position, ShogiError
 
 WORDS = {
@@ -37,6 +37,10 @@ class MateOptions:
     )
     memory_mb: Annotated[int, typer.Option("--memory", metavar="MiB", min=1, max=65_536, help="Hash table.")] = 256
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each position.")] = False
+
+
+MOST_BYTES = 64 << 20
+"""Largest file of positions."""
 
 
 def mate(
@@ -90,7 +94,13 @@ def _positions(source: str) -> Iterator[tuple[str, Position]]:
     if is_text and not os.path.exists(source):  # noqa: PTH110 - Path.exists fails for long texts
         yield source, _position(source)
         return
-    for number, line in enumerate(Path(source).read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = read_input(source, MOST_BYTES).decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source}: not a text file in UTF-8 (byte {error.start})") from error
+    if not any(line.strip() for line in lines):
+        raise ValueError(f"{source} has no position")
+    for number, line in enumerate(lines, 1):
         if line.strip():
             try:
                 yield f"{source}:{number}", _position(line)

@@ -8,8 +8,8 @@
 All may be float16, float32 or float64; callers see float32. N is free, or a number, and then the positions go through
 the network in batches of that number.
 
-The core unpacks the planes and gathers the logits: about 1 microsecond per position on an AVX-512 server. Unpacking
-them inside the ONNX graph instead took 10 to 20 microseconds in ONNX Runtime, and 1 to 30 in OpenVINO.
+The core unpacks the planes and gathers the logits: unpacking them inside the ONNX graph was slower in ONNX Runtime and
+in OpenVINO.
 """
 
 from abc import ABC, abstractmethod

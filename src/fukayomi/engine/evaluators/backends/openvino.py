@@ -39,8 +39,8 @@ class OpenVino:
     def open(self, network: NetworkFile, plan: Plan) -> "OpenVinoModel":
         """A compiled network with a stream for each batch in flight.
 
-        What an int8 file leaves in floating point is computed in bf16 where the CPU can: 1.08 times as fast, and as
-        close to fp32.
+        What an int8 file leaves in floating point is computed in bf16 where the CPU can: faster, and as close to
+        fp32.
         """
         from fukayomi.engine.evaluators.backends.openvino_model import OpenVinoModel
 
