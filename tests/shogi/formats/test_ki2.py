@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from places import RECORDS
 from record_samples import records
 
-from fukayomi.shogi import Position
+from fukayomi.shogi import Move, Position
 from fukayomi.shogi.formats import read_records, scan_records, write_ki2
 from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.record import (
@@ -18,6 +18,7 @@ from fukayomi.shogi.record import (
     RecordError,
     Result,
     Termination,
+    Variation,
 )
 
 KI2 = """開始日時：2026/01/03 21:37:56
@@ -188,6 +189,13 @@ def test_whole_records_come_back(record: Record) -> None:
             played.time_ms = None
     (again,) = read_records(write_ki2(record).encode(), name="game")
     assert again == record
+
+
+def test_a_game_without_moves_keeps_its_variations() -> None:
+    record = Record(name="game", variations=[Variation(1, [RecordedMove(Move.from_usi("5i4h"))])])
+    (again,) = read_records(write_ki2(record).encode(), name="game")
+    assert again.usi_moves() == []
+    assert again.variations == record.variations
 
 
 def test_golds_that_need_a_side_and_a_direction() -> None:

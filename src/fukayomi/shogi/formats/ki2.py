@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fukayomi.shogi.formats.kif.endings import CLOSING, end_of_closing, ending_of
-from fukayomi.shogi.formats.kif.header import head_lines, read_head
+from fukayomi.shogi.formats.kif.header import begins_moves, head_lines, read_head
 from fukayomi.shogi.formats.kif.moves import FILES, PIECES, RANKS
 from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number, read_variations
 from fukayomi.shogi.formats.kif.writer import comment_lines, text_comment_lines
@@ -44,7 +44,7 @@ def read_ki2(text: str, name: str) -> Record:
         IllegalMoveInRecordError: No legal move fits, and the record does not say that the game ended by a foul.
         RecordError: The record is damaged.
     """
-    head, lines = read_head(text, name)
+    head, lines = read_head(text, name, _ends_head)
     record = head.record()
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     play = Play(position, list[RecordedMove](), list(head.comments))
@@ -53,6 +53,11 @@ def read_ki2(text: str, name: str) -> Record:
     if branch is not None:
         read_variations(record, play, 1, branch, lines, _plays_on)
     return record
+
+
+def _ends_head(line: str) -> bool:
+    """Whether the game begins with this line; a variation may be all there is, for KI2 has no line above the moves."""
+    return begins_moves(line) or BRANCH.match(line) is not None
 
 
 class _MoveError(ValueError):

@@ -1,7 +1,7 @@
 """The head of KIF and KI2 records: lines ``先手：羽生``, the handicap or the board, and comments before the moves."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -203,16 +203,23 @@ def _is_header(key: str) -> bool:
     return head.fields == {key: ["x"]} and not begins_moves(line)
 
 
-def read_head(text: str, name: str) -> tuple[Head, Iterator[tuple[int, str]]]:
+def read_head(
+    text: str, name: str, ends_at: Callable[[str], bool] | None = None
+) -> tuple[Head, Iterator[tuple[int, str]]]:
     """The head of a KIF or KI2 record, and the lines from the first move on, with their numbers.
+
+    Args:
+        text: The record.
+        name: For errors.
+        ends_at: Whether a line ends the head; `begins_moves` if missing.
 
     Raises:
         RecordError: A line of the head is damaged.
     """
-    head = Head(name)
+    head, ends_at = Head(name), ends_at or begins_moves
     lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
     for number, line in lines:
-        if begins_moves(line):
+        if ends_at(line):
             return head, chain([(number, line)], lines)
         head.read(line, number)
     return head, lines
