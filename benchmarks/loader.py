@@ -31,7 +31,7 @@ from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games
 from fukayomi.learning import Dataset
-from fukayomi.learning.batches import training_batches
+from fukayomi.learning.data.batches import training_batches
 from fukayomi.shogi import Position
 
 BATCH = 1024

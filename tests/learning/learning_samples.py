@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.learning import Dataset, Metrics, TrainingListener
-from fukayomi.learning.tensors import TensorBatch
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.shogi import Position
 
 RECORD = np.dtype([("hcp", "u1", 32), ("eval", "<i2"), ("move", "<u2"), ("result", "u1"), ("pad", "u1")])

@@ -38,18 +38,18 @@ from typing import TYPE_CHECKING
 from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
-    from fukayomi.learning.batch import Batch
     from fukayomi.learning.checkpoint import CheckpointError
-    from fukayomi.learning.dataset import Dataset, Sample
+    from fukayomi.learning.data.batch import Batch
+    from fukayomi.learning.data.dataset import Dataset, Sample
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.int8 import Int8Export, export_int8
-    from fukayomi.learning.listener import TrainingListener, TrainingListeners
+    from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+    from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
     from fukayomi.learning.settings import TrainingError, TrainingSettings
-    from fukayomi.learning.tensorboard import TensorBoardListener
-    from fukayomi.learning.training import TrainingResult, train
+    from fukayomi.learning.training.loop import TrainingResult, train
 
 __all__ = [
     "Batch",
@@ -74,17 +74,17 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        ".batch": ("Batch",),
         ".checkpoint": ("CheckpointError",),
-        ".dataset": ("Dataset", "Sample"),
+        ".data.batch": ("Batch",),
+        ".data.dataset": ("Dataset", "Sample"),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
         ".int8": ("Int8Export", "export_int8"),
-        ".listener": ("TrainingListener", "TrainingListeners"),
+        ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
         ".models": ("load_model",),
         ".settings": ("TrainingError", "TrainingSettings"),
-        ".tensorboard": ("TensorBoardListener",),
-        ".training": ("TrainingResult", "train"),
+        ".listeners.tensorboard": ("TensorBoardListener",),
+        ".training.loop": ("TrainingResult", "train"),
     },
 )

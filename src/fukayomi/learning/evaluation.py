@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from fukayomi.learning.batches import prefetch
-from fukayomi.learning.dataset import Dataset
+from fukayomi.learning.data.batches import prefetch
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device
 from fukayomi.learning.metrics import Metrics, MetricsSum
 from fukayomi.learning.settings import VAL_LAMBDA
-from fukayomi.learning.tensors import TensorBatch
 from fukayomi.listener import SILENT, Listener
 
 EVALUATION_BATCH = 1024

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from fukayomi import _native
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
-from fukayomi.learning.batch import Batch
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
+from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import NetworkConfigError
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork

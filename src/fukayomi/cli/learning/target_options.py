@@ -11,7 +11,7 @@ from fukayomi.cli.common.progress import StageBars
 from fukayomi.learning.settings import TEMPERATURE, VAL_LAMBDA
 
 if TYPE_CHECKING:
-    from fukayomi.learning.dataset import Dataset
+    from fukayomi.learning.data.dataset import Dataset
 
 Device = Annotated[
     str, typer.Option(help="Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one.")
@@ -47,7 +47,7 @@ class TargetOptions:
 
     def open(self, files: list[Path]) -> "Dataset":
         """Open training data with these targets; shows a bar while games are read."""
-        from fukayomi.learning.dataset import Dataset
+        from fukayomi.learning.data.dataset import Dataset
 
         scale = _read_scale(self.eval_scale)
         with StageBars() as listener:

@@ -35,10 +35,10 @@ def train(
         from rich.console import Console
 
         from fukayomi.cli.learning.train_progress import TrainingProgress
-        from fukayomi.learning.listener import TrainingListeners
+        from fukayomi.learning.listeners.listener import TrainingListeners
+        from fukayomi.learning.listeners.tensorboard import TensorBoardListener
         from fukayomi.learning.settings import TrainingSettings
-        from fukayomi.learning.tensorboard import TensorBoardListener
-        from fukayomi.learning.training import train as run_training
+        from fukayomi.learning.training.loop import train as run_training
         from fukayomi.nn.config import NetworkConfig
 
         settings = TrainingSettings(**vars(optimisation), val_lambda=targets.val_lambda)

@@ -19,12 +19,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
-from fukayomi.learning.dataset import Dataset
+from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_amp, choose_device, fastest_threads, measure_threads, use_threads
 from fukayomi.learning.evaluation import evaluate
-from fukayomi.learning.listener import SILENT, RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
 from fukayomi.learning.loss import Losses, compute_losses
 from fukayomi.learning.metrics import Metrics
 from fukayomi.learning.settings import (
@@ -35,8 +37,6 @@ from fukayomi.learning.settings import (
     TrainingError,
     TrainingSettings,
 )
-from fukayomi.learning.tensorboard import FILE_PREFIX
-from fukayomi.learning.tensors import TensorBatch
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.tabular import Tabular, counted

@@ -16,8 +16,8 @@ from fukayomi.learning.settings import TrainingError
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.learning.batch import Batch
-    from fukayomi.learning.dataset import Dataset
+    from fukayomi.learning.data.batch import Batch
+    from fukayomi.learning.data.dataset import Dataset
 
 PREFETCHED_BATCHES = 4
 

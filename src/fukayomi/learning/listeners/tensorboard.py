@@ -4,7 +4,7 @@
 
 from typing import TYPE_CHECKING
 
-from fukayomi.learning.listener import RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.settings import LOG_INTERVAL
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
-from fukayomi.learning.batches import training_batches
 from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.data.batches import training_batches
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import compute_losses
-from fukayomi.learning.tensors import TensorBatch
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.shogi import Position

@@ -21,7 +21,7 @@ from fukayomi.data.formats.evaluations import EvalTally
 from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
-from fukayomi.learning.batch import Batch
+from fukayomi.learning.data.batch import Batch
 from fukayomi.listener import Listener
 from fukayomi.shogi import Move
 

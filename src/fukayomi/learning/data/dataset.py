@@ -16,16 +16,16 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
-from fukayomi.learning.batch import Batch
-from fukayomi.learning.batches import epoch_order, prefetch
+from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.data.batches import epoch_order, prefetch
+from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
 from fukayomi.learning.settings import TEMPERATURE
-from fukayomi.learning.sources import AveragedPositions, Games, Rows, Source
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
-    from fukayomi.learning.tensors import TorchDataset
+    from fukayomi.learning.data.tensors import TorchDataset
 
 _ROWS = {DataFormat.HCPE: HCPE, DataFormat.HCPE2: HCPE, DataFormat.PSV: PSV}
 _KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
@@ -216,7 +216,7 @@ class Dataset:
 
     def torch(self) -> "TorchDataset":
         """The positions as a map-style dataset for `torch.utils.data.DataLoader`; needs torch."""
-        from fukayomi.learning.tensors import TorchDataset
+        from fukayomi.learning.data.tensors import TorchDataset
 
         return TorchDataset(self)
 

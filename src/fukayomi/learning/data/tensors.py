@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.utils.data import Dataset as TorchDatasetBase
 
 from fukayomi._native import FEATURES1, FEATURES2
-from fukayomi.learning.batch import Batch
-from fukayomi.learning.dataset import Dataset
+from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.loss import SoftPolicy
 
 

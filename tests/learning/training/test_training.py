@@ -28,7 +28,7 @@ from fukayomi.learning import (
 )
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.devices import fastest_threads, measure_threads, use_threads
-from fukayomi.learning.listener import RunStart, TrainingStep
+from fukayomi.learning.listeners.listener import RunStart, TrainingStep
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)

@@ -1,0 +1,1 @@
+"""Training data by position number: samples, arrays, batches and tensors."""

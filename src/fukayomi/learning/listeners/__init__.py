@@ -1,0 +1,1 @@
+"""Who follows a training run: the interface, and listeners that write curves."""
