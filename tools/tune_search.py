@@ -48,10 +48,9 @@ class Candidate(StrictModel):
     options: OptionValues
 
 
-class Plan(StrictModel):
-    """What is played."""
+class MatchPlan(StrictModel):
+    """How a match against the defaults is played."""
 
-    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, alias="candidate")]
     options: OptionValues = Field(default_factory=dict)
     """Options of both sides."""
     nodes: Annotated[int, Field(ge=1)] = 100
@@ -60,13 +59,19 @@ class Plan(StrictModel):
     """Time instead of nodes, such as "main=10s,increment=100ms": for options of the clock."""
     batch_size: Annotated[int, Field(ge=1)] = 8
     games: Annotated[int, Field(ge=2)] = 1000
-    """Games of each candidate, at most."""
-    sprt: SprtSettings | None = None
-    """Test that ends a match before; None: all games are played."""
+    """Games of each match, at most."""
     opening_plies: Annotated[int, Field(ge=0)] = 24
     seed: Annotated[int, Field(ge=0)] = 1
     """Order of the openings."""
     rules: Rules = Rules()
+
+
+class Plan(MatchPlan):
+    """What is played."""
+
+    candidates: Annotated[tuple[Candidate, ...], Field(min_length=1, alias="candidate")]
+    sprt: SprtSettings | None = None
+    """Test that ends a match before; None: all games are played."""
 
 
 class Log(MatchListener):
