@@ -1,13 +1,18 @@
-"""`fukayomi mate`: positions from arguments and files, lines of text, JSON, errors."""
+"""`fukayomi mate`: positions from arguments, files and records, lines of text, JSON, errors."""
 
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import command_runs
+import pytest
+
+from fukayomi import Record
+from fukayomi.shogi.formats import write_csa, write_jkf, write_ki2, write_kif, write_usi
 
 PROBLEM = "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"
-START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+GAME = PROBLEM.replace("/9 b", "/K8 b")
 
 run = partial(command_runs.invoke, "mate")
 
@@ -35,6 +40,32 @@ def test_files_and_usi_positions(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("write", [write_csa, write_kif, write_ki2, write_jkf, write_usi])
+def test_records(tmp_path: Path, write: Callable[[Record], str]) -> None:
+    file = tmp_path / "game"
+    file.write_text(write(Record.from_text(f"sfen {GAME} moves N*2d 1b2a R*4a")), encoding="utf-8")
+    for ply, expected in ((0, 3), (2, 1), (3, None)):
+        assert json.loads(run(file, "--ply", ply, "--json").stdout)["plies"] == expected
+    assert json.loads(run(file, "--json").stdout) == json.loads(run(file, "--ply", 3, "--json").stdout)
+    short = run(file, "--ply", 4)
+    assert short.exit_code == 1
+    assert "game" in short.stderr
+    assert "no position after 4 plies: the game has 3" in short.stderr
+
+
+def test_games_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "games.csa"
+    games = [Record.from_text(f"sfen {GAME} moves N*2d {moves}").csa() for moves in ("1b2a", "1b2a R*4a")]
+    file.write_text("/\n".join(games), encoding="utf-8")
+    lines = run(file, PROBLEM, "--ply", 0).stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines[::3]] == [str(file), f"{file}#2", PROBLEM]
+    assert all("mate in 3" in line for line in lines[::3])
+    file.write_text(games[0].replace("-1221OU", "-1222OU"), encoding="utf-8")
+    damaged = run(file)
+    assert damaged.exit_code == 1
+    assert "games.csa, line" in damaged.stderr.replace("\n", " ")
+
+
 def test_limits() -> None:
     assert "no mate" in run(PROBLEM, "--plies", 1).stdout
     assert "undecided" in run(PROBLEM, "--nodes", 1).stdout
@@ -42,10 +73,16 @@ def test_limits() -> None:
 
 def test_errors_name_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "problems.txt"
-    file.write_text(f"{PROBLEM}\nnonsense\n", encoding="utf-8")
-    result = run(file)
-    assert result.exit_code == 1
-    assert f"{file}:2: invalid SFEN" in result.stderr.replace("\n", " ")
+    for line, message in (
+        ("nonsense", "neither 'startpos moves ...' nor 'sfen SFEN moves ...': 'nonsense'"),
+        ("9/9/9 b - 1", "invalid SFEN '9/9/9 b - 1'"),
+        (f"{PROBLEM} moves N*2d 1b1a", "illegal move '1b1a'"),
+    ):
+        file.write_text(f"{PROBLEM}\n{line}\n", encoding="utf-8")
+        result = run(file)
+        assert result.exit_code == 1
+        assert f"{file}:2: " in result.stderr
+        assert message in result.stderr
     missing = run(tmp_path / "missing.txt")
     assert missing.exit_code == 1
     assert "missing.txt" in missing.stderr
@@ -59,7 +96,8 @@ def test_a_file_without_positions_is_an_error(tmp_path: Path) -> None:
     for content, message in (
         (b"", "has no position"),
         (b"\n \n", "has no position"),
-        (b"\x89PNG\xff", "not a text file"),
+        (b"\x89PNG\0", "not a text file"),
+        (b"nonsense\n", "no SFEN, and neither CSA, KIF, KI2, JKF nor USI lines"),
     ):
         file.write_bytes(content)
         result = run(file)

@@ -1,6 +1,7 @@
 """``fukayomi mate``: find mates (詰み)."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
@@ -10,7 +11,11 @@ import typer
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.files.inputs import read_input
-from fukayomi.shogi import MateReason, MateResult, MateSolver, Position, ShogiError
+from fukayomi.shogi import MateReason, MateResult, MateSolver, Position
+from fukayomi.shogi.formats import Format, read_records, scan_records
+from fukayomi.shogi.formats.limits import LARGEST_RECORD
+from fukayomi.shogi.formats.text import decode_text
+from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
 
 WORDS = {
     MateReason.MATE: "mate",
@@ -20,11 +25,19 @@ WORDS = {
     MateReason.STOPPED: "undecided: stopped",
 }
 
+_RANK = "[1-9+PLNSGBRKplnsgbrk]+"
+_SFEN = re.compile(rf"{_RANK}(/{_RANK})+\s")
+_POSITION = re.compile(rf"(position\s|startpos\b|sfen\s|{_SFEN.pattern})")
+
 
 @dataclass(frozen=True)
 class MateOptions:
-    """The limits of each search, and the form of the output."""
+    """The positions of games, the limits of each search, and the form of the output."""
 
+    ply: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Position after N plies of each game.", show_default="after the last"),
+    ] = None
     nodes: Annotated[int, typer.Option(min=1, help="Maximum number of positions to search.")] = 1_000_000
     time_ms: Annotated[
         int | None, typer.Option("--time", metavar="MS", min=1, help="Maximum time in ms.", show_default="none")
@@ -39,15 +52,12 @@ class MateOptions:
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each position.")] = False
 
 
-MOST_BYTES = 64 << 20
-"""Largest file of positions."""
-
-
 def mate(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="POSITION|FILE...", help="SFEN, USI position, or a file with one of these on each line."
+            metavar="POSITION|FILE...",
+            help="SFEN or USI position; a file with one of these on each line; or a game record: CSA, KIF, KI2, JKF.",
         ),
     ],
     options: MateOptions,
@@ -58,11 +68,13 @@ def mate(
     fukayomi mate "8l/6lpk/7n1/6S1P/9/9/9/9/9 b RN 1"
     fukayomi mate problems.txt --nodes 100000 --json
     fukayomi mate "startpos moves 7g7f 3c3d" --time 500
+    fukayomi mate game.kif --ply 98
+    fukayomi mate solved-problem.kif --ply 0
     """
     from fukayomi.cli.common.progress import progress_bar
 
     with user_errors():
-        positions = [(name, position) for source in sources for name, position in _positions(source)]
+        positions = [(name, position) for source in sources for name, position in _positions(source, options.ply)]
         solver = MateSolver(options.memory_mb)
     try:
         with progress_bar(len(positions)) as bar:
@@ -83,41 +95,53 @@ def mate(
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _positions(source: str) -> Iterator[tuple[str, Position]]:
+def _positions(source: str, ply: int | None) -> Iterator[tuple[str, Position]]:
     """The positions of an argument, with names for messages.
 
     Raises:
-        ValueError: A text is not a position; the message names the file and the line.
+        ValueError: A text is not a position, a record is damaged, or a game is too short; the message names the place.
         OSError: The file cannot be read.
     """
+    for record in _records(source):
+        if ply is not None and ply > len(record):
+            raise ValueError(f"{record.name}: no position after {ply} plies: the game has {len(record)}")
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+        for played in record.moves[:ply]:
+            position.push(played.move)
+        yield record.name, position
+
+
+def _records(source: str) -> Iterator[Record]:
+    """An argument as games; a position is a game without moves."""
     is_text = ("/" in source and " " in source.strip()) or source.startswith("startpos")
     if is_text and not os.path.exists(source):  # noqa: PTH110 - Path.exists fails for long texts
-        yield source, _position(source)
+        yield _line(source, source)
         return
+    data = read_input(source, LARGEST_RECORD)
     try:
-        lines = read_input(source, MOST_BYTES).decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: not a text file in UTF-8 (byte {error.start})") from error
-    if not any(line.strip() for line in lines):
+        lines = decode_text(data).splitlines()
+    except ValueError as error:
+        raise ValueError(f"{source}: not a text file: {error}") from error
+    numbered = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if not numbered:
         raise ValueError(f"{source} has no position")
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield f"{source}:{number}", _position(line)
-            except ShogiError as error:
-                raise ValueError(f"{source}:{number}: {error}") from error
+    if not _POSITION.match(numbered[0][1]):
+        try:
+            yield from read_records(data, name=source)
+        except UnknownFormatError as error:
+            raise ValueError(f"{source}: no SFEN, and {error.reason}") from error
+        return
+    for number, line in numbered:
+        yield _line(line, f"{source}:{number}")
 
 
-def _position(text: str) -> Position:
-    """A position as SFEN, or as USI's `position` takes it."""
-    text = text.strip().removeprefix("position ")
-    if text.startswith("startpos"):
-        return Position.from_usi(text)
-    sfen, _, moves = text.removeprefix("sfen ").partition(" moves ")
-    position = Position.from_sfen(sfen, allow_missing_king=True)
-    for move in moves.split():
-        position.push_usi(move)
-    return position
+def _line(text: str, name: str) -> Record:
+    """A line: SFEN or USI's `position`, with or without moves."""
+    usi = f"sfen {text.strip()}" if _SFEN.match(text.strip()) else text
+    (found,) = scan_records(usi.encode(), name=name, text_format=Format.USI)
+    if isinstance(found, RecordError):
+        raise ValueError(f"{name}: {found.reason}") from found
+    return found
 
 
 def _json(position: Position, result: MateResult) -> str:
