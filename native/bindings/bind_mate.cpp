@@ -105,7 +105,7 @@ void bind_mate(nb::module_& m) {
         .def_ro("moves", &MateSolution::line, "The whole mate; empty if none was found.")
         .def_prop_ro("plies", [](const MateSolution& self) {
             return self.line.empty() ? std::nullopt : std::optional(self.line.size());
-        }, "Length of the mate; None if none was found.")
+        }, "Length of `moves`; None if no mate was found.")
         .def_ro("nodes", &MateSolution::nodes, "Number of positions whose moves were searched.")
         .def("__repr__", [](const MateSolution& self) {
             std::string text = std::string("<MateResult: ") + words(self.reason);
@@ -130,7 +130,8 @@ void bind_mate(nb::module_& m) {
              "    time_ms: Maximum time (ms); None: no limit.\n"
              "    plies: Longest mate to look for, at most 1023 plies; None: 1023.\n"
              "    shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the\n"
-             "        shortest possible, and the defence resists as long as it can. All interpositions (合駒) count.\n\n"
+             "        shortest possible, and the defence resists as long as it can; otherwise another defence\n"
+             "        may last longer. All interpositions (合駒) count.\n\n"
              "Returns:\n    The result; its line is a legal mate.\n\n"
              "Raises:\n    ValueError: There is no king to mate, or a limit is out of range.\n"
              "    RuntimeError: The solver is already searching.")

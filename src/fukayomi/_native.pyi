@@ -583,7 +583,7 @@ class MateResult:
 
     @property
     def plies(self) -> int | None:
-        """Length of the mate; None if none was found."""
+        """Length of `moves`; None if no mate was found."""
 
     @property
     def nodes(self) -> int:
@@ -619,7 +619,8 @@ class MateSolver:
             time_ms: Maximum time (ms); None: no limit.
             plies: Longest mate to look for, at most 1023 plies; None: 1023.
             shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the
-                shortest possible, and the defence resists as long as it can. All interpositions (合駒) count.
+                shortest possible, and the defence resists as long as it can; otherwise another defence
+                may last longer. All interpositions (合駒) count.
 
         Returns:
             The result; its line is a legal mate.

@@ -4,15 +4,20 @@ import itertools
 import json
 import random
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cshogi
 import pytest
+from mate_proofs import MateVerifier
 from oracles import random_positions
 from test_mate_in_one import sieges
 
 from fukayomi import MateReason, MateSolver, Move, Position
 
+NODES = 50_000
 KNIGHT_AND_ROOK = "8l/6lpk/7n1/6S1P/9/9/9/9/K8 b RN 1"
 
 
@@ -43,23 +48,6 @@ def mates_after(pos: Position, answer: Move, plies: int) -> bool:
     return is_mate
 
 
-def verify(pos: Position, solver: MateSolver, moves: list[Move]) -> None:
-    """Replay the line; at each defence every other one must be mated too, in no more plies."""
-    pos = pos.copy()
-    for i, move in enumerate(moves):
-        if i % 2 == 0:
-            assert pos.gives_check(move)
-        else:
-            for other in pos.legal_moves:
-                pos.push(other)
-                found = solver.solve(pos, plies=len(moves) - i - 1)
-                assert found.reason == MateReason.MATE, (pos, other)
-                pos.pop()
-        pos.push(move)
-    assert pos.is_check()
-    assert pos.is_mated()
-
-
 def test_checking_moves_are_those_of_the_rules() -> None:
     for pos in itertools.chain(itertools.islice(random_positions(3), 2_000), sieges(1_000, seed=4)):
         checking = [move for move in pos.legal_moves if pos.gives_check(move)]
@@ -82,7 +70,7 @@ def test_three_plies_against_exhaustive_search() -> None:
 
 @pytest.mark.parametrize("memory_mb", [1, 16])
 def test_shortest_mates_against_exhaustive_search(memory_mb: int) -> None:
-    solver = MateSolver(memory_mb)
+    solver, verifier = MateSolver(memory_mb), MateVerifier()
     lengths: list[int] = []
     for pos in itertools.islice((p for p in sieges(600, seed=11) if len(p.checking_moves) < 10), 250):
         expected = shortest_mate(pos, 5)
@@ -91,7 +79,7 @@ def test_shortest_mates_against_exhaustive_search(memory_mb: int) -> None:
         assert result.reason == (MateReason.NO_MATE if expected is None else MateReason.MATE)
         if expected is not None:
             lengths.append(expected)
-            verify(pos, solver, result.moves)
+            verifier.verify(pos, result.moves)
     assert lengths.count(3) > 5
     assert lengths.count(5) > 0
 
@@ -99,30 +87,37 @@ def test_shortest_mates_against_exhaustive_search(memory_mb: int) -> None:
 def test_answers_of_cshogi() -> None:
     """Where both decide, they agree, without any limit of plies: no mate is false, and none is missed."""
     solver, peer, board = MateSolver(16), cshogi.DfPn(31, 3_000), cshogi.Board()
+    verifier = MateVerifier()
     decided = 0
     for pos in sieges(200, seed=12):
         board.set_sfen(pos.sfen())
         result = solver.solve(pos, nodes=5_000, plies=31, shortest=False)
         if result.reason in (MateReason.MATE, MateReason.NO_MATE):
             decided += 1
-            if peer.search(board):
-                assert result.reason == MateReason.MATE, pos
-            elif result.reason == MateReason.MATE:
-                verify(pos, solver, result.moves)
+            if result.reason == MateReason.MATE:
+                verifier.verify(pos, result.moves, is_longest=False)
+            else:
+                assert not peer.search(board), pos
     assert decided > 100
 
 
 @pytest.mark.parametrize("plies", [1, 3, 5, 7])
 def test_collections_of_mates(shared_data: Path, plies: int) -> None:
-    lines = (shared_data / "mate" / f"mate-{plies}-ply.txt").read_text().splitlines()
-    solver = MateSolver(16)
-    for i, line in enumerate(lines):
-        pos = Position.from_sfen(line)
+    solver, verifier = MateSolver(16), MateVerifier()
+    for sfen in collection(shared_data, plies):
+        pos = Position.from_sfen(sfen)
         result = solver.solve(pos, plies=plies)
-        assert result.plies is not None, line
+        assert result.plies is not None, sfen
         assert result.plies <= plies
-        if i % 25 == 0:
-            verify(pos, solver, result.moves)
+        verifier.verify(pos, result.moves)
+
+
+def collection(shared_data: Path, plies: int) -> list[str]:
+    return (shared_data / "mate" / f"mate-{plies}-ply.txt").read_text().splitlines()
+
+
+def problems(shared_data: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (shared_data / "tsume" / "tsume.jsonl").read_text().splitlines()]
 
 
 def test_collection_without_mates(shared_data: Path) -> None:
@@ -132,14 +127,81 @@ def test_collection_without_mates(shared_data: Path) -> None:
 
 
 def test_problems_with_one_king(shared_data: Path) -> None:
-    problems = [json.loads(line) for line in (shared_data / "tsume" / "tsume.jsonl").read_text().splitlines()]
-    solver = MateSolver(64)
-    for problem in random.Random(1).sample(problems, 60):
+    solver, verifier = MateSolver(64), MateVerifier()
+    for problem in random.Random(1).sample(problems(shared_data), 60):
         pos = Position.from_sfen(problem["sfen"], allow_missing_king=True)
-        result = solver.solve(pos, nodes=30_000, shortest=False)
-        assert result.reason in (MateReason.MATE, MateReason.NODES)
-        if result.moves and problem["plies"] <= 5:
-            verify(pos, solver, result.moves)
+        for shortest in (True, False):
+            result = solver.solve(pos, nodes=NODES, shortest=shortest)
+            assert result.reason in (MateReason.MATE, MateReason.NODES)
+            if result.moves:
+                verifier.verify(pos, result.moves, is_longest=shortest and result.nodes < NODES)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("shortest", [True, False])
+@pytest.mark.parametrize(
+    "group", [*(f"mate-{plies}" for plies in (1, 3, 5, 7)), *(f"tsume-{n}" for n in (1, 3, 5, 7, 9))]
+)
+def test_every_mate_of_the_collections_is_proven(
+    shared_data: Path, group: str, shortest: bool, record_property: Callable[[str, object], None]
+) -> None:
+    kind, plies = group.split("-")
+    if kind == "mate":
+        sfens = collection(shared_data, int(plies))
+    else:
+        sfens = [problem["sfen"] for problem in problems(shared_data) if problem["plies"] == int(plies)]
+    solver, verifier, proven, start = MateSolver(64), MateVerifier(64), 0, time.process_time()
+    for sfen in sfens:
+        pos = Position.from_sfen(sfen, allow_missing_king=True)
+        result = solver.solve(pos, nodes=NODES, shortest=shortest)
+        assert result.reason in (MateReason.MATE, MateReason.NODES), sfen
+        if result.moves:
+            verifier.verify(pos, result.moves, is_longest=shortest and result.nodes < NODES)
+            proven += 1
+    record_property("problems", len(sfens))
+    record_property("solved and proven", proven)
+    record_property("defences", verifier.defences)
+    record_property("CPU-seconds", round(time.process_time() - start, 1))
+    assert proven > 0.95 * len(sfens)
+
+
+def is_proven(pos: Position, line: list[Move], *, is_longest: bool = True) -> bool:
+    try:
+        MateVerifier(1).verify(pos, line, is_longest=is_longest)
+    except AssertionError:
+        return False
+    return True
+
+
+def test_lines_of_three_plies_are_proven_if_they_are_mates() -> None:
+    """Any first move, a defence, and a mate in one."""
+    proven: list[bool] = []
+    for pos in itertools.islice(sieges(300, seed=13), 60):
+        for move in pos.legal_moves[::3]:
+            gives_check = pos.gives_check(move)
+            pos.push(move)
+            lines: list[list[Move]] = []
+            for defence in pos.legal_moves:
+                pos.push(defence)
+                if (last := pos.find_mate_in_one()) is not None:
+                    lines.append([move, defence, last])
+                pos.pop()
+            is_mate = gives_check and len(lines) == len(pos.legal_moves)
+            pos.pop()
+            for line in lines[:2]:
+                proven.append(is_proven(pos, line))
+                assert proven[-1] == is_mate, (pos, line)
+    assert proven.count(True) > 5
+    assert proven.count(False) > 50
+
+
+def test_a_line_that_is_not_the_longest_is_a_mate() -> None:
+    pos = Position.from_sfen("l7l/3+N2+R2/p5n2/2G1pk3/5g2p/1s+bnSP3/PGN1P1BpP/K1g2R3/L7L b S9Psp 107")
+    line = [Move.from_usi(text) for text in ["4f4e", "4d3e", "3b3c", "3e2e", "G*2d"]]  # 4d3d lasts seven plies
+    assert is_proven(pos, line, is_longest=False)
+    assert not is_proven(pos, line)
+    for end in range(5):
+        assert not is_proven(pos, line[:end], is_longest=False)
 
 
 def test_a_mate_is_told() -> None:
