@@ -319,6 +319,12 @@ void bind_game_index(nb::module_& m) {
         }, nb::rv_policy::move,
            "The evaluations of the last file: uint64 [65536, 3], the number of positions with each evaluation (row 0:\n"
            "-32768) that the side to move lost, drew and won.")
+        .def_prop_ro("game_starts", [](const GameIndex& index) {
+            const std::vector<std::uint64_t>& starts = index.game_starts();
+            return new_array<std::uint64_t, nb::shape<-1>>(starts.data(), starts.size(), {starts.size()});
+        }, nb::rv_policy::move,
+           "The first position of each game that has training positions: uint64 [G], ascending; a game's positions are\n"
+           "numbered one after the other.")
         .def("find", &find_in_games, "number"_a,
              "The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side\n"
              "to move.\n\n"

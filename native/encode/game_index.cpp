@@ -154,6 +154,7 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
             if (count > 1 && std::ranges::all_of(visits, [](std::uint16_t n) { return n == 0; }))
                 refuse(files_.back().name, games_, static_cast<int>(p - games.plies[g]), cursor_ + games.offsets[g],
                        "none of the " + std::to_string(count) + " candidates has visits");
+            if (!has_keyframe) game_starts_.push_back(size_);
             if (!has_keyframe || p - keyframe_at >= KEYFRAME_MOVES) {
                 has_keyframe = true;
                 keyframe_at = p;
@@ -187,7 +188,8 @@ void GameIndex::count_evaluation(Color turn, std::uint8_t result, std::int16_t e
 }
 
 std::size_t GameIndex::bytes() const {
-    return keyframes_.capacity() * sizeof(Keyframe) + firsts_.capacity() * sizeof(std::uint64_t);
+    const std::size_t numbers = firsts_.capacity() + game_starts_.capacity();
+    return keyframes_.capacity() * sizeof(Keyframe) + numbers * sizeof(std::uint64_t);
 }
 
 void GameIndex::require_number(std::int64_t number) const {

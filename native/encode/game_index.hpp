@@ -40,6 +40,7 @@ public:
     std::size_t repetitions() const { return repetitions_; }  // positions left out because their move leads into one
     std::size_t bytes() const;                                // of memory
     const EvalCounts& eval_counts() const { return eval_counts_; }  // of the last file
+    const std::vector<std::uint64_t>& game_starts() const { return game_starts_; }  // first positions of games with any
 
     // The position of a number with the move played and its evaluation in centipawns. Throws as decode does.
     struct Found {
@@ -82,6 +83,7 @@ private:
     std::vector<File> files_;
     std::vector<Keyframe> keyframes_;
     std::vector<std::uint64_t> firsts_;  // by keyframe: the number of its first training position
+    std::vector<std::uint64_t> game_starts_;
     std::size_t size_ = 0;
     std::size_t repetitions_ = 0;
     std::size_t cursor_ = 0;  // in the last file

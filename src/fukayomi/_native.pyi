@@ -1145,6 +1145,13 @@ class GameIndex:
         -32768) that the side to move lost, drew and won.
         """
 
+    @property
+    def game_starts(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+        """
+        The first position of each game that has training positions: uint64 [G], ascending; a game's positions are
+        numbered one after the other.
+        """
+
     def find(self, number: int) -> tuple[bytes, int, int]:
         """
         The hcp of one position, the move played in it (`Move.raw`), and the evaluation in centipawns from the side

@@ -2,6 +2,8 @@
 
 import signal
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,6 +40,12 @@ def random_records(count: int, seed: int) -> NDArray[np.void]:
 def tensors(data: Dataset, indices: Sequence[int] | NDArray[np.int64]) -> TensorBatch:
     """Positions as tensors on the CPU."""
     return TensorBatch.of(data.arrays(indices), torch.device("cpu"))
+
+
+def metrics_in(document: dict[str, Any]) -> dict[str, float]:
+    """The metrics in what `fukayomi eval-model --json` printed of one network on one test set, without intervals."""
+    (result,) = document["results"]
+    return {field.name: result[field.name] for field in fields(Metrics)}
 
 
 class Interrupter(TrainingListener):

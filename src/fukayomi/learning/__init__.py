@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.data.dataset import Dataset, Sample
     from fukayomi.learning.devices import DeviceError
     from fukayomi.learning.evaluation import evaluate
+    from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
     from fukayomi.learning.int8 import Int8Export, export_int8
     from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
@@ -56,6 +57,7 @@ __all__ = [
     "CheckpointError",
     "Dataset",
     "DeviceError",
+    "EvaluationTable",
     "Int8Export",
     "Metrics",
     "Sample",
@@ -66,6 +68,7 @@ __all__ = [
     "TrainingResult",
     "TrainingSettings",
     "evaluate",
+    "evaluate_networks",
     "export_int8",
     "load_model",
     "train",
@@ -79,6 +82,7 @@ __getattr__, __dir__ = lazy(
         ".data.dataset": ("Dataset", "Sample"),
         ".devices": ("DeviceError",),
         ".evaluation": ("evaluate",),
+        ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
         ".int8": ("Int8Export", "export_int8"),
         ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -46,30 +47,38 @@ def evaluate(
         DataFileError: A record of the test set is damaged.
         DeviceError: There is no such device.
     """
-    path: Path | None = None
+    placed, where = place_network(network, device)
+    total = MetricsSum(val_lambda)
+    indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
+    chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
+    with torch.inference_mode():
+        for arrays in prefetch(map(data.arrays, chunks)):
+            part = TensorBatch.of(arrays, where)
+            policy, value = placed(*part.features())
+            total.add(policy, value, part.labels, part.results, part.values, part.soft)
+            listener.progress("evaluating", total.positions, len(indices))
+    metrics = total.metrics()
+    if not isinstance(network, nn.Module) and not all(map(math.isfinite, metrics.as_dict().values())):
+        refuse_numbers(network)
+    return metrics
+
+
+def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:
+    """A network, loaded if it is a file, in evaluation mode on its device; arguments and errors as in `evaluate`."""
     if not isinstance(network, nn.Module):
         from fukayomi.learning.models import OnnxNetwork, load_model
 
-        path = Path(network)
-        network = load_model(path)
+        network = load_model(network)
         device = "cpu" if isinstance(network, OnnxNetwork) else device or "auto"
     if device is None:
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
     where = choose_device(device)
-    total = MetricsSum(val_lambda)
-    indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
-    chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
-    network.to(where).eval()
-    with torch.inference_mode():
-        for arrays in prefetch(map(data.arrays, chunks)):
-            part = TensorBatch.of(arrays, where)
-            policy, value = network(*part.features())
-            total.add(policy, value, part.labels, part.results, part.values, part.soft)
-            listener.progress("evaluating", total.positions, len(indices))
-    metrics = total.metrics()
-    if path is not None and not all(map(math.isfinite, metrics.as_dict().values())):
-        from fukayomi.learning.models import ModelFileError
+    return network.to(where).eval(), where
 
-        raise ModelFileError(f"{path}: the network's policy or value is not finite for some of the positions")
-    return metrics
+
+def refuse_numbers(network: Path | str) -> NoReturn:
+    """Raise ModelFileError: a network gives numbers that are not finite."""
+    from fukayomi.learning.models import ModelFileError
+
+    raise ModelFileError(f"{network}: the network's policy or value is not finite for some of the positions")

@@ -2,11 +2,14 @@
 
 # pyright: reportUnknownMemberType=false
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import torch
+import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
+from fukayomi._native import POLICY_LABELS
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import SoftPolicy, compute_losses
 from fukayomi.tabular import Tabular
 
@@ -39,6 +42,41 @@ class Metrics(Tabular):
     def as_dict(self) -> dict[str, float]:
         """The fields by name, for JSON."""
         return asdict(self)
+
+
+MEASURES = tuple(field.name for field in fields(Metrics) if field.name != "positions")
+"""The names of the metrics, in order."""
+
+
+def position_metrics(policy: Tensor, value: Tensor, batch: TensorBatch, val_lambda: float) -> Tensor:
+    """The metrics of each position, [N, 7]: those of a set are their means.
+
+    Args:
+        policy: Logits [N, 2187].
+        value: Logits [N, 1].
+        batch: The positions with their targets.
+        val_lambda: Share of the search value in the total loss, 0 to 1.
+    """
+    logits, policy = value.squeeze(1).float(), policy.float()
+    log_p = torch.log_softmax(policy, dim=1)
+    if batch.soft is None:
+        policy_loss = F.nll_loss(log_p, batch.labels, reduction="none")
+    else:
+        places = batch.soft.places.long()
+        terms = batch.soft.weights * log_p.flatten()[places]
+        policy_loss = -torch.zeros_like(logits).index_add(0, places // POLICY_LABELS, terms)
+    result_loss = F.binary_cross_entropy_with_logits(logits, batch.results, reduction="none")
+    value_loss = F.binary_cross_entropy_with_logits(logits, batch.values, reduction="none")
+    columns = (
+        policy_loss,
+        result_loss,
+        value_loss,
+        policy_loss + torch.lerp(result_loss, value_loss, val_lambda),
+        (policy.argmax(dim=1) == batch.labels).float(),
+        ((logits >= 0) == (batch.results >= 0.5)).float(),
+        -(log_p.exp() * log_p).sum(dim=1),
+    )
+    return torch.stack(columns, dim=1)
 
 
 class MetricsSum:

@@ -1,19 +1,25 @@
-"""``fukayomi eval-model``: how well a network predicts the moves and results of other games."""
+"""``fukayomi eval-model``: how well networks predict the moves and results of other games."""
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import user_errors
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.errors import USAGE, fail, user_errors
+from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.progress import StageBars
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.learning.target_options import Device, TargetOptions
+from fukayomi.learning.bootstrap import CONFIDENCE, RESAMPLES
 
+if TYPE_CHECKING:
+    from fukayomi.learning.evaluation_table import EvaluatedNetwork, EvaluationTable, TestSet
+
+NETWORK_SUFFIXES = (".onnx", ".safetensors", ".pt", ".pth", ".npz")
 LABELS = {
-    "positions": "positions",
     "policy_loss": "policy loss",
     "result_loss": "value loss (result)",
     "search_value_loss": "value loss (search value)",
@@ -26,35 +32,116 @@ LABELS = {
 
 @dataclass(frozen=True)
 class EvalModelOptions:
-    """Device and output."""
+    """Test sets, device, intervals and output."""
 
+    test: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A test set; repeat for several.", show_default=False)
+    ] = None
     device: Device = "auto"
+    confidence: Annotated[float, typer.Option(min=1, max=99.99, help="Confidence level of the intervals (%).")] = (
+        100 * CONFIDENCE
+    )
+    resamples: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Random samples for the intervals; 0 omits them.")
+    ] = RESAMPLES
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the samples.")] = 0
+    csv: Annotated[Path | None, typer.Option("--csv", "-o", metavar="FILE", help="Also write the table as CSV.")] = None
     as_json: AsJson = False
 
 
 def eval_model(
-    model: Annotated[Path, typer.Argument(help="A checkpoint, a .safetensors or an .onnx file.")],
-    test: Annotated[
-        list[Path], typer.Argument(metavar="TEST...", help="Test set: hcpe, hcpe2, hcpe3, psv and avg files.")
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="NETWORK... [TEST...]",
+            help="Networks: checkpoints, .safetensors and .onnx files. Without --test, the files after them are one "
+            "test set: hcpe, hcpe2, hcpe3, psv and avg files.",
+        ),
     ],
     targets: TargetOptions,
     options: EvalModelOptions,
 ) -> None:
-    """Evaluate a network on positions that it was not trained on. ONNX files are evaluated on the CPU.
+    """Evaluate networks on positions that they were not trained on. ONNX files are evaluated on the CPU.
 
-    Example: fukayomi eval-model run/checkpoint.pt test.hcpe
+    \b
+    fukayomi eval-model run/checkpoint.pt test.hcpe
+    fukayomi eval-model old.onnx new.onnx --test floodgate.hcpe --test selfplay.hcpe3 -o table.csv
+
+    Losses are in nats. Intervals come from random samples of whole games, which hcpe3 files tell apart; in the other
+    formats, of blocks of 256 consecutive positions. With several networks, the differences to the first one have
+    intervals of their own, which are narrower: all networks see the same samples.
     """
+    networks, tests = _networks_and_tests(files, options.test)
+    if options.csv is not None:
+        check_target(options.csv, (*files, *(options.test or [])))
     with user_errors():
-        from fukayomi.learning.evaluation import evaluate
+        from fukayomi.files.atomic import replace_file
+        from fukayomi.learning.evaluation_table import evaluate_networks
 
-        device = None if options.device == "auto" else options.device
-        data = targets.open(test)
+        data = {name: targets.open(paths) for name, paths in tests.items()}
         with StageBars() as listener:
-            found = evaluate(model, data, val_lambda=targets.val_lambda, device=device, listener=listener)
-        metrics = found.as_dict()
+            table = evaluate_networks(
+                networks,
+                data,
+                val_lambda=targets.val_lambda,
+                device=None if options.device == "auto" else options.device,
+                resamples=options.resamples,
+                confidence=options.confidence / 100,
+                seed=options.seed,
+                listener=listener,
+            )
+        if options.csv is not None:
+            replace_file(options.csv, table.csv().encode())
     if options.as_json:
-        typer.echo(json_text(metrics))
-        return
-    for name, label in LABELS.items():
-        number = metrics[name]
-        typer.echo(f"{label:<26}{number:>10}" if name == "positions" else f"{label:<26}{number:>10.4f}")
+        typer.echo(json_text(table.as_dict()))
+    else:
+        _print(table)
+
+
+def _networks_and_tests(files: list[Path], tests: list[Path] | None) -> tuple[dict[str, Path], dict[str, list[Path]]]:
+    """Networks and test sets by name."""
+    if tests:
+        return _named(files), {name: [path] for name, path in _named(tests).items()}
+    networks = files[:1] + list(takewhile(lambda path: path.suffix.lower() in NETWORK_SUFFIXES, files[1:]))
+    rest = files[len(networks) :]
+    if not rest:
+        fail("there is no test set: name its files after the networks, or give --test FILE", USAGE)
+    return _named(networks), {" + ".join(_named(rest)): rest}
+
+
+def _named(paths: list[Path]) -> dict[str, Path]:
+    """Files by name, or by path where several have the same name."""
+    if twice := [path for path, count in Counter(paths).items() if count > 1]:
+        fail(f"{twice[0]} is given twice", USAGE)
+    counts = Counter(path.name for path in paths)
+    return {path.name if counts[path.name] == 1 else str(path): path for path in paths}
+
+
+def _print(table: "EvaluationTable") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from fukayomi.cli.common.tables import number_table
+
+    console = Console(highlight=False)
+    for test in table.tests:
+        rows = [each for each in (*table.results, *table.differences) if each.test == test.name]
+        grid = number_table("", *LABELS.values(), title=escape(_title(table, test)))
+        for row in rows:
+            name = row.network if row.minus is None else f"{row.network} − {row.minus}"
+            grid.add_row(escape(printable(name)), *(_cell(row, measure) for measure in LABELS))
+        console.print(grid)
+
+
+def _title(table: "EvaluationTable", test: "TestSet") -> str:
+    title = f"{printable(test.name)}: {test.positions:,} position{'s' if test.positions != 1 else ''}"
+    if table.resamples == 0 or test.games + test.blocks < 2:
+        return title
+    return f"{title}; ± half of the {100 * table.confidence:g} % interval, from {test.resampled()}"
+
+
+def _cell(row: "EvaluatedNetwork", measure: str) -> str:
+    """A metric above half the width of its interval."""
+    estimate = row.measures[measure]
+    value = f"{estimate.value:.4f}" if row.minus is None else f"{estimate.value:+.4f}"
+    return value if estimate.margin is None else f"{value}\n[dim]±{estimate.margin:.4f}[/dim]"

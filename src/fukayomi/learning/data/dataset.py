@@ -127,6 +127,26 @@ class Dataset:
         return self._games.index.repetitions
 
     @property
+    def games(self) -> int:
+        """Games of hcpe3 files that have training positions."""
+        return len(self._games.starts)
+
+    def groups(self, block: int) -> NDArray[np.int64]:
+        """The positions that belong together: the games of hcpe3 files, and blocks where games cannot be told apart.
+
+        Args:
+            block: Positions of a block.
+
+        Returns:
+            The number of the first position of each group, [G], ascending.
+        """
+        parts = [
+            start + (self._games.starts if source is self._games else np.arange(0, len(source), block))
+            for source, start in zip(self._sources, self._starts, strict=False)
+        ]
+        return np.concatenate(parts).astype(np.int64)
+
+    @property
     def index_bytes(self) -> int:
         """Memory that the index of hcpe3 files takes."""
         return self._games.index.bytes

@@ -171,6 +171,8 @@ class Games(Source):
             counts = self.index.eval_counts.astype(np.int64)
             seen = np.flatnonzero(counts.any(axis=1))
             self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
+        self.starts = self.index.game_starts.astype(np.int64)
+        """[G]: the first position of each game, whose positions follow one another."""
 
     def __len__(self) -> int:
         return len(self.index)

@@ -1,0 +1,198 @@
+"""Several networks on several test sets: the metrics are those of `evaluate`, and intervals are of games or blocks."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import Result
+from command_app import app
+from typer.testing import CliRunner
+
+from fukayomi import _native
+from fukayomi.data.convert.writers import DataWriter
+from fukayomi.data.formats.hcpe3 import Game, join_games
+from fukayomi.learning import Dataset, evaluate, evaluate_networks
+from fukayomi.learning.bootstrap import percentile_estimates, resample_means
+from fukayomi.learning.metrics import MEASURES
+from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
+from fukayomi.shogi import Move, Position
+
+TINY = NetworkConfig(blocks=1, channels=8, value_hidden=8)
+
+
+def network(seed: int) -> PolicyValueNetwork:
+    torch.manual_seed(seed)
+    return PolicyValueNetwork(TINY)
+
+
+def games_file(path: Path, lengths: list[int], forced: str = "") -> Path:
+    """hcpe3 games of these lengths, of random moves after forced ones; two candidates a move, with 3 visits and 1."""
+    random = np.random.default_rng(5)
+    games: list[Game] = []
+    for length in lengths:
+        position = Position()
+        hcps, candidates = [], []
+        for usi in forced.split() + [""] * (length - len(forced.split())):
+            legal = position.legal_moves
+            chosen = [legal[int(i)] for i in random.choice(len(legal), 2, replace=False)]
+            chosen = [Move.from_usi(usi), chosen[0]] if usi else chosen
+            hcps.append(_native.encode_hcp(position))
+            candidates += [move.raw for move in chosen]
+            position.push(chosen[0])
+        games.append(
+            Game(
+                hcps[0], 1 + length % 2, 0, np.frombuffer(b"".join(hcps), np.uint8).reshape(-1, 32),
+                np.array(candidates[::2], np.uint16), random.integers(-500, 500, length).astype(np.int16),
+                np.arange(0, 2 * length + 1, 2, dtype=np.uint64), np.array(candidates, np.uint16),
+                np.tile(np.array([3, 1], np.uint16), length),
+            )
+        )  # fmt: skip
+    with DataWriter(path) as writer:
+        writer.append(join_games(games))
+    return path
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    return games_file(tmp_path / "games.hcpe3", [9, 14, 5, 20, 7])
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
+
+
+def test_the_metrics_are_those_of_evaluate_and_differences_are_paired(test_file: Path, games: Path) -> None:
+    networks = {"a": network(1), "b": network(2), "a again": network(1)}
+    tests = {"rows": Dataset(test_file), "games": Dataset(games)}
+    table = evaluate_networks(networks, tests, val_lambda=0.7, batch=16, resamples=200)
+    assert len(table.rows()) == 2 * 5
+    for result in table.results:
+        found = evaluate(networks[result.network], tests[result.test], val_lambda=0.7).as_dict()
+        assert result.positions == found.pop("positions")
+        assert {name: each.value for name, each in result.measures.items()} == pytest.approx(found, rel=1e-4)
+        for each in result.measures.values():
+            assert each.low is not None
+            assert each.high is not None
+            assert each.low <= each.value <= each.high
+    by_name = {(each.test, each.network): each.measures for each in table.results}
+    for difference in table.differences:
+        assert difference.minus == "a"
+        for name, each in difference.measures.items():
+            first, other = (by_name[difference.test, which][name] for which in ("a", difference.network))
+            assert each.value == pytest.approx(other.value - first.value, abs=1e-9)
+        if difference.network == "a again":
+            assert {(each.value, each.low, each.high) for each in difference.measures.values()} == {(0, 0, 0)}
+    assert table.to_polars().shape == (10, 4 + 3 * len(MEASURES))
+
+
+def test_whole_games_are_drawn_where_there_are_games(games: Path, test_file: Path) -> None:
+    both = Dataset(test_file, games)
+    assert both.games == 5
+    rows, of_games = len(Dataset(test_file)), len(Dataset(games))
+    starts = both.groups(20)
+    lengths = np.diff(starts, append=len(both)).tolist()
+    assert lengths[:3] == [20, 20, 10]
+    assert lengths[3:] == [9, 14, 5, 20, 7]
+    assert sum(lengths) == rows + of_games == len(both)
+    (test,) = evaluate_networks({"a": network(1)}, {"both": both}, resamples=10).tests
+    assert test.resampled() == "5 games and 50 blocks of 1 consecutive position"
+
+
+def test_a_game_is_whole_without_its_moves_into_repetitions(tmp_path: Path) -> None:
+    data = Dataset(games_file(tmp_path / "games.hcpe3", [5, 40, 6], forced="5i5h 5a5b 5h5i 5b5a 7g7f"))
+    assert data.repetitions == 3
+    assert np.diff(data.groups(20), append=len(data)).tolist() == [4, 39, 5]
+
+
+def test_the_interval_covers_the_mean_of_correlated_positions() -> None:
+    """Groups of equal positions: with single positions drawn, the interval would be a tenth as wide."""
+    random = np.random.default_rng(3)
+    covered = 0
+    for seed in range(200):
+        sums = random.normal(size=(40, 1)) * 100
+        means = resample_means(sums, np.full(40, 100.0), resamples=200, seed=seed)
+        (estimate,) = percentile_estimates(sums.sum(axis=0) / 4000, means, 0.9)
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 0 <= estimate.high
+    assert 0.8 < covered / 200 < 0.97  # 90 %, a little less for 40 groups
+
+
+def test_groups_of_different_sizes_are_weighed_by_their_positions() -> None:
+    sums, counts = np.array([[1.0], [30.0]]), np.array([1.0, 10.0])
+    means = resample_means(sums, counts, resamples=500, seed=1)[:, 0]
+    assert set(np.round(means, 6)) == {1.0, 3.0, round(31 / 11, 6)}
+    assert np.mean(np.isclose(means, 31 / 11)) == pytest.approx(0.5, abs=0.08)
+
+
+def test_one_group_has_no_interval(games: Path, tmp_path: Path) -> None:
+    alone = games_file(tmp_path / "one.hcpe3", [12])
+    (row,) = evaluate_networks({"a": network(1)}, {"one": Dataset(alone)}).rows()
+    assert row["policy_loss_low"] is None
+    (row,) = evaluate_networks({"a": network(1)}, {"games": Dataset(games)}, resamples=0).rows()
+    assert row["policy_loss_high"] is None
+
+
+@pytest.mark.parametrize("settings", [{"confidence": 1.0}, {"confidence": 0.0}, {"resamples": -1}])
+def test_settings_out_of_range_are_refused(settings: dict[str, float], games: Path) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        evaluate_networks({"a": network(1)}, {"games": Dataset(games)}, **settings)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a network and a test set"):
+        evaluate_networks({}, {"games": Dataset(games)})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """Two networks with the same file name."""
+    paths = [tmp_path / name / "network.safetensors" for name in ("old", "new")]
+    for seed, path in enumerate(paths):
+        path.parent.mkdir()
+        save_parameters(network(seed), path)
+    return paths
+
+
+def test_the_command_prints_and_saves_the_table(files: list[Path], games: Path, test_file: Path, tmp_path: Path):
+    saved = tmp_path / "table.csv"
+    options = ("--test", test_file, "--test", games, "--resamples", 100)
+    shown = run("eval-model", *files, *options, "-o", saved)
+    assert shown.exit_code == 0, shown.output
+    for text in ("policy accuracy", "value loss (result)", "5 games", "blocks of 1 consecutive", "±", "95 % interval"):
+        assert text in shown.stdout
+    document = json.loads(run("eval-model", *files, *options, "--json").stdout)
+    assert [(each["test"], each["network"]) for each in document["results"]] == [
+        (test.name, str(file)) for test in (test_file, games) for file in files
+    ]
+    assert [each["minus"] for each in document["differences"]] == [str(files[0])] * 2
+    with saved.open() as text:
+        rows = list(csv.DictReader(text))
+    both = document["results"] + document["differences"]
+    assert [float(row["policy_loss_low"]) for row in rows] == [each["policy_loss_low"] for each in both]
+
+
+def test_without_test_the_files_after_the_networks_are_one_set(files: list[Path], games: Path, test_file: Path):
+    document = json.loads(run("eval-model", *files, test_file, games, "--json", "--resamples", 0).stdout)
+    assert [test["positions"] for test in document["tests"]] == [len(Dataset(test_file, games))]
+    assert len(document["results"]) == 2
+
+
+def test_misuse_is_one_clear_message(files: list[Path], games: Path, tmp_path: Path):
+    for arguments, message in (
+        ((files[0],), "there is no test set"),
+        ((files[0], files[0], "--test", games), "is given twice"),
+        ((files[0], games, "-o", games), "is also an input"),
+        ((files[0], games, "-o", tmp_path / "none" / "t.csv"), "cannot be written"),
+        ((files[0], "--test", tmp_path / "none.hcpe"), "none.hcpe: no such file"),
+    ):
+        result = run("eval-model", *arguments)
+        assert result.exit_code != 0
+        assert message in " ".join(result.stderr.split())
+
+
+def test_a_network_that_is_not_finite_is_named(files: list[Path], games: Path) -> None:
+    bad = network(3)
+    bad.state_dict()["value.fc2.bias"].fill_(float("nan"))
+    with pytest.raises(ValueError, match="bad: the network's policy or value is not finite"):
+        evaluate_networks({"good": files[0], "bad": bad}, {"games": Dataset(games)})
