@@ -171,8 +171,6 @@ class Games(Source):
             counts = self.index.eval_counts.astype(np.int64)
             seen = np.flatnonzero(counts.any(axis=1))
             self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
-        self.starts = self.index.game_starts.astype(np.int64)
-        """[G]: the first position of each game, whose positions follow one another."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -192,6 +190,11 @@ class Games(Source):
         except ValueError as error:
             raise DataFileError(str(error)) from error
         return Found(hcp, Move.from_raw(move), eval_cp, [])
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """[G]: the first position of each game, whose positions follow one another."""
+        return self.index.game_starts.astype(np.int64)
 
     @cached_property
     def _scales(self) -> NDArray[np.float64]:
