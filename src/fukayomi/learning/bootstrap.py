@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-RESAMPLES = 1000
-CONFIDENCE = 0.95
 _CHUNK = 4_000_000  # elements of the largest array
 
 Floats = NDArray[np.float64]

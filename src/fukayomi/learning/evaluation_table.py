@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from fukayomi.learning.bootstrap import (
-    CONFIDENCE,
-    RESAMPLES,
     Estimate,
     Floats,
     percentile_estimates,
@@ -27,7 +25,7 @@ from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers
 from fukayomi.learning.metrics import MEASURES, position_metrics
-from fukayomi.learning.settings import VAL_LAMBDA
+from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.tabular import Tabular, counted
 

@@ -13,7 +13,7 @@ from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.learning.target_options import Device, TargetOptions
-from fukayomi.learning.bootstrap import CONFIDENCE, RESAMPLES
+from fukayomi.learning.settings import CONFIDENCE, RESAMPLES
 
 if TYPE_CHECKING:
     from fukayomi.learning.evaluation_table import EvaluatedNetwork, EvaluationTable, TestSet
