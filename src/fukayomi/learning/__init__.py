@@ -39,6 +39,8 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.learning.checkpoint import CheckpointError
+    from fukayomi.learning.curves.readers import CurveError
+    from fukayomi.learning.curves.runs import Run, Runs, runs
     from fukayomi.learning.data.batch import Batch
     from fukayomi.learning.data.dataset import Dataset, Sample
     from fukayomi.learning.devices import DeviceError
@@ -55,11 +57,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "CheckpointError",
+    "CurveError",
     "Dataset",
     "DeviceError",
     "EvaluationTable",
     "Int8Export",
     "Metrics",
+    "Run",
+    "Runs",
     "Sample",
     "TensorBoardListener",
     "TrainingError",
@@ -71,6 +76,7 @@ __all__ = [
     "evaluate_networks",
     "export_int8",
     "load_model",
+    "runs",
     "train",
 ]
 
@@ -78,6 +84,8 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".checkpoint": ("CheckpointError",),
+        ".curves.readers": ("CurveError",),
+        ".curves.runs": ("Run", "Runs", "runs"),
         ".data.batch": ("Batch",),
         ".data.dataset": ("Dataset", "Sample"),
         ".devices": ("DeviceError",),

@@ -119,7 +119,7 @@ def draw(analysis: GameAnalysis, page: str = "", language: Language | None = Non
 def default_language() -> Language:
     """Japanese where the locale is Japanese and a Japanese font is installed, otherwise English."""
     spoken = (locale.getlocale()[0] or "").lower()  # ja_JP, on Windows Japanese_Japan
-    return "ja" if spoken.startswith(("ja_", "japanese")) and _japanese_font() else "en"
+    return "ja" if spoken.startswith(("ja_", "japanese")) and japanese_font() else "en"
 
 
 def graph_svg(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> str:
@@ -144,7 +144,7 @@ def plies_shown(analysis: GameAnalysis) -> tuple[int, int]:
     return first, max(last, first + 1)
 
 
-def _japanese_font() -> str | None:
+def japanese_font() -> str | None:
     """The best installed font with kanji."""
     from matplotlib import font_manager
 
@@ -156,7 +156,7 @@ def _style(language: Language) -> Any:
     """Matplotlib's settings with a font for the language."""
     if language == "en":
         return STYLE
-    font = _japanese_font()
+    font = japanese_font()
     if font is None:
         raise ValueError(
             "the graph's Japanese labels need a Japanese font; install one, for example Noto Sans CJK JP, or use "

@@ -15,19 +15,23 @@ from fukayomi.engine.report.words import evaluation, lost, percent
 FOLDER = Path(__file__).parent / "web"
 
 
-def render(page: str, scripts: Sequence[str], **values: object) -> str:
+def render(
+    page: str, scripts: Sequence[str], *, folder: Path = FOLDER, images: str = "'none'", **values: object
+) -> str:
     """A page as HTML. What is not `Markup` is escaped.
 
     Args:
         page: Name of the template and of its style.
         scripts: Names of the scripts, in their order.
+        folder: Where the template and its style are; parts and scripts are those of all pages.
+        images: What images the content security policy allows.
         values: What the template knows.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader([folder, FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -36,18 +40,18 @@ def render(page: str, scripts: Sequence[str], **values: object) -> str:
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
     environment.filters.update(percent=percent, lost=lost, evaluation=evaluation)
     colors = "".join(f"--{name}:{value};" for name, value in COLORS.items())
-    style = f":root{{{colors}}}\n" + _read("base.css") + _read(f"{page}.css")
+    style = f":root{{{colors}}}\n" + _read("base.css") + _read(f"{page}.css", folder)
     script = "".join(_read(f"{name}.js") for name in scripts)
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+        f"img-src {images}; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     )
     template = environment.get_template(f"{page}.html")
     return template.render(style=Markup(style), script=Markup(script), policy=policy, **values)
 
 
-def _read(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+def _read(name: str, folder: Path = FOLDER) -> str:
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,249 @@
+"""Pictures and pages of training curves."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
+import base64
+import io
+import logging
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from fukayomi.engine.report.graph import default_language, japanese_font
+from fukayomi.engine.report.words import Language
+from fukayomi.files.atomic import replace_file
+from fukayomi.learning.curves.series import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fukayomi.learning.curves.runs import Run, Runs
+
+Theme = Literal["light", "dark"]
+
+PANELS: Final[dict[str, dict[Language, str]]] = {
+    "policy_loss": {"ja": "方策の損失", "en": "policy loss"},
+    "result_loss": {"ja": "価値の損失(勝敗)", "en": "value loss (result)"},
+    "search_value_loss": {"ja": "価値の損失(評価値)", "en": "value loss (search value)"},
+    "total_loss": {"ja": "損失の合計", "en": "sum of the losses"},
+    "policy_accuracy": {"ja": "方策の正解率", "en": "policy accuracy"},
+    "value_accuracy": {"ja": "価値の正解率", "en": "value accuracy"},
+    "policy_entropy": {"ja": "方策のエントロピー", "en": "policy entropy"},
+    "learning_rate": {"ja": "学習率", "en": "learning rate"},
+}
+"""Measures in the order of their panels, with their names."""
+COLUMNS = 4
+PANEL_SIZE = (3.6, 2.7)
+"""Width and height in inches."""
+SMOOTHED_SHARE = 1 / 50
+"""Width of the running mean as a share of the longest run, unless it is given."""
+BEGINNING = 0.05
+"""Share of a run whose high losses do not stretch the axis."""
+DRAWN_BINS = 400
+"""A longer curve is drawn by the extremes of so many bins."""
+MARKERS = "osD^vPX*"
+FOLDER = Path(__file__).parent / "web"
+
+
+@dataclass(frozen=True, slots=True)
+class Colors:
+    """The colours of a theme."""
+
+    card: str
+    ink: str
+    muted: str
+    line: str
+    runs: tuple[str, ...]
+    """One for each run, from the first on again after the last."""
+
+
+THEMES: Final[dict[Theme, Colors]] = {
+    "light": Colors(
+        "#fffefb", "#22262d", "#666e7a", "#dfe1e0",
+        ("#3d6fa8", "#c8650a", "#2f8658", "#b0377a", "#7b52b9", "#8a6a35", "#1c8b9c", "#d23c2e", "#6a7a17", "#5b6270"),
+    ),
+    "dark": Colors(
+        "#1e2228", "#e6e8eb", "#a2abb6", "#333941",
+        ("#8fb4e3", "#f2a04e", "#7fcf9f", "#ee8ac0", "#c3a4f2", "#d5b57c", "#6fd0de", "#ff7666", "#c3c55a", "#b4bac4"),
+    ),
+}  # fmt: skip
+
+
+def draw(runs: "Runs", *, smooth: float | None, log_x: bool, theme: Theme, language: Language | None) -> "Figure":
+    """The picture; arguments as in `Runs.plot`."""
+    from matplotlib.figure import Figure
+
+    language = language or default_language()
+    colors = THEMES[theme]
+    if smooth is None:
+        smooth = SMOOTHED_SHARE * max(run.last_step for run in runs.runs)
+    shown = [name for name in PANELS if any(key[1] == name for run in runs.runs for key in run.curves)]
+    columns = min(COLUMNS, len(shown))
+    lines = -(-len(shown) // columns)
+    with styled(theme, language):
+        size = (PANEL_SIZE[0] * columns, PANEL_SIZE[1] * lines + 0.25 * (2 + len(runs.runs) // COLUMNS))
+        figure = Figure(figsize=size, facecolor=colors.card, layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
+        for axes, measure in zip(grid, shown, strict=False):
+            for number, run in enumerate(runs.runs):
+                _draw_run(axes, run, number, measure, smooth, colors)
+            _finish_panel(axes, runs, measure, smooth, log_x=log_x, colors=colors)
+            axes.set_title(PANELS[measure][language], loc="left", fontsize=9.5)
+        for axes in grid[len(shown) :]:
+            axes.set_axis_off()
+        _draw_legend(figure, runs, smooth, colors, language)
+    return figure
+
+
+def write(
+    runs: "Runs", figure: "Figure", path: Path, *, smooth: float | None, log_x: bool, theme: Theme,
+    language: Language | None,
+) -> None:  # fmt: skip
+    """Write the picture, or a page with it in both themes; arguments as in `Runs.plot`."""
+    kind = path.suffix.lower()
+    if kind not in (".svg", ".png", ".html"):
+        raise ValueError(f"{path}: expected a file name that ends in .svg, .png or .html")
+    language = language or default_language()
+    if kind != ".html":
+        replace_file(path, picture(figure, kind[1:], theme, language))
+        return
+    pictures: dict[Theme, bytes] = {
+        each: picture(draw(runs, smooth=smooth, log_x=log_x, theme=each, language=language), "svg", each, language)
+        for each in THEMES
+    }
+    replace_file(path, _page(runs, pictures).encode())
+
+
+def picture(figure: "Figure", kind: str, theme: Theme, language: Language) -> bytes:
+    """The picture as "svg" or "png"; the same curves give the same bytes."""
+    data = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with styled(theme, language):
+        figure.savefig(data, format=kind, dpi=150, metadata=metadata)
+    return data.getvalue()
+
+
+@contextmanager
+def styled(theme: Theme, language: Language) -> Generator[None]:
+    """Matplotlib's settings. Text stays text in SVG, so that names in any script are readable without a font here."""
+    import matplotlib as mpl
+
+    colors = THEMES[theme]
+    font = japanese_font()
+    style: Any = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "fukayomi",
+        "font.family": [*([font] if font and language == "ja" else []), "sans-serif"],
+        "font.size": 8.5,
+        "axes.edgecolor": colors.line,
+        "axes.labelcolor": colors.muted,
+        "axes.facecolor": "none",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": colors.ink,
+        "text.parse_math": False,
+        "xtick.color": colors.muted,
+        "ytick.color": colors.muted,
+    }
+    logger = logging.getLogger("matplotlib.font_manager")
+    level = logger.level
+    with mpl.rc_context(style), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
+
+
+def _draw_run(axes: "Axes", run: "Run", number: int, measure: str, smooth: float, colors: Colors) -> None:
+    color = colors.runs[number % len(colors.runs)]
+    train, test = run.curves.get(("train", measure)), run.curves.get(("test", measure))
+    if train is not None:
+        is_noisy = measure != "learning_rate" and smooth > 0
+        if is_noisy:
+            raw = train.thinned(DRAWN_BINS)
+            axes.plot(raw.steps, raw.values, color=color, linewidth=0.6, alpha=0.22)
+        line = train.smoothed(smooth if is_noisy else 0).thinned(DRAWN_BINS)
+        axes.plot(line.steps, line.values, color=color, linewidth=1.3, alpha=0.95)
+    if test is not None:
+        marker = MARKERS[number % len(MARKERS)]
+        shown = test.thinned(DRAWN_BINS)
+        axes.plot(
+            shown.steps, shown.values, color=color, linewidth=0.7, linestyle=(0, (2, 2)), marker=marker,
+            markersize=4.5 if len(shown) < 60 else 2.5, markeredgecolor=colors.card, markeredgewidth=0.5, zorder=3,
+        )  # fmt: skip
+
+
+def _finish_panel(axes: "Axes", runs: "Runs", measure: str, smooth: float, *, log_x: bool, colors: Colors) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.grid(color=colors.line, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    if log_x:
+        axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    limits = _limits(runs, measure, smooth)
+    if limits is not None:
+        axes.set_ylim(*limits)
+
+
+def _limits(runs: "Runs", measure: str, smooth: float) -> tuple[float, float] | None:
+    """The range of an axis: everything but the beginning of the runs; None if matplotlib should choose."""
+    if measure == "learning_rate":
+        return None
+    found: list[float] = []
+    for run in runs.runs:
+        start = BEGINNING * run.last_step
+        for kind in ("train", "test"):
+            curve = run.curves.get((kind, measure), Curve(()))
+            curve = curve.smoothed(smooth) if kind == "train" else curve
+            found += curve.values[(curve.steps >= start) & np.isfinite(curve.values)].tolist()
+    if not found or min(found) == max(found):
+        return None
+    margin = 0.06 * (max(found) - min(found))
+    return min(found) - margin, max(found) + margin
+
+
+def _draw_legend(figure: "Figure", runs: "Runs", smooth: float, colors: Colors, language: Language) -> None:
+    """A sample of each run above the panels, and what lines and points are below them."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colors.runs[n % len(colors.runs)], marker=MARKERS[n % len(MARKERS)], markersize=4.5)
+        for n in range(len(runs.runs))
+    ]
+    names = [run.name if len(run.name) <= 60 else f"…{run.name[-59:]}" for run in runs.runs]
+    figure.legend(handles, names, loc="outside upper left", ncols=min(COLUMNS, len(names)), frameon=False, borderpad=0)
+    width = f"{smooth:,.0f}" if smooth >= 1 else f"{smooth:g}"
+    mean = {"ja": f"({width} ステップで平滑化)", "en": f", running mean over {width} steps"}[language]
+    texts = {
+        "ja": f"横軸: ステップ。実線: 学習データ{mean if smooth else ''}。点: テストデータ。",
+        "en": f"x: steps; lines: training{mean if smooth else ''}; points: test set",
+    }
+    figure.supxlabel(texts[language], x=0.004, ha="left", color=colors.muted, fontsize=8.5)
+
+
+def _page(runs: "Runs", pictures: dict[Theme, bytes]) -> str:
+    """One HTML document without external files."""
+    from fukayomi.engine.report.rendering import render
+
+    measures = [name for name in PANELS if any(name in run.last_test() for run in runs.runs)]
+    return render(
+        "curves",
+        ("language",),
+        folder=FOLDER,
+        images="data:",
+        runs=runs.runs,
+        measures=measures,
+        names=PANELS,
+        pictures={theme: base64.b64encode(data).decode() for theme, data in pictures.items()},
+    )

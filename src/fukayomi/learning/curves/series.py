@@ -1,0 +1,92 @@
+"""Figures by step, as a run wrote them, restarts included."""
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+MEASURES = (
+    "policy_loss", "result_loss", "search_value_loss", "total_loss", "policy_accuracy", "value_accuracy",
+    "policy_entropy", "learning_rate", "gradient_norm",
+)  # fmt: skip
+"""The figures that have a curve."""
+KINDS = ("train", "test")
+"""Whether a figure is of training batches or of the test set."""
+
+Key = tuple[str, str]
+"""Kind and measure."""
+
+
+class CurveLog:
+    """Collects points in the order in which they were written.
+
+    A run that is resumed goes back to its checkpoint. So a point drops the points of its own curve from its step on:
+    where steps overlap, those of the later start count.
+    """
+
+    def __init__(self) -> None:
+        self._points: dict[Key, list[tuple[int, float]]] = {}
+
+    def add(self, kind: str, measure: str, step: int, value: float) -> None:
+        """Add a point; NaN stands for a value that is not finite."""
+        points = self._points.setdefault((kind, measure), [])
+        while points and points[-1][0] >= step:
+            points.pop()
+        points.append((step, value if math.isfinite(value) else math.nan))
+
+    def restart(self, step: int) -> None:
+        """Drop the points of all curves after a step, from which a run goes on."""
+        for points in self._points.values():
+            while points and points[-1][0] > step:
+                points.pop()
+
+    def curves(self) -> "dict[Key, Curve]":
+        """The curves that have points."""
+        return {key: Curve(points) for key, points in self._points.items() if points}
+
+
+class Curve:
+    """A figure at ascending steps."""
+
+    def __init__(self, points: Iterable[tuple[int, float]]) -> None:
+        points = tuple(points)
+        self.steps: NDArray[np.int64] = np.array([step for step, _ in points], np.int64)
+        """[N], ascending."""
+        self.values: NDArray[np.float64] = np.array([value for _, value in points], np.float64)
+        """[N]; NaN where a figure was not finite."""
+
+    def __len__(self) -> int:
+        """Number of points."""
+        return len(self.steps)
+
+    def points(self) -> Mapping[int, float]:
+        """The values by step."""
+        return dict(zip(self.steps.tolist(), self.values.tolist(), strict=True))
+
+    def smoothed(self, width: float) -> "Curve":
+        """A running mean in which a point weighs exp(-age / width), with the age in steps; 0 changes nothing."""
+        if width <= 0 or len(self) == 0:
+            return self
+        total = weight = 0.0
+        last = int(self.steps[0])
+        means: list[tuple[int, float]] = []
+        for step, value in self.points().items():
+            fade = math.exp((last - step) / width)
+            total, weight, last = total * fade, weight * fade, step
+            if math.isfinite(value):
+                total, weight = total + value, weight + 1
+            means.append((step, total / weight if math.isfinite(value) else math.nan))
+        return Curve(means)
+
+    def thinned(self, bins: int) -> "Curve":
+        """At most 2 * `bins` + 2 points: the first and last, and of each bin of points the lowest and the highest."""
+        if len(self) <= 2 * bins + 2:
+            return self
+        kept = {0, len(self) - 1}
+        for part in np.array_split(np.arange(len(self)), bins):
+            finite = part[np.isfinite(self.values[part])]
+            if len(finite):
+                kept |= {int(finite[self.values[finite].argmin()]), int(finite[self.values[finite].argmax()])}
+        rows = sorted(kept)
+        return Curve(zip(self.steps[rows].tolist(), self.values[rows].tolist(), strict=True))
