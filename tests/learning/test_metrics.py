@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fukayomi.learning.loss import compute_losses
+from fukayomi.learning.loss import LossWeights, Targets, compute_losses
 from fukayomi.learning.metrics import MetricsSum
 
 LABELS = 2187
@@ -26,7 +26,7 @@ def test_losses_of_two_positions():
     labels = torch.tensor([0, 5])
     results = torch.tensor([1.0, 0.0])
     values = torch.tensor([0.25, 0.75])
-    losses = compute_losses(policy, value, labels, results, values, val_lambda=0.25)
+    losses = compute_losses(policy, value, Targets(labels, results, values), LossWeights(0.25))
     policy_loss = (math.log(2187) + math.log(2)) / 2
     result_loss = (math.log(2) + math.log(4)) / 2
     search_value_loss = (math.log(2) - 0.75 * math.log(0.75) - 0.25 * math.log(0.25)) / 2
@@ -38,8 +38,8 @@ def test_losses_of_two_positions():
 
 def test_the_gradient_is_that_of_the_mixed_target():
     value = torch.tensor([[0.7]], requires_grad=True)
-    arguments = (torch.tensor([0]), torch.tensor([1.0]), torch.tensor([0.4]))
-    compute_losses(torch.zeros(1, LABELS), value, *arguments, val_lambda=0.3).total.backward()
+    targets = Targets(torch.tensor([0]), torch.tensor([1.0]), torch.tensor([0.4]))
+    compute_losses(torch.zeros(1, LABELS), value, targets, LossWeights(0.3)).total.backward()
     assert value.grad is not None
     target = 0.7 * 1.0 + 0.3 * 0.4
     assert value.grad.item() == pytest.approx(torch.sigmoid(torch.tensor(0.7)).item() - target, rel=1e-5)
@@ -50,8 +50,10 @@ def test_metrics_weigh_positions_not_batches():
     half = logits_with(l5=math.log(2186))
     # Two positions, move right and wrong; value right (won) and right (lost); then one: all wrong.
     results = torch.tensor([1.0, 0.0])
-    total.add(torch.cat([half, half]), torch.tensor([[1.0], [-1.0]]), torch.tensor([5, 6]), results, results)
-    total.add(logits_with(), torch.tensor([[-2.0]]), torch.tensor([9]), torch.tensor([0.5]), torch.tensor([0.5]))
+    total.add(torch.cat([half, half]), torch.tensor([[1.0], [-1.0]]), Targets(torch.tensor([5, 6]), results, results))
+    total.add(
+        logits_with(), torch.tensor([[-2.0]]), Targets(torch.tensor([9]), torch.tensor([0.5]), torch.tensor([0.5]))
+    )
     metrics = total.metrics()
     assert metrics.positions == 3
     assert metrics.policy_accuracy == pytest.approx(1 / 3)

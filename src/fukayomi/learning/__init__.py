@@ -47,12 +47,15 @@ if TYPE_CHECKING:
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
     from fukayomi.learning.int8 import Int8Export, export_int8
+    from fukayomi.learning.listeners.json_lines import JsonLinesListener
     from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
     from fukayomi.learning.settings import TrainingError, TrainingSettings
-    from fukayomi.learning.training.loop import TrainingResult, train
+    from fukayomi.learning.training.guard import DivergenceError
+    from fukayomi.learning.training.journal import TrainingResult
+    from fukayomi.learning.training.loop import train
 
 __all__ = [
     "Batch",
@@ -60,8 +63,10 @@ __all__ = [
     "CurveError",
     "Dataset",
     "DeviceError",
+    "DivergenceError",
     "EvaluationTable",
     "Int8Export",
+    "JsonLinesListener",
     "Metrics",
     "Run",
     "Runs",
@@ -92,11 +97,14 @@ __getattr__, __dir__ = lazy(
         ".evaluation": ("evaluate",),
         ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
         ".int8": ("Int8Export", "export_int8"),
+        ".listeners.json_lines": ("JsonLinesListener",),
         ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
         ".models": ("load_model",),
         ".settings": ("TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
-        ".training.loop": ("TrainingResult", "train"),
+        ".training.guard": ("DivergenceError",),
+        ".training.journal": ("TrainingResult",),
+        ".training.loop": ("train",),
     },
 )

@@ -3,7 +3,7 @@
 A checkpoint is a torch file of plain values and tensors, read with weights_only=True: reading one never runs code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,11 @@ from fukayomi.files.atomic import AtomicFile
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 
 FORMAT = "fukayomi-checkpoint-1"
+KINDS = {
+    "step": int, "settings": dict, "model": dict, "optimizer": dict, "scaler": dict, "averaged": dict, "averages": int,
+}  # fmt: skip
+OPTIONAL = ("scaler", "averaged", "averages")
+"""Fields that the first checkpoints do not have."""
 
 
 class CheckpointError(ValueError):
@@ -26,7 +31,8 @@ class CheckpointError(ValueError):
 class Checkpoint:
     """The state of a training run after `step` steps.
 
-    The learning rate and the data order are functions of the step and the settings, and have no state of their own.
+    The learning rate, the data order and random numbers are functions of the step and the settings, and have no state
+    of their own.
     """
 
     step: int
@@ -39,8 +45,17 @@ class Checkpoint:
     """Parameters and BatchNorm statistics of the network."""
     optimizer: dict[str, Any]
     """State of the optimiser."""
-    rng: Tensor
-    """State of torch's random generator, uint8."""
+    scaler: dict[str, Any] = field(default_factory=dict[str, Any])
+    """State of the loss scale of fp16; empty for other precisions."""
+    averaged: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """Averaged parameters and BatchNorm statistics; empty without averages."""
+    averages: int = 0
+    """Updates of the averages so far."""
+
+    @property
+    def exported(self) -> dict[str, Tensor]:
+        """The parameters to play with: the averaged ones if there are any."""
+        return self.averaged or self.model
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
@@ -63,16 +78,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged files make torch raise almost anything
         raise CheckpointError(f"{path}: not a checkpoint, or damaged ({type(error).__name__})") from error
-    fields = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
-    if fields.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: not a checkpoint: the format is {fields.get('format')!r}, not {FORMAT!r}")
+    content = cast("dict[str, Any]", state) if isinstance(state, dict) else {}
+    if content.get("format") != FORMAT:
+        raise CheckpointError(f"{path}: not a checkpoint: the format is {content.get('format')!r}, not {FORMAT!r}")
     try:
-        network = NetworkConfig.from_dict(fields["network"])
-        types = {"step": int, "settings": dict, "model": dict, "optimizer": dict, "rng": Tensor}
-        for name, kind in types.items():
-            if not isinstance(fields[name], kind):
-                raise CheckpointError(f"{path}: the checkpoint's {name} is of the type {type(fields[name]).__name__}")
-        return Checkpoint(network=network, **{name: fields[name] for name in types})
+        network = NetworkConfig.from_dict(content["network"])
+        given = {name: content[name] for name in KINDS if name in content or name not in OPTIONAL}
+        for name, value in given.items():
+            if not isinstance(value, KINDS[name]):
+                raise CheckpointError(f"{path}: the checkpoint's {name} is of the type {type(value).__name__}")
+        return Checkpoint(network=network, **given)
     except KeyError as error:
         raise CheckpointError(f"{path}: the checkpoint lacks {error}") from error
     except NetworkConfigError as error:

@@ -37,15 +37,15 @@ def choose_device(name: str | torch.device) -> torch.device:
     return device
 
 
-def choose_amp(mode: AmpMode, device: torch.device) -> bool:
-    """Whether to compute in bfloat16; "auto" does if the device has instructions for it."""
+def choose_precision(mode: AmpMode, device: torch.device) -> str:
+    """ "bf16", "fp16" or "off" (float32); "auto" is bfloat16 if the device has instructions for it."""
     if mode != "auto":
-        return mode == "bf16"
+        return mode
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "off"
     # Only newer versions of torch have it; without it "auto" means float32.
     capabilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    return "bf16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "off"
 
 
 TRIALS = 3

@@ -55,7 +55,7 @@ def evaluate(
         for arrays in prefetch(map(data.arrays, chunks)):
             part = TensorBatch.of(arrays, where)
             policy, value = placed(*part.features())
-            total.add(policy, value, part.labels, part.results, part.values, part.soft)
+            total.add(policy, value, part.targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()
     if not isinstance(network, nn.Module) and not all(map(math.isfinite, metrics.as_dict().values())):

@@ -232,7 +232,7 @@ def _sums_of_groups(
             for number, (network, where) in enumerate(networks):
                 part = TensorBatch.of(arrays, where)
                 policy, value = network(*part.features())
-                metrics = position_metrics(policy, value, part, val_lambda).double().cpu().numpy()
+                metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)
             done += len(indices)
             listener.progress(stage, done, len(data))

@@ -1,10 +1,79 @@
-"""The loss: policy cross-entropy plus value cross-entropy against a mix of game result and search value."""
+"""The loss: cross-entropy of the policy, and of the value against a mix of game result and search value.
+
+Formulas are dlshogi's, so that losses and settings can be compared. A teacher's targets are mixed in as in Hinton et
+al. 2015, arXiv:1503.02531.
+"""
 
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
+
+from fukayomi._native import POLICY_LABELS
+from fukayomi.learning.settings import VAL_LAMBDA
+
+
+@dataclass(frozen=True)
+class SoftPolicy:
+    """The policy target of N positions whose moves share the weight; C moves in total."""
+
+    places: Tensor
+    """int32 [C], row * 2187 + label: where the logits of the moves are."""
+    weights: Tensor
+    """float32 [C]; the weights of a position add up to 1."""
+
+    def cross_entropy(self, policy: Tensor, factors: Tensor | None = None) -> Tensor:
+        """The mean over all positions, in nats.
+
+        Args:
+            policy: Logits [N, 2187].
+            factors: What each position's cross-entropy is multiplied by, [N]; None: 1.
+        """
+        log_p = torch.log_softmax(policy, dim=1).flatten().gather(0, self.places.long())
+        weights = self.weights
+        if factors is not None:
+            weights = weights * factors[torch.div(self.places, POLICY_LABELS, rounding_mode="floor").long()]
+        return -(weights * log_p).sum() / len(policy)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What N positions should be evaluated to, from the view of the side to move."""
+
+    labels: Tensor
+    """int64 [N]: labels of the moves played."""
+    results: Tensor
+    """float32 [N]: results of the games, 1, 0.5 or 0."""
+    values: Tensor
+    """float32 [N]: the search's win probability."""
+    soft: SoftPolicy | None = None
+    """The policy target; None if `labels` is all of it."""
+
+
+@dataclass(frozen=True)
+class TeacherTargets:
+    """What another network makes of N positions."""
+
+    policy: Tensor
+    """float32 [N, 2187]: probabilities, which add up to 1."""
+    values: Tensor
+    """float32 [N]: win probabilities."""
+    weight: float
+    """Share of the teacher in the loss, 0 to 1."""
+
+
+@dataclass(frozen=True)
+class LossWeights:
+    """How the parts of the loss are weighted."""
+
+    val_lambda: float = VAL_LAMBDA
+    """Share of the search value in the value target, 0 to 1; the rest is the game's result."""
+    entropy: float = 0.0
+    """Reward for each nat of the policy's entropy over all labels."""
+    critic: bool = False
+    """Multiply each position's policy loss by result - search value + 0.5, so that moves of games that went better
+    than the search thought count more. The factor is negative in games lost by more than half a point."""
 
 
 @dataclass(frozen=True)
@@ -19,49 +88,61 @@ class Losses:
     """Binary cross-entropy of the value against the game's result."""
     search_value: Tensor
     """Binary cross-entropy of the value against the search's win probability."""
+    teacher: Tensor | None = None
+    """Cross-entropies of policy and value against the teacher's, added up; None without a teacher."""
 
-
-@dataclass(frozen=True)
-class SoftPolicy:
-    """The policy target of N positions whose moves share the weight; C moves in total."""
-
-    places: Tensor
-    """int32 [C], row * 2187 + label: where the logits of the moves are."""
-    weights: Tensor
-    """float32 [C]; the weights of a position add up to 1."""
-
-    def cross_entropy(self, policy: Tensor) -> Tensor:
-        """The mean over all positions, in nats; policy: logits [N, 2187]."""
-        log_p = torch.log_softmax(policy, dim=1).flatten().gather(0, self.places.long())
-        return -(self.weights * log_p).sum() / len(policy)
+    def by_name(self) -> dict[str, Tensor]:
+        """The losses there are."""
+        return {name: loss for name, loss in vars(self).items() if loss is not None}
 
 
 def compute_losses(
     policy: Tensor,
     value: Tensor,
-    labels: Tensor,
-    results: Tensor,
-    values: Tensor,
-    val_lambda: float,
-    soft: SoftPolicy | None = None,
+    targets: Targets,
+    weights: LossWeights = LossWeights(),
+    teacher: TeacherTargets | None = None,
 ) -> Losses:
-    """dlshogi's loss: policy + (1 - val_lambda) * result + val_lambda * search value.
+    """dlshogi's loss: policy + (1 - val_lambda) * result + val_lambda * search value - entropy * H(policy).
 
     The binary cross-entropy is linear in its target, so the weighted sum of the two value losses has the gradient of
-    one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value.
+    one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value. So has the sum with a
+    teacher: (1 - weight) * (policy + value) + weight * (the same against the teacher's policy and value).
 
     Args:
         policy: Logits [N, 2187].
         value: Logits [N, 1].
-        labels: Labels of the moves played, int64 [N].
-        results: 1, 0.5 or 0 for the side to move, float32 [N].
-        values: The search's win probability, float32 [N].
-        val_lambda: Share of the search value, 0 to 1.
-        soft: The policy target; None: the labels.
+        targets: Of the data.
+        weights: Of the parts.
+        teacher: Targets of another network.
     """
-    policy_loss = F.cross_entropy(policy, labels) if soft is None else soft.cross_entropy(policy)
     logits = value.squeeze(1)
-    result_loss = F.binary_cross_entropy_with_logits(logits, results)
-    value_loss = F.binary_cross_entropy_with_logits(logits, values)
-    total = policy_loss + torch.lerp(result_loss, value_loss, val_lambda)
-    return Losses(total, policy_loss, result_loss, value_loss)
+    policy_loss = _policy_loss(policy, targets)
+    result_loss = F.binary_cross_entropy_with_logits(logits, targets.results)
+    value_loss = F.binary_cross_entropy_with_logits(logits, targets.values)
+    minimised = policy_loss
+    if weights.critic:
+        minimised = _policy_loss(policy, targets, targets.results - targets.values + 0.5)
+    total = minimised + torch.lerp(result_loss, value_loss, weights.val_lambda)
+    teacher_loss = None
+    if teacher is not None:
+        teacher_loss = F.cross_entropy(policy, teacher.policy)
+        teacher_loss = teacher_loss + F.binary_cross_entropy_with_logits(logits, teacher.values)
+        total = torch.lerp(total, teacher_loss, teacher.weight)
+    if weights.entropy:
+        total = total - weights.entropy * policy_entropy(policy)
+    return Losses(total, policy_loss, result_loss, value_loss, teacher_loss)
+
+
+def policy_entropy(policy: Tensor) -> Tensor:
+    """Mean entropy of the policy over all labels, in nats; policy: logits [N, 2187]."""
+    log_p = torch.log_softmax(policy, dim=1)
+    return -(log_p.exp() * log_p).sum(dim=1).mean()
+
+
+def _policy_loss(policy: Tensor, targets: Targets, factors: Tensor | None = None) -> Tensor:
+    if targets.soft is not None:
+        return targets.soft.cross_entropy(policy, factors)
+    if factors is None:
+        return F.cross_entropy(policy, targets.labels)
+    return (factors * F.cross_entropy(policy, targets.labels, reduction="none")).mean()

@@ -9,8 +9,7 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 from fukayomi._native import POLICY_LABELS
-from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.loss import SoftPolicy, compute_losses
+from fukayomi.learning.loss import LossWeights, Targets, compute_losses, policy_entropy
 from fukayomi.tabular import Tabular
 
 
@@ -48,32 +47,32 @@ MEASURES = tuple(field.name for field in fields(Metrics) if field.name != "posit
 """The names of the metrics, in order."""
 
 
-def position_metrics(policy: Tensor, value: Tensor, batch: TensorBatch, val_lambda: float) -> Tensor:
+def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda: float) -> Tensor:
     """The metrics of each position, [N, 7]: those of a set are their means.
 
     Args:
         policy: Logits [N, 2187].
         value: Logits [N, 1].
-        batch: The positions with their targets.
+        targets: Of the positions.
         val_lambda: Share of the search value in the total loss, 0 to 1.
     """
     logits, policy = value.squeeze(1).float(), policy.float()
     log_p = torch.log_softmax(policy, dim=1)
-    if batch.soft is None:
-        policy_loss = F.nll_loss(log_p, batch.labels, reduction="none")
+    if targets.soft is None:
+        policy_loss = F.nll_loss(log_p, targets.labels, reduction="none")
     else:
-        places = batch.soft.places.long()
-        terms = batch.soft.weights * log_p.flatten()[places]
+        places = targets.soft.places.long()
+        terms = targets.soft.weights * log_p.flatten()[places]
         policy_loss = -torch.zeros_like(logits).index_add(0, places // POLICY_LABELS, terms)
-    result_loss = F.binary_cross_entropy_with_logits(logits, batch.results, reduction="none")
-    value_loss = F.binary_cross_entropy_with_logits(logits, batch.values, reduction="none")
+    result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, reduction="none")
+    value_loss = F.binary_cross_entropy_with_logits(logits, targets.values, reduction="none")
     columns = (
         policy_loss,
         result_loss,
         value_loss,
         policy_loss + torch.lerp(result_loss, value_loss, val_lambda),
-        (policy.argmax(dim=1) == batch.labels).float(),
-        ((logits >= 0) == (batch.results >= 0.5)).float(),
+        (policy.argmax(dim=1) == targets.labels).float(),
+        ((logits >= 0) == (targets.results >= 0.5)).float(),
         -(log_p.exp() * log_p).sum(dim=1),
     )
     return torch.stack(columns, dim=1)
@@ -88,28 +87,19 @@ class MetricsSum:
         """Positions added so far."""
         self._sums = torch.zeros(7, dtype=torch.float64)
 
-    def add(
-        self,
-        policy: Tensor,
-        value: Tensor,
-        labels: Tensor,
-        results: Tensor,
-        values: Tensor,
-        soft: SoftPolicy | None = None,
-    ) -> None:
-        """Add a batch; arguments as in `compute_losses`."""
-        n = len(labels)
-        losses = compute_losses(policy, value, labels, results, values, self._val_lambda, soft)
-        log_p = torch.log_softmax(policy, dim=1)
+    def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
+        """Add a batch: logits [N, 2187] and [N, 1], and their targets."""
+        losses = compute_losses(policy, value, targets, LossWeights(self._val_lambda))
         means = (
             losses.policy,
             losses.result,
             losses.search_value,
             losses.total,
-            (policy.argmax(dim=1) == labels).float().mean(),
-            ((value.squeeze(1) >= 0) == (results >= 0.5)).float().mean(),
-            -(log_p.exp() * log_p).sum(dim=1).mean(),
+            (policy.argmax(dim=1) == targets.labels).float().mean(),
+            ((value.squeeze(1) >= 0) == (targets.results >= 0.5)).float().mean(),
+            policy_entropy(policy),
         )
+        n = len(targets.labels)
         self._sums += n * torch.stack(means).double().cpu()
         self.positions += n
 

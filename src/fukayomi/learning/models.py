@@ -53,6 +53,8 @@ class OnnxNetwork(nn.Module):
 def load_network(path: Path | str) -> PolicyValueNetwork:
     """The network of a checkpoint or, for a name in .safetensors, of a parameter file; on the CPU, evaluation mode.
 
+    A checkpoint with averaged weights gives those.
+
     Raises:
         CheckpointError, ParameterFileError: The file is missing, damaged or something else.
     """
@@ -61,7 +63,7 @@ def load_network(path: Path | str) -> PolicyValueNetwork:
         return load_parameters(path)
     checkpoint = load_checkpoint(path)
     try:
-        return build_network(checkpoint.network, checkpoint.model)
+        return build_network(checkpoint.network, checkpoint.exported)
     except NetworkConfigError as error:
         raise CheckpointError(f"{path}: {error}") from error
 

@@ -1,11 +1,11 @@
-"""Settings of a training run, and its learning rate."""
+"""Settings of a training run."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-OptimizerName = Literal["sgd", "adamw"]
-AmpMode = Literal["auto", "bf16", "off"]
+OptimizerName = Literal["sgd", "adamw", "muon"]
+ScheduleName = Literal["cosine", "halving", "constant"]
+AmpMode = Literal["auto", "bf16", "fp16", "off"]
 
 VAL_LAMBDA = 0.333
 TEMPERATURE = 1.0
@@ -28,15 +28,20 @@ class TrainingSettings:
     """The settings that determine the weights, besides the data and the network's shape."""
 
     steps: int | None = None
-    """Optimiser steps of the whole run, over which the learning rate falls to zero; None: as `epochs` says."""
+    """Optimiser steps of the whole run; None: as `epochs` says."""
     epochs: float | None = None
     """Passes over the training data, instead of `steps`; one if neither is given."""
     batch: int = 1024
     """Positions per step."""
     optimizer: OptimizerName = "sgd"
-    """"sgd" with Nesterov momentum 0.9, or "adamw"."""
+    """"sgd" with Nesterov momentum 0.9, "adamw", or "muon" (blocks by Muon, the rest by AdamW)."""
     lr: float = 0.04
-    """Peak learning rate."""
+    """Peak learning rate; for "adamw" and "muon" 0.001 is a usual one."""
+    schedule: ScheduleName = "cosine"
+    """The learning rate after the warm-up: along a cosine to zero at the last step, halved every `halving_epochs`, or
+    constant."""
+    halving_epochs: float = 1.0
+    """Passes over the data between two halvings of the learning rate."""
     warmup: int = 500
     """Steps of linear warm-up."""
     weight_decay: float = 1e-4
@@ -45,20 +50,46 @@ class TrainingSettings:
     """Largest norm of the gradient; larger gradients are scaled down."""
     val_lambda: float = VAL_LAMBDA
     """Share of the evaluation in the value target, 0 to 1; the rest is the game's result."""
+    val_lambda_decay: float = 0.0
+    """Passes over the data in which val_lambda falls linearly to 0; 0: it stays."""
+    entropy: float = 0.0
+    """Reward for each nat of the policy's entropy."""
+    critic: bool = False
+    """Multiply each position's policy loss by result - evaluation + 0.5."""
+    ema_interval: int = 0
+    """Steps between two updates of averaged weights, which are then the ones that are evaluated and exported; 0: no
+    average. dlshogi and KataGo use 250."""
+    ema_averages: int = 10
+    """Weights after n updates: n / (n + 1) of the old average plus 1 / (n + 1) of the current weights, with this n."""
+    teacher_weight: float = 0.5
+    """Share of a teacher's policy and value in the loss, 0 to 1; the rest is the data's. Without a teacher: unused."""
+    teacher_temperature: float = 1.0
+    """The teacher's policy is softmax(logits / temperature)."""
+    max_rise: float = 2.0
+    """Stop when the smoothed loss is this many nats above the lowest so far; 0: only when it is not finite."""
     seed: int = 0
-    """Random seed for the initial weights and the data order."""
+    """Random seed for the initial weights, the data order and dropout."""
     amp: AmpMode = "auto"
-    """Precision: "bf16", "off" (float32), or "auto": bfloat16 if the device has instructions for it."""
+    """Precision: "bf16", "fp16" (with scaled losses), "off" (float32), or "auto": bfloat16 if the device has
+    instructions for it."""
+    compile: bool = False
+    """Compile the network with torch.compile, which takes a minute and pays off on a GPU."""
 
     def __post_init__(self) -> None:
         if self.steps is not None and self.epochs is not None:
             raise TrainingError("give steps or epochs, not both")
-        for name in ("steps", "epochs", "batch", "lr", "clip"):
+        for name in ("steps", "epochs", "batch", "lr", "clip", "halving_epochs", "ema_averages", "teacher_temperature"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not 0 < value < float("inf"):
                 raise TrainingError(f"{name} must be positive, not {value}")
-        if not 0 <= self.val_lambda <= 1:
-            raise TrainingError(f"val_lambda must be between 0 and 1, not {self.val_lambda}")
+        for name in ("warmup", "weight_decay", "val_lambda_decay", "ema_interval", "max_rise", "seed"):
+            if not 0 <= (value := getattr(self, name)) < float("inf"):
+                raise TrainingError(f"{name} must be 0 or more, not {value}")
+        for name in ("val_lambda", "teacher_weight"):
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise TrainingError(f"{name} must be between 0 and 1, not {value}")
+        if not abs(self.entropy) < float("inf"):
+            raise TrainingError(f"entropy must be a number, not {self.entropy}")
 
     def total_steps(self, positions: int) -> int:
         """Steps of a run on this many training positions; the last partial batch of an epoch is left out."""
@@ -66,8 +97,3 @@ class TrainingSettings:
             return self.steps
         epochs = 1.0 if self.epochs is None else self.epochs
         return max(1, round(epochs * (positions // self.batch)))
-
-    def learning_rate(self, step: int, steps: int) -> float:
-        """The rate of one of `steps` steps, from 0: a linear warm-up, then a cosine from the peak to zero."""
-        warm = min(1.0, (step + 1) / max(1, self.warmup))
-        return self.lr * warm * 0.5 * (1.0 + math.cos(math.pi * min(1.0, step / steps)))

@@ -54,12 +54,12 @@ def test_positions_seen_once_are_those_of_the_games(tmp_path: Path, games: Path,
     rows = torch.tensor([number_of[keys(averaged)[index]][0] for index in once])
     assert torch.equal(found.planes1, expected.planes1[rows])
     assert torch.equal(found.planes2, expected.planes2[rows])
-    assert torch.equal(found.results, expected.results[rows])
-    assert torch.allclose(found.values, expected.values[rows], atol=1e-7)
+    assert torch.equal(found.targets.results, expected.targets.results[rows])
+    assert torch.allclose(found.targets.values, expected.targets.values[rows], atol=1e-7)
     if temperature > 0:
         assert torch.allclose(dense(found), dense(expected)[rows], atol=1e-6)
         best = dense(found).amax(dim=1)
-        assert torch.equal(dense(found)[torch.arange(len(once)), found.labels], best)
+        assert torch.equal(dense(found)[torch.arange(len(once)), found.targets.labels], best)
 
 
 def test_what_was_seen_often_has_the_means(tmp_path: Path) -> None:
@@ -68,11 +68,13 @@ def test_what_was_seen_often_has_the_means(tmp_path: Path) -> None:
     rows["gameResult"] = [0, 1, 1, 2]  # Black moves: 0.5, 1, 1, 0
     rows.tofile(tmp_path / "rows.hcpe")
     batch = tensors(Dataset(average(tmp_path, tmp_path / "rows.hcpe")), np.array([0]))
-    assert batch.results.tolist() == [0.625]
+    assert batch.targets.results.tolist() == [0.625]
     chances = 1 / (1 + np.exp(-rows["eval"].astype(float) / EVAL_SCALE))
-    assert batch.values.tolist() == pytest.approx([chances.mean()], abs=1e-7)
-    assert batch.soft is None
-    assert batch.labels.tolist() == tensors(Dataset(tmp_path / "rows.hcpe"), np.array([0])).labels.tolist()
+    assert batch.targets.values.tolist() == pytest.approx([chances.mean()], abs=1e-7)
+    assert batch.targets.soft is None
+    assert (
+        batch.targets.labels.tolist() == tensors(Dataset(tmp_path / "rows.hcpe"), np.array([0])).targets.labels.tolist()
+    )
 
 
 def test_all_formats_train_together_and_resume(tmp_path: Path, games: Path) -> None:

@@ -10,7 +10,7 @@ from learning_samples import RECORD, random_records, tensors
 from fukayomi import _native
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Dataset, TrainingError
-from fukayomi.learning.data.batches import epoch_order, training_batches
+from fukayomi.learning.data.batches import Part, epoch_order, training_batches
 from fukayomi.shogi import BLACK, Move
 
 
@@ -31,10 +31,10 @@ def test_targets_are_seen_from_the_side_to_move(train_file: Path):
     for row, record in enumerate(records):
         position = _native.position_from_hcp(record["hcp"].tobytes())
         won = {0: 0.5, 1: 1.0, 2: 0.0}[int(record["result"])]
-        assert batch.results[row] == (won if position.turn == BLACK else 1 - won)
-        assert batch.labels[row] == _native.policy_label(position.turn, Move.from_raw(int(record["move"])))
+        assert batch.targets.results[row] == (won if position.turn == BLACK else 1 - won)
+        assert batch.targets.labels[row] == _native.policy_label(position.turn, Move.from_raw(int(record["move"])))
         value = 1 / (1 + np.exp(-float(record["eval"]) / 756.0864962951762))
-        assert batch.values[row].item() == pytest.approx(value, abs=1e-6)
+        assert batch.targets.values[row].item() == pytest.approx(value, abs=1e-6)
 
 
 def test_files_are_read_as_one(tmp_path: Path):
@@ -48,16 +48,16 @@ def test_files_are_read_as_one(tmp_path: Path):
     expected = tensors(Dataset(tmp_path / "all.hcpe"), indices)
     batch = tensors(files, indices)
     assert torch.equal(batch.planes1, expected.planes1)
-    assert torch.equal(batch.labels, expected.labels)
-    assert torch.equal(batch.values, expected.values)
+    assert torch.equal(batch.targets.labels, expected.targets.labels)
+    assert torch.equal(batch.targets.values, expected.targets.values)
 
 
 def test_an_epoch_visits_every_record_once_in_an_order_of_its_own():
-    first, second = epoch_order(100, seed=7, epoch=0), epoch_order(100, seed=7, epoch=1)
+    first, second = epoch_order([Part(0, 100)], seed=7, epoch=0), epoch_order([Part(0, 100)], seed=7, epoch=1)
     assert sorted(first) == sorted(second) == list(range(100))
     assert (first != second).any()
-    assert (first == epoch_order(100, seed=7, epoch=0)).all()
-    assert (first != epoch_order(100, seed=8, epoch=0)).any()
+    assert (first == epoch_order([Part(0, 100)], seed=7, epoch=0)).all()
+    assert (first != epoch_order([Part(0, 100)], seed=8, epoch=0)).any()
 
 
 def test_batches_can_start_at_any_step(train_file: Path):

@@ -20,7 +20,7 @@ from fukayomi.learning import Batch, Dataset, TrainingSettings, evaluate, train
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.loss import compute_losses
+from fukayomi.learning.loss import LossWeights, compute_losses
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.shogi import Position
@@ -139,16 +139,16 @@ def test_both_formats_in_one_batch(tmp_path: Path, soft_file: Path) -> None:
 
 
 def dense(batch: TensorBatch) -> torch.Tensor:
-    assert batch.soft is not None
+    assert batch.targets.soft is not None
     target = torch.zeros(len(batch) * 2187)
-    target[batch.soft.places.long()] = batch.soft.weights
+    target[batch.targets.soft.places.long()] = batch.targets.soft.weights
     return target.view(-1, 2187)
 
 
 def test_the_soft_loss_is_that_of_dense_targets(soft_file: Path) -> None:
     batch = tensors(Dataset(soft_file), np.arange(64))
     policy = torch.randn(64, 2187, requires_grad=True)
-    losses = compute_losses(policy, torch.zeros(64, 1), batch.labels, batch.results, batch.values, 0.3, batch.soft)
+    losses = compute_losses(policy, torch.zeros(64, 1), batch.targets, LossWeights(0.3))
     losses.policy.backward()
     assert policy.grad is not None
     gradient = policy.grad.clone()
@@ -163,9 +163,9 @@ def test_the_soft_loss_is_that_of_dense_targets(soft_file: Path) -> None:
 def test_temperature_zero_learns_labels(soft_file: Path) -> None:
     greedy = tensors(Dataset(soft_file, temperature=0), np.arange(50))
     proportional = tensors(Dataset(soft_file), np.arange(50))
-    assert greedy.soft is None
-    assert torch.equal(greedy.labels, proportional.labels)
-    assert torch.equal(dense(proportional).argmax(dim=1), greedy.labels)
+    assert greedy.targets.soft is None
+    assert torch.equal(greedy.targets.labels, proportional.targets.labels)
+    assert torch.equal(dense(proportional).argmax(dim=1), greedy.targets.labels)
     flat = tensors(Dataset(soft_file, temperature=1e9), np.arange(50))
     assert (dense(flat).amax(dim=1) <= dense(proportional).amax(dim=1) + 1e-6).all()
 
@@ -186,8 +186,8 @@ def test_scales_of_evaluations(tmp_path: Path, soft_file: Path) -> None:
     files = [tmp_path / "rows.hcpe", soft_file]
     indices = np.arange(len(Dataset(*files)))
     usual, steep = tensors(Dataset(*files), indices), tensors(Dataset(*files, eval_scale=EVAL_SCALE / 2), indices)
-    logit = torch.logit(usual.values.double())
-    assert torch.allclose(torch.logit(steep.values.double()), 2 * logit, atol=1e-3)
+    logit = torch.logit(usual.targets.values.double())
+    assert torch.allclose(torch.logit(steep.targets.values.double()), 2 * logit, atol=1e-3)
     with pytest.raises(ValueError, match="scale must be positive"):
         Dataset(*files, eval_scale=0.0)
     with pytest.raises(ValueError, match="temperature must be 0 or more"):
@@ -205,11 +205,11 @@ def test_a_scale_is_found_again(tmp_path: Path) -> None:
     rows["gameResult"][:100] = 2
     rows.tofile(tmp_path / "a.hcpe")
     fitted = tensors(Dataset(tmp_path / "a.hcpe", eval_scale=None), np.arange(200, 300))
-    slope = torch.logit(fitted.values.double()) / torch.from_numpy(rows["eval"][200:300].astype(float))
+    slope = torch.logit(fitted.targets.values.double()) / torch.from_numpy(rows["eval"][200:300].astype(float))
     assert 1 / slope[rows["eval"][200:300] != 0].mean().item() == pytest.approx(300, rel=0.04)
     write(tmp_path / "a.hcpe3", as_games(Rows(rows, np.zeros(len(rows), np.uint16))))
     same = tensors(Dataset(tmp_path / "a.hcpe3", eval_scale=None), np.arange(200, 300))
-    assert torch.equal(same.values, fitted.values)
+    assert torch.equal(same.targets.values, fitted.targets.values)
 
 
 def test_damaged_files_are_named_before_training_starts(tmp_path: Path, soft_file: Path) -> None:

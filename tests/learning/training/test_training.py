@@ -4,6 +4,7 @@ import itertools
 import re
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import (
     CheckpointError,
     Dataset,
+    DivergenceError,
     Metrics,
     TensorBoardListener,
     TrainingError,
@@ -29,6 +31,7 @@ from fukayomi.learning import (
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.devices import fastest_threads, measure_threads, use_threads
 from fukayomi.learning.listeners.listener import RunStart, TrainingStep
+from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
@@ -38,10 +41,10 @@ def run_training(out: Path, files: tuple[Path, Path], settings: TrainingSettings
     return train(TINY, Dataset(files[0]), out, test=Dataset(files[1]), settings=settings, device="cpu", **options)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "muon"])
 def test_resumed_weights_are_those_of_an_uninterrupted_run(tmp_path: Path, train_file, test_file, optimizer):
     files = (train_file, test_file)
-    lr = {"sgd": 0.05, "adamw": 0.002}[optimizer]
+    lr = {"sgd": 0.05, "adamw": 0.002, "muon": 0.002}[optimizer]
     settings = TrainingSettings(steps=9, batch=20, optimizer=optimizer, lr=lr, warmup=3, seed=4, amp="off")
     whole = run_training(tmp_path / "whole", files, settings)
     assert whole.finished
@@ -137,8 +140,8 @@ def test_checkpoint_evaluates_to_the_metrics_of_the_run(tmp_path: Path, train_fi
 
 
 def test_the_schedule_warms_up_and_falls_to_zero():
-    settings = TrainingSettings(steps=1000, lr=0.1, warmup=10)
-    rates = [settings.learning_rate(step, 1000) for step in range(1000)]
+    schedule = Schedule(TrainingSettings(lr=0.1, warmup=10), steps=1000, steps_per_epoch=100)
+    rates = [schedule.learning_rate(step) for step in range(1000)]
     assert rates[0] == pytest.approx(0.01)
     assert max(rates) == pytest.approx(0.1, rel=1e-3)
     assert rates[500] == pytest.approx(0.05)
@@ -150,6 +153,32 @@ def test_bfloat16_trains_too(tmp_path: Path, train_file: Path, test_file: Path):
     settings = TrainingSettings(steps=2, batch=8, amp="bf16")
     result = run_training(tmp_path / "run", (train_file, test_file), settings)
     assert all(tensor.dtype != torch.bfloat16 for tensor in load_checkpoint(result.checkpoint).model.values())
+
+
+def test_float16_trains_with_a_loss_scale_that_a_checkpoint_keeps(tmp_path: Path, train_file: Path, test_file: Path):
+    files, settings = (train_file, test_file), TrainingSettings(steps=6, batch=8, amp="fp16", seed=2)
+    whole = run_training(tmp_path / "whole", files, settings)
+    run_training(tmp_path / "parts", files, settings, eval_interval=3, listener=Interrupter())
+    parts = run_training(tmp_path / "parts", files, settings, resume=True)
+    expected, found = load_checkpoint(whole.checkpoint), load_checkpoint(parts.checkpoint)
+    assert found.scaler == expected.scaler
+    assert found.scaler["scale"] > 1
+    assert all(torch.equal(tensor, found.model[name]) for name, tensor in expected.model.items())
+    assert all(tensor.dtype != torch.float16 for tensor in found.model.values())
+
+
+def test_a_compiled_network_has_the_names_of_the_plain_one(
+    tmp_path: Path, train_file: Path, test_file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    compiled: list[Any] = []
+    monkeypatch.setattr(torch, "compile", lambda module: compiled.append(module) or torch._dynamo.disable(module))
+    settings = TrainingSettings(steps=2, batch=8, amp="off", seed=1)
+    plain = run_training(tmp_path / "plain", (train_file, test_file), settings, threads=1)
+    result = run_training(tmp_path / "run", (train_file, test_file), replace(settings, compile=True), threads=1)
+    assert len(compiled) == 1
+    expected, found = load_checkpoint(plain.checkpoint).model, load_checkpoint(result.checkpoint).model
+    assert list(expected) == list(found)
+    assert all(torch.equal(tensor, found[name]) for name, tensor in expected.items())
 
 
 def test_epochs_count_whole_batches(train_file: Path):
@@ -178,23 +207,25 @@ def test_a_run_that_came_to_nothing_can_be_started_again(tmp_path: Path, train_f
 
 def test_divergence_is_an_error_and_no_checkpoint(tmp_path: Path, train_file: Path, test_file: Path):
     settings = TrainingSettings(steps=60, batch=8, lr=1e30, warmup=0, clip=1e30)
-    with pytest.raises(TrainingError, match="after step 50: training diverged"):
+    with pytest.raises(
+        DivergenceError, match=r"the loss of step \d is \w+: training diverged before a checkpoint; lower"
+    ):
         run_training(tmp_path / "run", (train_file, test_file), settings)
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
 
-@pytest.mark.parametrize("interrupted", [False, True])
-def test_a_diverged_run_keeps_the_last_good_checkpoint(
-    tmp_path: Path, train_file: Path, test_file: Path, interrupted: bool
-):
+def test_a_diverged_run_keeps_the_last_good_checkpoint(tmp_path: Path, train_file: Path, test_file: Path):
     out, files = tmp_path / "run", (train_file, test_file)
     good = run_training(out, files, TrainingSettings(steps=2, batch=8)).checkpoint
     before = good.read_bytes()
     diverging = TrainingSettings(steps=60, batch=8, lr=1e30, warmup=0, clip=1e30)
-    options: dict[str, Any] = {"listener": Interrupter(), "eval_interval": 10} if interrupted else {}
-    with pytest.raises(TrainingError, match="after step 10: training diverged"):
-        run_training(out, files, diverging, resume=True, **({"checkpoint_interval": 10} | options))
+    message = r"the loss of step 4 is \w+: .* the last good weights, of step 2, are in .*checkpoint\.pt\. Lower"
+    with pytest.raises(DivergenceError, match=message):
+        run_training(out, files, diverging, resume=True)
     assert good.read_bytes() == before
+    # A checkpoint that would be saved at once is not: the weights after step 3 are already beyond all numbers.
+    with pytest.raises(DivergenceError, match=r"not finite after step 3|the loss of step 4"):
+        run_training(out, files, diverging, resume=True, checkpoint_interval=1)
     assert load_checkpoint(good).step == 2
 
 
@@ -340,4 +371,4 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path, train_file: Path, tes
     assert run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=1, batch=8)).finished
     (tmp_path / "run" / ".checkpoint.pt.1.tmp").write_bytes(b"half a checkpoint")
     run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=2, batch=8), resume=True)
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.pt"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoint-before.pt", "checkpoint.pt"]

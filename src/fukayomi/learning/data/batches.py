@@ -6,7 +6,8 @@ it would have seen without the interruption.
 
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,36 +21,83 @@ if TYPE_CHECKING:
     from fukayomi.learning.data.dataset import Dataset
 
 PREFETCHED_BATCHES = 4
+_TURNS = 1  # a third number keeps these seeds apart from those of epochs
 
 _Item = TypeVar("_Item")
 
 
-def epoch_order(count: int, seed: int, epoch: int) -> NDArray[np.unsignedinteger[Any]]:
-    """A permutation of 0 to count - 1, [count]: 4 bytes per position, 8 from 4 billion positions on."""
-    order = np.arange(count, dtype=np.uint32 if count < 1 << 32 else np.uint64)
+@dataclass(frozen=True)
+class Part:
+    """Positions of one file."""
+
+    start: int
+    """Number of the first one."""
+    count: int
+    """How many there are."""
+    weight: float = 1.0
+    """How often an epoch visits each."""
+
+    @property
+    def visits(self) -> int:
+        """Positions of this part in an epoch."""
+        return round(self.count * self.weight)
+
+
+def epoch_order(parts: Sequence[Part], seed: int, epoch: int) -> NDArray[np.unsignedinteger[Any]]:
+    """The positions of an epoch in random order: 4 bytes for each, 8 from 4 billion positions on.
+
+    A part with a broken weight, such as 0.3, is visited in turn: its positions have an order of their own, of which
+    each epoch takes what follows on the epoch before.
+
+    Args:
+        parts: What the positions are taken from.
+        seed: Random seed.
+        epoch: Number of the epoch, from 0.
+    """
+    end = max((part.start + part.count for part in parts), default=0)
+    dtype = np.uint32 if end < 1 << 32 else np.uint64
+    pieces = [np.empty(0, dtype)]
+    for number, part in enumerate(parts):
+        copies, rest = divmod(part.visits, part.count) if part.count else (0, 0)
+        pieces += [np.arange(part.start, part.start + part.count, dtype=dtype)] * copies
+        if rest:
+            turns = np.random.default_rng([seed, number, _TURNS]).permutation(part.count)
+            taken = turns.take(np.arange(epoch * rest, (epoch + 1) * rest), mode="wrap")
+            pieces.append((part.start + taken).astype(dtype))
+    order = np.concatenate(pieces)
     np.random.default_rng([seed, epoch]).shuffle(order)  # the same permutation for both types
     return order
 
 
-def training_batches(data: "Dataset", size: int, *, seed: int, start: int, stop: int) -> "Generator[Batch]":
+def training_batches(
+    data: "Dataset", size: int, *, seed: int, start: int, stop: int, rows: slice = slice(None)
+) -> "Generator[Batch]":
     """The batches of steps start to stop - 1: shuffled anew in each epoch, whose last partial batch is left out.
+
+    Args:
+        data: Training positions.
+        size: Positions per batch.
+        seed: Random seed; the same seed gives the same batches.
+        start: The first step, from 0.
+        stop: The step after the last one.
+        rows: Rows of each batch to decode; by default all.
 
     Raises:
         TrainingError: There are fewer positions than one batch.
         DataFileError: A record is damaged.
     """
-    per_epoch = len(data) // size
+    per_epoch = data.epoch_size // size
     if per_epoch == 0:
-        raise TrainingError(f"{data.paths[0]}: {counted(len(data), 'position')}, fewer than one batch of {size}")
+        raise TrainingError(f"{data.paths[0]}: {counted(data.epoch_size, 'position')}, fewer than one batch of {size}")
 
     def produce() -> "Iterator[Batch]":
-        epoch, order = -1, epoch_order(0, seed, 0)
+        epoch, order = -1, epoch_order((), seed, 0)
         for step in range(start, stop):
             if step // per_epoch != epoch:
                 epoch = step // per_epoch
-                order = epoch_order(len(data), seed, epoch)
+                order = data.epoch_order(seed, epoch)
             first = step % per_epoch * size
-            yield data.arrays(order[first : first + size])
+            yield data.arrays(order[first : first + size][rows])
 
     return prefetch(produce())
 

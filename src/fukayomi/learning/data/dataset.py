@@ -17,7 +17,7 @@ from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.learning.data.batch import Batch
-from fukayomi.learning.data.batches import epoch_order, prefetch
+from fukayomi.learning.data.batches import Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
 from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.listener import SILENT, Listener
@@ -75,6 +75,7 @@ class Dataset:
     def __init__(
         self,
         *paths: str | PathLike[str],
+        weights: Sequence[float] | None = None,
         temperature: float = TEMPERATURE,
         eval_scale: float | None = EVAL_SCALE,
         listener: Listener = SILENT,
@@ -83,6 +84,8 @@ class Dataset:
 
         Args:
             paths: The files; the format is recognised by the content.
+            weights: For each file, how often an epoch of training visits its positions: 2 is twice, 0.5 is a half of
+                them, another one each time. None: once.
             temperature: In hcpe3 and avg, the policy weight of a move is proportional to visits^(1/temperature); 0
                 puts all weight on the move with the most visits.
             eval_scale: Centipawns in 1 / (1 + exp(-eval / eval_scale)); None fits it to the results of each file. avg
@@ -99,7 +102,10 @@ class Dataset:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         if eval_scale is not None and not 0 < eval_scale < float("inf"):
             raise ValueError(f"eval_scale must be positive, not {eval_scale}")
-        self.paths = tuple(map(Path, paths))
+        weights = [1.0] * len(paths) if weights is None else list(weights)
+        if len(weights) != len(paths) or not all(0 < weight < float("inf") for weight in weights):
+            raise ValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
+        self.paths, self.weights = tuple(map(Path, paths)), tuple(weights)
         self.temperature, self.eval_scale = temperature, eval_scale
         kinds = [(path, _kind_of(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
@@ -108,6 +114,12 @@ class Dataset:
         self._games = Games(games, temperature, eval_scale, listener)
         self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
+        groups = (_ROWS.keys(), (DataFormat.HCPE3,), (DataFormat.AVERAGES,))  # as the positions are numbered
+        ordered = [
+            weight for group in groups for (_, kind), weight in zip(kinds, weights, strict=True) if kind in group
+        ]
+        sizes = [size for source in self._sources for size in source.sizes]
+        self._parts = tuple(map(Part, np.cumsum([0, *sizes]).tolist(), sizes, ordered))
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -119,7 +131,16 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory maps would be pickled with their content; a worker process opens the files again.
-        return _open, (self.paths, self.temperature, self.eval_scale)
+        return _open, (self.paths, self.weights, self.temperature, self.eval_scale)
+
+    @property
+    def epoch_size(self) -> int:
+        """Positions of one epoch of training: the number of positions, unless files have weights."""
+        return sum(part.visits for part in self._parts)
+
+    def epoch_order(self, seed: int, epoch: int) -> NDArray[np.unsignedinteger[Any]]:
+        """The position numbers of an epoch in their order, [epoch_size]; a function of seed and epoch."""
+        return epoch_order(self._parts, seed, epoch)
 
     @property
     def repetitions(self) -> int:
@@ -215,7 +236,7 @@ class Dataset:
     def batches(
         self, size: int, *, shuffle: bool = True, seed: int = 0, epoch: int = 0, drop_last: bool = False
     ) -> Iterator[Batch]:
-        """Iterate once over all positions; a thread decodes a few batches ahead.
+        """Iterate over all positions once, or shuffled as often as the weights say; a thread decodes ahead.
 
         Args:
             size: Positions per batch.
@@ -230,8 +251,8 @@ class Dataset:
         """
         if size < 1:
             raise ValueError(f"a batch has at least 1 position, not {size}")
-        order = epoch_order(len(self), seed, epoch) if shuffle else np.arange(len(self))
-        end = len(self) - len(self) % size if drop_last else len(self)
+        order = self.epoch_order(seed, epoch) if shuffle else np.arange(len(self))
+        end = len(order) - len(order) % size if drop_last else len(order)
         return prefetch(self.arrays(order[first : first + size]) for first in range(0, end, size))
 
     def torch(self) -> "TorchDataset":
@@ -244,8 +265,8 @@ class Dataset:
         return np.searchsorted(self._starts, indices, side="right") - 1
 
 
-def _open(paths: Sequence[Path], temperature: float, eval_scale: float | None) -> Dataset:
-    return Dataset(*paths, temperature=temperature, eval_scale=eval_scale)
+def _open(paths: Sequence[Path], weights: Sequence[float], temperature: float, eval_scale: float | None) -> Dataset:
+    return Dataset(*paths, weights=weights, temperature=temperature, eval_scale=eval_scale)
 
 
 def _kind_of(path: Path) -> DataFormat:

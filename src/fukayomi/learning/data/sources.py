@@ -47,9 +47,12 @@ class Found(NamedTuple):
 class Source(ABC):
     """Positions numbered from 0."""
 
-    @abstractmethod
+    sizes: list[int]
+    """Positions of each file, in order."""
+
     def __len__(self) -> int:
         """Number of positions."""
+        return sum(self.sizes)
 
     @abstractmethod
     def decode(self, indices: NDArray[np.int64]) -> Batch:
@@ -82,10 +85,8 @@ class Rows(Source):
         # Bytes of one row are gathered faster than structures.
         self._rows = [map_rows(path, dtype).view(np.uint8).reshape(-1, dtype.itemsize) for path, dtype in files]
         self._starts = np.cumsum([0] + [len(rows) for rows in self._rows])
+        self.sizes = [len(rows) for rows in self._rows]
         self._eval_scale = eval_scale
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
 
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         return _name_fault(self._decode, indices, self._place)
@@ -154,6 +155,7 @@ class Games(Source):
         """
         self.index = _native.GameIndex()
         self._temperature, self._eval_scale = temperature, eval_scale
+        self.sizes = []
         self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # per file: evaluations, their results
         starts = np.cumsum([0, *(path.stat().st_size for path in paths)]).tolist()
         for path, start, end in zip(paths, starts, starts[1:], strict=False):
@@ -171,9 +173,7 @@ class Games(Source):
             counts = self.index.eval_counts.astype(np.int64)
             seen = np.flatnonzero(counts.any(axis=1))
             self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
-
-    def __len__(self) -> int:
-        return len(self.index)
+            self.sizes.append(len(self.index) - before)
 
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         out = Batch.empty(len(indices))
@@ -225,9 +225,7 @@ class AveragedPositions(Source):
         self._averages = read_averages(path)
         if len(self._averages) == 0:
             raise DataFileError(f"{path}: no positions")
-
-    def __len__(self) -> int:
-        return len(self._averages)
+        self.sizes = [len(self._averages)]
 
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         return _name_fault(self._decode, indices, lambda index: f"{self._path}, position {index}")

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset as TorchDatasetBase
 from fukayomi._native import FEATURES1, FEATURES2
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
-from fukayomi.learning.loss import SoftPolicy
+from fukayomi.learning.loss import SoftPolicy, Targets
 
 
 @dataclass(frozen=True)
@@ -26,30 +26,29 @@ class TensorBatch:
     """uint8 [N, 628], bit-packed."""
     planes2: Tensor
     """uint8 [N, 8], bit-packed."""
-    labels: Tensor
-    """int64 [N]."""
-    results: Tensor
-    """float32 [N]."""
-    values: Tensor
-    """float32 [N]."""
-    soft: SoftPolicy | None
-    """The policy target; None if `labels` is all of it."""
+    targets: Targets
+    """Policy, result and value."""
 
     @classmethod
     def of(cls, batch: Batch, device: torch.device) -> "TensorBatch":
         """Put a batch on a device."""
+        soft = None
+        if not batch.is_one_hot:
+            soft = SoftPolicy(_tensor(batch.places, device), _tensor(batch.weights, device))
         return cls(
             _tensor(batch.planes1, device),
             _tensor(batch.planes2, device),
-            _tensor(batch.labels.astype(np.int64), device),
-            _tensor(batch.results, device),
-            _tensor(batch.values, device),
-            None if batch.is_one_hot else SoftPolicy(_tensor(batch.places, device), _tensor(batch.weights, device)),
+            Targets(
+                _tensor(batch.labels.astype(np.int64), device),
+                _tensor(batch.results, device),
+                _tensor(batch.values, device),
+                soft,
+            ),
         )
 
     def __len__(self) -> int:
         """Number of positions."""
-        return len(self.labels)
+        return len(self.planes1)
 
     def features(self) -> tuple[Tensor, Tensor]:
         """Network inputs: float32 [N, 62, 9, 9] and [N, 57, 9, 9], channels last."""

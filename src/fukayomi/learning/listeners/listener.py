@@ -43,7 +43,7 @@ class TrainingStep:
 
     def as_dict(self) -> Mapping[str, float]:
         """Losses, learning rate and gradient norm as numbers, by name."""
-        losses = {f"{name}_loss": loss.item() for name, loss in vars(self.losses).items()}
+        losses = {f"{name}_loss": loss.item() for name, loss in self.losses.by_name().items()}
         return {**losses, "learning_rate": self.learning_rate, "gradient_norm": self.gradient_norm.item()}
 
 

@@ -1,0 +1,91 @@
+"""What a run has to tell: curves, evaluations, and the result."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.evaluation import evaluate
+from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
+from fukayomi.learning.metrics import Metrics
+from fukayomi.learning.settings import LOG_INTERVAL
+from fukayomi.learning.training.trainer import Trainer
+from fukayomi.tabular import Tabular
+
+
+class Curve(Tabular):
+    """Figures by step: one row for each step at which they were taken."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = tuple(rows)
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One mapping for each step, with the key "step" first."""
+        return self._rows
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended."""
+
+    step: int
+    """Steps done."""
+    steps: int
+    """Steps of the whole run; fewer are done if the user stopped it."""
+    checkpoint: Path
+    """The last checkpoint."""
+    metrics: Metrics | None
+    """The last metrics on the test set, of the averaged weights if there are any; None if there was no evaluation."""
+    history: Curve
+    """Test metrics of each evaluation since this start or resumption."""
+    losses: Curve
+    """Training losses, learning rate and gradient norm every 50 steps since this start or resumption."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done."""
+        return self.step == self.steps
+
+
+class Journal:
+    """Tells a listener what happens, and keeps it for the result.
+
+    Args:
+        run: What the run does.
+        listener: Who is told.
+        test: Test positions; None: no evaluation.
+        sample: Test positions of an evaluation before the last one, which has all.
+        val_lambda: Share of the search value in the total loss of evaluations.
+    """
+
+    def __init__(
+        self, run: RunStart, listener: TrainingListener, test: Dataset | None, sample: int, val_lambda: float
+    ) -> None:
+        self._run, self._listener = run, listener
+        self._test, self._sample, self._val_lambda = test, sample, val_lambda
+        self._metrics: Metrics | None = None
+        self._history: list[dict[str, Any]] = []
+        self._losses: list[dict[str, Any]] = []
+
+    def step(self, step: TrainingStep) -> None:
+        """Take in a step."""
+        if step.step % LOG_INTERVAL == 0 or step.step == self._run.steps:
+            self._losses.append({"step": step.step, **step.as_dict()})
+        self._listener.progress("training", step.step, self._run.steps)
+        self._listener.step(step)
+
+    def evaluate(self, trainer: Trainer, step: int) -> None:
+        """Evaluate the network after a step, if there is a test set."""
+        if self._test is None:
+            return
+        sample = None if step == self._run.steps else self._sample
+        with trainer.autocast():
+            self._metrics = evaluate(trainer.exported, self._test, val_lambda=self._val_lambda, sample=sample)
+        self._history.append({"step": step, **self._metrics.as_dict()})
+        self._listener.evaluated(step, self._metrics)
+
+    def result(self, step: int, checkpoint: Path) -> TrainingResult:
+        """How the run ended after a step."""
+        history, losses = Curve(self._history), Curve(self._losses)
+        return TrainingResult(step, self._run.steps, checkpoint, self._metrics, history, losses)

@@ -1,0 +1,82 @@
+"""The folder of a run: its checkpoint, the one before it, and what may be in it before a run starts."""
+
+import os
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from fukayomi.learning.listeners.json_lines import LOG_NAME
+from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
+from fukayomi.learning.settings import TrainingError
+from fukayomi.learning.training.guard import DivergenceError
+
+CHECKPOINT_NAME = "checkpoint.pt"
+PREVIOUS_NAME = "checkpoint-before.pt"
+CONFIG_NAME = "config.toml"
+REMEDY = "lower the learning rate"
+
+
+class RunFolder:
+    """The folder that a run writes to.
+
+    Args:
+        path: The folder; it is created with the first file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        """The folder."""
+        self.checkpoint = path / CHECKPOINT_NAME
+        """The last checkpoint."""
+        self.previous = path / PREVIOUS_NAME
+        """The checkpoint before the last one."""
+
+    def require_unused(self) -> None:
+        """Raise TrainingError when there is other content than a run leaves that never saved a checkpoint."""
+        if not self.path.exists():
+            return
+        leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, CONFIG_NAME)
+        is_folder = self.path.is_dir()
+        if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
+            raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Write a checkpoint and keep the one before it; each is there, whole, whenever this is killed."""
+        if self.checkpoint.is_file():
+            kept = self.previous.with_name(f".{CHECKPOINT_NAME}.before.tmp")
+            kept.unlink(missing_ok=True)
+            try:
+                os.link(self.checkpoint, kept)
+            except OSError:  # a file system without links
+                shutil.copyfile(self.checkpoint, kept)
+            kept.replace(self.previous)
+        save_checkpoint(checkpoint, self.checkpoint)
+
+    @contextmanager
+    def keeping_good_weights(self) -> Generator[None]:
+        """When training diverges, put the checkpoint before the last one back if the last one may be bad.
+
+        Raises:
+            DivergenceError: Training diverged; the message says which weights are left.
+        """
+        try:
+            yield
+        except DivergenceError as error:
+            step = self._roll_back(error.calm)
+            if step is None:
+                raise DivergenceError(
+                    f"{error}: training diverged before a checkpoint; {REMEDY}", error.calm
+                ) from error
+            left = f"the last good weights, of step {step:,}, are in {self.checkpoint}"
+            message = f"{error}: training diverged; {left}. {REMEDY.capitalize()}, and resume the run"
+            raise DivergenceError(message, error.calm) from error
+
+    def _roll_back(self, calm: int) -> int | None:
+        """The step of the last checkpoint from before a step, which becomes the checkpoint; None if there is none."""
+        for path in (self.checkpoint, self.previous):
+            if path.is_file() and (step := load_checkpoint(path).step) < calm:
+                path.replace(self.checkpoint)
+                return step
+        return None

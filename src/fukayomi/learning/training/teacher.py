@@ -1,0 +1,36 @@
+"""Distillation: another network's policy and value as targets."""
+
+import torch
+from torch import Tensor, nn
+
+from fukayomi.learning.loss import TeacherTargets
+from fukayomi.learning.models import OnnxNetwork
+
+
+class Teacher:
+    """Evaluates each batch with another network, without gradients, just before the step.
+
+    The targets are probabilities over all 2187 labels; a good network leaves little to illegal moves.
+
+    Args:
+        network: A network in torch, or an ONNX file, which computes on the CPU.
+        device: Where the batches are.
+        weight: Share of the teacher in the loss, 0 to 1.
+        temperature: The policy is softmax(logits / temperature).
+    """
+
+    def __init__(self, network: nn.Module, device: torch.device, *, weight: float, temperature: float) -> None:
+        self._device = device
+        self._where = torch.device("cpu") if isinstance(network, OnnxNetwork) else device
+        self._network = network.to(self._where).eval().requires_grad_(False)
+        self._weight, self._temperature = weight, temperature
+
+    def __call__(self, features: tuple[Tensor, Tensor]) -> TeacherTargets:
+        """Targets [N, 2187] and [N] for inputs [N, 62, 9, 9] and [N, 57, 9, 9]."""
+        with torch.no_grad():
+            policy, value = self._network(*(each.to(self._where) for each in features))
+        return TeacherTargets(
+            torch.softmax(policy.to(self._device).float() / self._temperature, dim=1),
+            torch.sigmoid(value.to(self._device).float().squeeze(1)),
+            self._weight,
+        )

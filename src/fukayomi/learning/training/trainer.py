@@ -1,0 +1,133 @@
+"""One step of training, and everything that it changes: weights, optimiser, loss scale, averaged weights."""
+
+# pyright: reportUnknownMemberType=false
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fukayomi.learning.checkpoint import Checkpoint
+from fukayomi.learning.data.tensors import TensorBatch
+from fukayomi.learning.loss import Losses, TeacherTargets, compute_losses
+from fukayomi.learning.optimization.averaging import AveragedWeights, estimate_batchnorm
+from fukayomi.learning.optimization.optimizers import make_optimizer
+from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.training.parallel import Processes
+from fukayomi.nn.network import PolicyValueNetwork
+
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+"""Types of mixed precision."""
+
+Teacher = Callable[[tuple[Tensor, Tensor]], TeacherTargets]
+
+
+class Trainer:
+    """A network and what changes its weights.
+
+    Args:
+        network: Its parameters are changed.
+        schedule: Learning rates and loss weights by step.
+        precision: "bf16", "fp16" or "off".
+        processes: Those that share each batch.
+        teacher: Makes targets of its own from network inputs.
+    """
+
+    def __init__(
+        self,
+        network: PolicyValueNetwork,
+        schedule: Schedule,
+        precision: str,
+        processes: Processes = Processes(),  # noqa: B008 - frozen
+        teacher: Teacher | None = None,
+    ) -> None:
+        self.network = network
+        """The network that is trained."""
+        settings = schedule.settings
+        self._schedule, self._precision, self._processes, self._teacher = schedule, precision, processes, teacher
+        self._average = AveragedWeights(network, settings.ema_averages) if settings.ema_interval else None
+        self._optimizer = make_optimizer(network, settings)
+        self._device = next(network.parameters()).device
+        self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
+        forward = processes.wrap(network)
+        self._forward = torch.compile(forward) if settings.compile else forward
+
+    @property
+    def exported(self) -> PolicyValueNetwork:
+        """The network to evaluate and play with: the averaged one as soon as there is one."""
+        return self._average.network if self._average and self._average.count else self.network
+
+    def update(self, batch: TensorBatch, step: int) -> tuple[Losses, Tensor]:
+        """Take a step, from 0; returns the losses before it and the norm of the gradient, both of the whole batch."""
+        settings = self._schedule.settings
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._schedule.learning_rate(step)
+        # Dropout is a function of the step, and has no state in a checkpoint.
+        torch.manual_seed((settings.seed << 40) + (step << 10) + self._processes.rank)
+        self.network.train()
+        features = batch.features()
+        teacher = self._teacher(features) if self._teacher else None
+        with self.autocast():
+            policy, value = self._forward(*features)
+        losses = compute_losses(policy, value, batch.targets, self._schedule.loss_weights(step), teacher)
+        self._optimizer.zero_grad()
+        self._scaler.scale(losses.total).backward()
+        self._scaler.unscale_(self._optimizer)
+        norm = nn.utils.clip_grad_norm_(self.network.parameters(), settings.clip)
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+        if self._average and (step + 1) % settings.ema_interval == 0:
+            self._average.update(self.network)
+        return self._of_all(losses), norm
+
+    def estimate_averaged_batchnorm(self, batches: Iterable[TensorBatch]) -> None:
+        """Estimate the BatchNorm statistics of the averaged weights from batches, if there are averages."""
+        if self._average and self._average.count:
+            with self.autocast():
+                estimate_batchnorm(self._average.network, (batch.features() for batch in batches))
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The precision for networks to compute in."""
+        dtype = DTYPES.get(self._precision)
+        return torch.autocast(self._device.type, dtype) if dtype else nullcontext()
+
+    def checkpoint(self, step: int, settings: dict[str, Any]) -> Checkpoint:
+        """The state after so many steps, with the settings of the run."""
+        average = self._average if self._average and self._average.count else None
+        return Checkpoint(
+            step,
+            self.network.config,
+            settings,
+            self.network.state_dict(),
+            self._optimizer.state_dict(),
+            self._scaler.state_dict(),
+            average.network.state_dict() if average else {},
+            average.count if average else 0,
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go back to the state of a checkpoint; settings of the optimiser, such as its weight decay, stay.
+
+        Raises:
+            RuntimeError, ValueError, KeyError, TypeError: The checkpoint does not fit.
+        """
+        self.network.load_state_dict(checkpoint.model)
+        decays = [group["weight_decay"] for group in self._optimizer.param_groups]
+        self._optimizer.load_state_dict(checkpoint.optimizer)
+        for group, decay in zip(self._optimizer.param_groups, decays, strict=True):
+            group["weight_decay"] = decay
+        if checkpoint.scaler and self._scaler.is_enabled():
+            self._scaler.load_state_dict(checkpoint.scaler)
+        if self._average and checkpoint.averages:
+            self._average.network.load_state_dict(checkpoint.averaged)
+            self._average.count = checkpoint.averages
+
+    def _of_all(self, losses: Losses) -> Losses:
+        """The means over all processes."""
+        if self._processes.count == 1:
+            return losses
+        named = losses.by_name()
+        means = self._processes.mean(torch.stack(list(named.values())))
+        return Losses(**dict(zip(named, means, strict=True)))

@@ -1,0 +1,36 @@
+"""A run whose loss trace is compared: started by a test, and as a program that can be killed."""
+
+import sys
+import time
+from pathlib import Path
+
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingListeners, TrainingSettings, train
+from fukayomi.learning.listeners.listener import TrainingStep
+from fukayomi.nn import NetworkConfig
+
+STEPS = 60
+
+
+class Slow(TrainingListener):
+    """Leaves time for a kill."""
+
+    def step(self, step: TrainingStep) -> None:
+        time.sleep(0.02)
+
+
+def run(train_file: Path, out: Path, *, resume: bool = False, listener: TrainingListener | None = None) -> None:
+    """A run that uses everything that has state: an optimiser, averages, schedules, weighted files, a loss scale."""
+    settings = TrainingSettings(
+        steps=STEPS, batch=16, lr=0.002, warmup=5, optimizer="muon", schedule="halving", ema_interval=4,
+        val_lambda_decay=6, amp="fp16", seed=3,
+    )  # fmt: skip
+    listeners = [JsonLinesListener(1)] + ([listener] if listener else [])
+    train(
+        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8), Dataset(train_file, weights=[1.5]), out,
+        settings=settings, device="cpu", threads=1, checkpoint_interval=5, resume=resume,
+        listener=TrainingListeners(*listeners),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]), Path(sys.argv[2]), listener=Slow())
