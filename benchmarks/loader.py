@@ -14,7 +14,6 @@ Without a file, the games are random moves with as many candidates as a search o
 import argparse
 import json
 import math
-import random
 import struct
 import sys
 import tempfile
@@ -28,48 +27,14 @@ from cshogi.dlshogi import make_input_features, make_move_label
 
 from fukayomi import _native
 from fukayomi._native import EVAL_SCALE
-from fukayomi.data.convert.writers import DataWriter
-from fukayomi.data.formats.hcpe3 import Game, join_games
 from fukayomi.learning import Dataset
 from fukayomi.learning.data.batches import training_batches
-from fukayomi.shogi import Position
+from random_games import write_random_games
 
 BATCH = 1024
 BATCHES = 60  # of ours a round
 CSHOGI_POSITIONS = 6_000  # of cshogi's a round
 COMPARED = 2_000
-GAMES = 1_500
-PLIES = 100
-
-
-def random_game(rng: random.Random) -> Game:
-    """A game of random moves whose candidates share 800 visits, most of them with a few."""
-    position = Position()
-    hcps, moves, evals, counts, candidates, visits = [], [], [], [0], [], []
-    for _ in range(PLIES):
-        legal = position.legal_moves
-        if not legal:
-            break
-        hcps.append(_native.encode_hcp(position))
-        chosen = rng.sample(legal, min(len(legal), 2 + int(rng.expovariate(1 / 12))))
-        shares = sorted((rng.random() ** 6 for _ in chosen), reverse=True)
-        candidates += [move.raw for move in chosen]
-        visits += [1 + round(800 * share / sum(shares)) for share in shares]
-        counts.append(len(candidates))
-        moves.append(chosen[0].raw)
-        evals.append(rng.randrange(-2000, 2001))
-        position.push(chosen[0])
-    return Game(
-        hcps[0], rng.choice([1, 2]), 0, np.frombuffer(b"".join(hcps), np.uint8).reshape(-1, 32),
-        np.array(moves, np.uint16), np.array(evals, np.int16), np.array(counts, np.uint64),
-        np.array(candidates, np.uint16), np.array(visits, np.uint16),
-    )  # fmt: skip
-
-
-def write_random_games(path: Path) -> None:
-    rng = random.Random(1)
-    with DataWriter(path) as writer:
-        writer.append(join_games([random_game(rng) for _ in range(GAMES)]))
 
 
 Target = tuple[float, float, dict[int, float]]
