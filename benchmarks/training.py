@@ -5,13 +5,13 @@
 
 - `loader`: batches from random places of the file, as floats, into a network that only looks at them: positions a
   second on two cores, and per CPU-second of all threads. `times_20000` is that speed over 20 000 positions a second.
-- For each network, steps of `train` with its loader, its listeners and TensorBoard, and steps of a bare loop: the same
+- For each network, steps of `train` with its loader, its guard and its logs, and steps of a bare loop: the same
   network, loss, clipping and optimiser in plain torch, on floats that are on the device already. The two take turns in
   one process; every turn takes about a second, or one step. `ratio_to_bare_loop` is the time of a step of `train` over
   that of the bare loop, the median of the rounds; `ratio_to_bare_loop_cpu` is the same in CPU-seconds of the process,
   which say more on a busy computer without a GPU. First both compute the loss of the same batch, which must agree.
 - `share_of_peak`: operations of convolutions and matrix products, counted by torch, over those of a large product of
-  matrices in the same type, which is measured before and is the peak of the device.
+  matrices in the same type, which is measured before and is the peak of the device. On a CPU both are per CPU-second.
 
 Networks have random parameters: their speed does not depend on them. A batch that does not fit into a GPU is halved. A
 network for which the minutes do not suffice is left out and named. Without a file, the games are random moves.
@@ -38,6 +38,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from fukayomi.learning import (
     Batch,
     Dataset,
+    JsonLinesListener,
     TensorBoardListener,
     TrainingListener,
     TrainingListeners,
@@ -46,7 +47,7 @@ from fukayomi.learning import (
 )
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.devices import choose_amp, choose_device, use_threads
+from fukayomi.learning.devices import choose_device, choose_precision, use_threads
 from fukayomi.learning.listeners.listener import RunStart, TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 from random_games import write_random_games
@@ -158,7 +159,7 @@ class BareLoop:
         ]
         self._optimizer = torch.optim.SGD(groups, lr=settings.lr / 1000, momentum=0.9, nesterov=True)
         self._settings, self._device = settings, device
-        self._amp = choose_amp(settings.amp, device)
+        self._is_mixed = choose_precision(settings.amp, device) == "bf16"
         with closing(training_batches(data, settings.batch, seed=settings.seed, start=0, stop=BARE_BATCHES)) as some:
             self._batches = cycle([self._in_memory(batch) for batch in some])
         self.first_loss: float | None = None
@@ -171,7 +172,7 @@ class BareLoop:
     def step(self) -> None:
         """One step."""
         features1, features2, policy_target, results, values = next(self._batches)
-        with torch.autocast(self._device.type, torch.bfloat16) if self._amp else nullcontext():
+        with torch.autocast(self._device.type, torch.bfloat16) if self._is_mixed else nullcontext():
             policy, value = self.network(features1, features2)
         logits = value.float().squeeze(1)
         share = self._settings.val_lambda
@@ -251,7 +252,7 @@ def measure_network(
     with use_threads(threads), tempfile.TemporaryDirectory() as folder:
         bare = BareLoop(config, settings, data, device)
         turns = Alternation(bare, device, turn_s, rounds)
-        listeners = TrainingListeners(TensorBoardListener(), turns)
+        listeners = TrainingListeners(TensorBoardListener(), JsonLinesListener(), turns)
         with suppress(Enough):
             train(config, data, folder, settings=settings, device=device, threads=threads, listener=listeners)
         compare(name, turns.first_loss, bare.first_loss)
@@ -262,18 +263,19 @@ def measure_network(
 
     positions = settings.batch * turns.steps_a_turn
     rate = median(lambda ours, _: positions / ours.wall)
+    cpu_rate = median(lambda ours, _: positions / ours.cpu)
     return {
         "network": name,
         "batch": settings.batch,
         "steps_a_turn": turns.steps_a_turn,
         "positions_per_s": round(rate, 1),
         "bare_positions_per_s": round(median(lambda _, theirs: positions / theirs.wall), 1),
-        "positions_per_cpu_s": round(median(lambda ours, _: positions / ours.cpu), 1),
+        "positions_per_cpu_s": round(cpu_rate, 1),
         "ratio_to_bare_loop": round(median(lambda ours, theirs: ours.wall / theirs.wall), 3),
         "ratio_to_bare_loop_cpu": round(median(lambda ours, theirs: ours.cpu / theirs.cpu), 3),
         "ratios": [round(o.wall / t.wall, 3) for o, t in zip(turns.ours, turns.theirs, strict=True)],
         "gflop_per_position": round(operations / 1e9, 2),
-        "share_of_peak": round(rate * operations / peak, 3),
+        "share_of_peak": round((rate if device.type == "cuda" else cpu_rate) * operations / peak, 3),
     }
 
 
@@ -284,7 +286,7 @@ def compare(name: str, ours: float, bare: float | None) -> None:
 
 
 def measure_peak(device: torch.device, dtype: torch.dtype, threads: int) -> float:
-    """Operations a second of a large product of square matrices: the best of several."""
+    """Operations a second, on a CPU a CPU-second, of a large product of square matrices: the best of several."""
     size = 8192 if device.type == "cuda" else 1024
     left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
     best = float("inf")
@@ -293,7 +295,8 @@ def measure_peak(device: torch.device, dtype: torch.dtype, threads: int) -> floa
             start = Clock.now(device)
             for _ in range(8):
                 torch.mm(left, right)
-            best = min(best, Clock.now(device).since(start).wall / 8)
+            spent = Clock.now(device).since(start)
+            best = min(best, (spent.wall if device.type == "cuda" else spent.cpu) / 8)
     return 2 * size**3 / best
 
 
@@ -315,7 +318,7 @@ def main() -> None:
     begin = time.perf_counter()
     device = choose_device(given.device)
     threads = given.threads or torch.get_num_threads()
-    dtype = torch.bfloat16 if choose_amp("auto", device) else torch.float32
+    dtype = torch.bfloat16 if choose_precision("auto", device) == "bf16" else torch.float32
     batch = given.batch or (GPU_BATCH if device.type == "cuda" else CPU_BATCH)
     with tempfile.TemporaryDirectory() as folder:
         path = given.file or Path(folder) / "random.hcpe3"

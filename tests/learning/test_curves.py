@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from torch.utils.tensorboard import SummaryWriter
 from typer.testing import CliRunner
 
-from fukayomi.learning import CurveError, Dataset, Metrics, TensorBoardListener, TrainingSettings, runs, train
+from fukayomi.learning import (
+    CurveError,
+    Dataset,
+    JsonLinesListener,
+    Metrics,
+    TensorBoardListener,
+    TrainingListener,
+    TrainingSettings,
+    runs,
+    train,
+)
 from fukayomi.learning.curves.series import Curve, CurveLog
 from fukayomi.learning.listeners.listener import RunStart
 from fukayomi.nn import NetworkConfig
@@ -40,12 +50,15 @@ def run(*arguments: object) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(argument) for argument in arguments])
 
 
-def test_what_training_leaves_is_drawn(train_file: Path, test_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("listener", [TensorBoardListener(), JsonLinesListener()])
+def test_what_training_leaves_is_drawn(
+    listener: TrainingListener, train_file: Path, test_file: Path, tmp_path: Path
+) -> None:
     settings = TrainingSettings(4, batch=16, amp="off")
     data, test = Dataset(train_file), Dataset(test_file)
     result = train(
         NetworkConfig(1, 8, value_hidden=8), data, tmp_path / "run", test=test, settings=settings, threads=1,
-        eval_interval=2, listener=TensorBoardListener(),
+        eval_interval=2, listener=listener,
     )  # fmt: skip
     found = runs(tmp_path / "run")
     rows = {(row["kind"], row["step"]): row for row in found.rows()}
@@ -62,9 +75,12 @@ def test_what_training_leaves_is_drawn(train_file: Path, test_file: Path, tmp_pa
     ]  # fmt: skip
 
 
-def test_of_a_run_that_crashed_and_was_resumed_the_later_points_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [TensorBoardListener, JsonLinesListener])
+def test_of_a_run_that_crashed_and_was_resumed_the_later_points_count(
+    kind: type[TrainingListener], tmp_path: Path
+) -> None:
     for first, steps, loss in ((0, 1340, 2.0), (1000, 1200, 1.0)):
-        listener = TensorBoardListener()
+        listener = kind()
         listener.started(RunStart(first, 2000, 8, tmp_path))
         for step in range(first + 100, steps + 1, 100):
             listener.evaluated(step, metrics(loss + step / 1e4))

@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 from fukayomi._native import POLICY_LABELS
-from fukayomi.learning.loss import LossWeights, Targets, compute_losses, policy_entropy
+from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
 
 
@@ -79,29 +79,19 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
 
 
 class MetricsSum:
-    """Sums over batches, in float64 and weighted by positions, as the last batch may be smaller."""
+    """Sums over all positions, in float64."""
 
     def __init__(self, val_lambda: float) -> None:
         self._val_lambda = val_lambda
         self.positions = 0
         """Positions added so far."""
-        self._sums = torch.zeros(7, dtype=torch.float64)
+        self._sums = torch.zeros(len(MEASURES), dtype=torch.float64)
 
     def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
         """Add a batch: logits [N, 2187] and [N, 1], and their targets."""
-        losses = compute_losses(policy, value, targets, LossWeights(self._val_lambda))
-        means = (
-            losses.policy,
-            losses.result,
-            losses.search_value,
-            losses.total,
-            (policy.argmax(dim=1) == targets.labels).float().mean(),
-            ((value.squeeze(1) >= 0) == (targets.results >= 0.5)).float().mean(),
-            policy_entropy(policy),
-        )
-        n = len(targets.labels)
-        self._sums += n * torch.stack(means).double().cpu()
-        self.positions += n
+        metrics = position_metrics(policy, value, targets, self._val_lambda)
+        self._sums += metrics.double().sum(dim=0).cpu()
+        self.positions += len(metrics)
 
     def metrics(self) -> Metrics:
         """The means so far; raises ValueError if nothing was added."""

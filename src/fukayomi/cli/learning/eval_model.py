@@ -65,7 +65,7 @@ def eval_model(
 
     \b
     fukayomi eval-model run/checkpoint.pt test.hcpe
-    fukayomi eval-model old.onnx new.onnx --test floodgate.hcpe --test selfplay.hcpe3 -o table.csv
+    fukayomi eval-model old.onnx new.onnx --test a.hcpe --test b.hcpe3 -o t.csv
 
     Losses are in nats. Intervals come from random samples of whole games, which hcpe3 files tell apart; in the other
     formats, of blocks of 256 consecutive positions. With several networks, the differences to the first one have

@@ -63,7 +63,7 @@ def plot(
 
     \b
     fukayomi plot runs/a runs/b
-    fukayomi plot "with averages=runs/a" without=runs/b -o curves.svg -o curves.png
+    fukayomi plot averaged=runs/a plain=runs/b -o curves.svg -o curves.png
 
     Lines are training, smoothed; points are the test set. A page (.html) is one file that follows the reader's theme,
     with the last metrics as a table. Where a run was stopped and resumed, the later start counts. Files of

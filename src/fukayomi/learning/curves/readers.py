@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from fukayomi.learning.curves.series import KINDS, MEASURES, CurveLog
+from fukayomi.learning.listeners.json_lines import LOG_NAME
 
-LOG_NAME = "log.jsonl"
-"""Name of the JSON lines in the folder of a run."""
 EVENT_FILES = "*tfevents*"
 """Names of TensorBoard's files."""
 
