@@ -274,6 +274,7 @@ def measure_network(
         "ratio_to_bare_loop": round(median(lambda ours, theirs: ours.wall / theirs.wall), 3),
         "ratio_to_bare_loop_cpu": round(median(lambda ours, theirs: ours.cpu / theirs.cpu), 3),
         "ratios": [round(o.wall / t.wall, 3) for o, t in zip(turns.ours, turns.theirs, strict=True)],
+        "ratios_cpu": [round(o.cpu / t.cpu, 3) for o, t in zip(turns.ours, turns.theirs, strict=True)],
         "gflop_per_position": round(operations / 1e9, 2),
         "share_of_peak": round((rate if device.type == "cuda" else cpu_rate) * operations / peak, 3),
     }
