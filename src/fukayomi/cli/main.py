@@ -41,6 +41,7 @@ _COMMANDS = {
     "positions balanced": "arena.positions:balanced",
     "positions compare": "arena.positions:compare",
     "train": "learning.train:train",
+    "label": "learning.label:label",
     "eval-model": "learning.eval_model:eval_model",
     "plot": "learning.plot:plot",
     "export": "learning.export:export",

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from fukayomi.learning.evaluation import evaluate
     from fukayomi.learning.evaluation_table import EvaluationTable, evaluate_networks
     from fukayomi.learning.int8 import Int8Export, export_int8
+    from fukayomi.learning.labelling.labelling import label_positions
+    from fukayomi.learning.labelling.settings import LabelError, LabelSettings
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
     from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
@@ -67,6 +69,8 @@ __all__ = [
     "EvaluationTable",
     "Int8Export",
     "JsonLinesListener",
+    "LabelError",
+    "LabelSettings",
     "Metrics",
     "Run",
     "Runs",
@@ -80,6 +84,7 @@ __all__ = [
     "evaluate",
     "evaluate_networks",
     "export_int8",
+    "label_positions",
     "load_model",
     "runs",
     "train",
@@ -98,6 +103,8 @@ __getattr__, __dir__ = lazy(
         ".evaluation_table": ("EvaluationTable", "evaluate_networks"),
         ".int8": ("Int8Export", "export_int8"),
         ".listeners.json_lines": ("JsonLinesListener",),
+        ".labelling.labelling": ("label_positions",),
+        ".labelling.settings": ("LabelError", "LabelSettings"),
         ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
         ".models": ("load_model",),

@@ -45,6 +45,14 @@ class UsiResult(Tabular):
     seconds: float
     """From ``go`` to the arrival of the answer."""
 
+    @classmethod
+    def of(cls, answer: SearchAnswer, position: Position) -> Self:
+        """What an answer says about a position: lines that begin with an illegal move are left out."""
+        final = answer.final_infos(needs_pv=True)
+        lines = [_line(final[number], position) for number in sorted(final)]
+        word = answer.bestmove.move if answer.bestmove is not None else ""
+        return cls(word, tuple(line for line in lines if line is not None), answer.seconds)
+
     @property
     def best(self) -> Move | None:
         """The best move; None if the engine resigns or declares a win."""
@@ -147,7 +155,7 @@ class UsiEngine:
         except BaseException:  # Ctrl-C, too: the engine is somewhere in a search
             self._end(0)
             raise
-        return _result(answer, position)
+        return UsiResult.of(answer, position)
 
     def new_game(self) -> None:
         """Tell the engine that the next position belongs to another game."""
@@ -238,13 +246,6 @@ def split_words(command: str, folder: Path | None = None) -> list[str]:
 def option_text(value: str | int | float | bool) -> str:
     """The value of an option as USI text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _result(answer: SearchAnswer, position: Position) -> UsiResult:
-    final = answer.final_infos(needs_pv=True)
-    lines = [_line(final[number], position) for number in sorted(final)]
-    word = answer.bestmove.move if answer.bestmove is not None else ""
-    return UsiResult(word, tuple(line for line in lines if line is not None), answer.seconds)
 
 
 def _line(info: Info, position: Position) -> UsiLine | None:

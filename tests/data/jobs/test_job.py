@@ -80,9 +80,32 @@ def test_another_job_or_changed_files_are_refused(tmp_path: Path, source: Path) 
     part.write_bytes(part.read_bytes()[:3])
     with pytest.raises(JobError, match="part has changed since it was written"):
         copy_lines(source, out, seed=1)
-    (tmp_path / ".out.txt.work" / "state.json").write_text("{")
-    with pytest.raises(JobError, match=r"state\.json is damaged; remove"):
+    for name in ("state.json", "synced.json"):
+        (tmp_path / ".out.txt.work" / name).write_text("{")
+    with pytest.raises(JobError, match=r"synced\.json is damaged; remove"):
         copy_lines(source, out, seed=1)
+
+
+def test_after_a_power_cut_a_job_goes_on_from_what_the_disk_has(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(count: int, *, fails: bool) -> None:
+        with Job("write", [source], [tmp_path / "out.txt"], {}) as job:
+            for number in range(job.place("writing") or 0, count):
+                job.outputs[0].append(b"%d" % number, 1)
+                monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 0 if number == 3 else 1000)
+                job.reached("writing", number + 1, now=True)
+            if fails:
+                raise StoppedError
+            job.finish()
+
+    with pytest.raises(StoppedError):
+        write(8, fails=True)
+    part = tmp_path / ".out.txt.part"
+    assert part.read_bytes() == b"01234567"
+    part.write_bytes(part.read_bytes()[:5])  # the checkpoint after 3 has waited for the disk, that after 7 has not
+    write(9, fails=False)
+    assert (tmp_path / "out.txt").read_bytes() == b"012345678"
 
 
 def test_outputs_must_differ_from_each_other_and_from_inputs(tmp_path: Path, source: Path) -> None:

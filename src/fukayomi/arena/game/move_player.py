@@ -122,7 +122,7 @@ class InProcessPlayer(Player):
         for info in answer.infos:
             self._write_log(f"< {info.text()}")
         self._write_log(f"< bestmove {answer_text(answer)}")
-        return Answer(answer_text(answer), 1000 * call.seconds, answer.best_info)
+        return Answer(answer_text(answer), 1000 * call.seconds, answer.best_info, answer)
 
     def game_over(self, result: str) -> None:
         """Nothing is reported to the player."""

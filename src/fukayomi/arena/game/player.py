@@ -49,6 +49,8 @@ class Answer:
     """From ``go`` to the arrival of the answer."""
     info: Info | None
     """The last statement about the chosen move: score and line."""
+    search: SearchAnswer | None = None
+    """All that was said, with every line of MultiPV; None if the answer names no move."""
 
 
 class Player(ABC):
@@ -125,6 +127,11 @@ class Player(ABC):
     def _warn(self, text: str) -> None:
         if len(self._warnings) < WARNINGS_KEPT:
             self._warnings.append(f"{self.name}: {text}")
+
+    def refused(self, detail: str) -> PlayerFailedError:
+        """End an engine that broke the protocol; returns the error to raise."""
+        self.close()
+        return self._failed(Termination.PROTOCOL, detail)
 
     def _failed(self, kind: Termination, detail: str) -> PlayerFailedError:
         return PlayerFailedError(self, Failure(self.name, kind, detail))

@@ -148,8 +148,7 @@ class _Game:
     def _refuse(self, player: Player, text: str) -> NoReturn:
         """End the game by an answer that is not a move of USI, and the engine with it."""
         said = f"answered {shorten(text)!r}, which is not a move" if text else "sent bestmove without a move"
-        player.close()
-        raise PlayerFailedError(player, Failure(player.name, Termination.PROTOCOL, said))
+        raise player.refused(said)
 
     def tell_players(self) -> None:
         """Report the result to both."""

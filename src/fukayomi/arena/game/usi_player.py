@@ -5,7 +5,7 @@ An engine that fails is ended together with every process it started; the next `
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
 from fukayomi.arena.game.rules import EngineSettings, Rules
@@ -21,7 +21,7 @@ from fukayomi.usi.client import (
     State,
     UsiClient,
 )
-from fukayomi.usi.options import Kind, OptionError
+from fukayomi.usi.options import Kind, Option, OptionError
 from fukayomi.usi.text import Go
 
 # GUIs send these whether an engine declares them or not, so every engine must accept them.
@@ -58,6 +58,11 @@ class UsiPlayer(Player):
     def pid(self) -> int | None:
         """Process ID of the engine; None if it does not run."""
         return None if self._client is None else self._client.pid
+
+    @property
+    def declared_options(self) -> Mapping[str, Option]:
+        """The options that the engine declares, by name; empty if it does not run."""
+        return {} if self._client is None else self._client.options
 
     def prepare(self, rules: Rules, stop: threading.Event | None = None) -> None:
         """See `Player.prepare`."""
@@ -130,7 +135,7 @@ class UsiPlayer(Player):
                 found = client.wait_answer(self.stop_grace_s)
         except BadAnswerError as error:
             return Answer(error.answer, 1000 * error.seconds, None)
-        return Answer(answer_text(found), 1000 * found.seconds, found.best_info)
+        return Answer(answer_text(found), 1000 * found.seconds, found.best_info, found)
 
     def _stop_search(self, client: UsiClient) -> None:
         """End a search whose answer is no longer needed; an engine that cannot be stopped is killed."""

@@ -18,6 +18,19 @@ from fukayomi.cli.common.errors import USAGE, fail
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+def parse_time(text: str) -> int:
+    """Milliseconds of ``--time``."""
+    from fukayomi.arena.game.time_control import LARGEST, milliseconds
+
+    try:
+        time_ms = milliseconds(text.strip())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if not 1 <= time_ms <= LARGEST:
+        raise typer.BadParameter(f"{text} is not between 1ms and {LARGEST}ms")
+    return time_ms
+
+
 def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Refuse an output that is a folder, lies in a missing folder, or is also an input."""
     if path.is_dir() or not path.absolute().parent.is_dir():

@@ -115,6 +115,22 @@ class StageBars(Listener):
             self._progress.update(self._task, **fields)
 
 
+def rate_column(unit: str) -> "ProgressColumn":
+    """A column for `StageBars`: how many units a second the stage does now."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """The speed of a task."""
+
+        def render(self, task: Task) -> Text:
+            """One decimal place below 100."""
+            speed = task.speed or 0.0
+            return Text("" if not speed else f"{speed:,.1f} {unit}/s" if speed < 100 else f"{speed:,.0f} {unit}/s")
+
+    return Rate()
+
+
 def _progress(*columns: "str | ProgressColumn") -> "Progress":
     from rich.console import Console
     from rich.progress import Progress

@@ -17,6 +17,8 @@ from fukayomi.tabular import counted
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from rich.progress import ProgressColumn
+
     from fukayomi.data.verbs import Inputs, Summary
     from fukayomi.listener import Listener
 
@@ -48,14 +50,36 @@ def inputs_of(paths: list[Path], source: DataFormat | None) -> "Inputs":
 
 
 @contextmanager
-def resumable() -> "Generator[Listener]":
-    """Show the progress of a resumable job; fail with one line on errors, and say how to resume after Ctrl-C."""
+def resumable(*columns: "ProgressColumn") -> "Generator[Listener]":
+    """Show the progress of a resumable job; fail with one line on errors, and say how to resume after Ctrl-C.
+
+    Args:
+        columns: Further columns of the bar.
+    """
     with user_errors():
         try:
-            with StageBars() as listener:
+            with StageBars(*columns) as listener:
                 yield listener
         except KeyboardInterrupt:
             fail("stopped; run the same command again to resume", INTERRUPTED)
+
+
+def print_json(summary: "Summary") -> None:
+    """Print what a job did as one JSON object."""
+    typer.echo(json_text({
+        "verb": summary.job, "read": summary.read, "written": summary.written,
+        "unreadable": summary.skipped.count, "problems": summary.skipped.messages,
+        "copies": summary.skipped.copies, **summary.found,
+        "resumed": summary.resumed,
+    }))  # fmt: skip
+
+
+def print_findings(summary: "Summary") -> None:
+    """Print the results of a job, and on stderr the records that it skipped."""
+    print_problems(summary.skipped.messages, summary.skipped.count)
+    print_copies(summary.skipped.copies)
+    for name, value in summary.found.items():
+        typer.echo(f"{name.replace('_', ' ')}: {value:,}")
 
 
 def run_verb(
@@ -73,17 +97,9 @@ def run_verb(
         inputs = inputs_of(paths, source)
         summary = verb(inputs, listener)
     if as_json:
-        typer.echo(json_text({
-            "verb": summary.job, "read": summary.read, "written": summary.written,
-            "unreadable": summary.skipped.count, "problems": summary.skipped.messages,
-            "copies": summary.skipped.copies, **summary.found,
-            "resumed": summary.resumed,
-        }))  # fmt: skip
+        print_json(summary)
         return
-    print_problems(summary.skipped.messages, summary.skipped.count)
-    print_copies(summary.skipped.copies)
-    for name, value in summary.found.items():
-        typer.echo(f"{name.replace('_', ' ')}: {value:,}")
+    print_findings(summary)
     suffixes = {Path(path).suffix for path in summary.written}
     is_rows = suffixes & {".hcpe", ".hcpe2", ".psv", ".bin"}
     unit = "row" if is_rows else {"hcpe3": "game", "records": "record"}.get(inputs.kind, "position")

@@ -13,6 +13,7 @@ import typer
 
 from fukayomi._native import MAX_MOVES
 from fukayomi.cli.common.errors import INTERRUPTED, fail
+from fukayomi.cli.common.options import parse_time
 from fukayomi.cli.common.text import json_text
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYSIS_TIME_MS
 
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
     from fukayomi.cli.engine.analysis_run import AnalysisRun
 
 BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whichever comes first"
-
-
-def _time(text: str) -> int:
-    """Milliseconds of ``--time``."""
-    from fukayomi.arena.game.time_control import LARGEST, milliseconds
-
-    try:
-        time_ms = milliseconds(text.strip())
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    if not 1 <= time_ms <= LARGEST:
-        raise typer.BadParameter(f"{text} is not between 1ms and {LARGEST}ms")
-    return time_ms
 
 
 @dataclass(frozen=True)
@@ -60,7 +48,7 @@ class SearchOptions:
         typer.Option(
             "--time",
             metavar="TIME",
-            parser=_time,
+            parser=parse_time,
             help="Maximum search time: 1s, 500ms, 1m; a bare number is milliseconds.",
             show_default=False,
         ),

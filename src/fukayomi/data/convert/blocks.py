@@ -27,7 +27,8 @@ from fukayomi.data.records.sources import find_files
 from fukayomi.shogi.formats import write_csa
 from fukayomi.shogi.record import Record
 
-_KINDS = (DataFormat.HCP, DataFormat.HCPE, DataFormat.PSV, DataFormat.HCPE3, DataFormat.RECORDS)
+VERB_KINDS = (DataFormat.HCP, DataFormat.HCPE, DataFormat.PSV, DataFormat.HCPE3, DataFormat.RECORDS)
+"""The formats that the verbs read; hcpe is also hcpe2."""
 
 Content: TypeAlias = NDArray[np.void] | Games | list[Record]
 
@@ -46,7 +47,7 @@ class Inputs:
     kind: DataFormat
     """HCP, HCPE (also for hcpe2), PSV, HCPE3 or RECORDS."""
     as_rows: bool = False
-    """Whether games are read as rows, HCPE, of their searched moves."""
+    """Whether games are read as rows, HCPE, of their searched moves, and averages as rows of their positions."""
 
     @property
     def format(self) -> Format:
@@ -89,15 +90,18 @@ class Inputs:
             raise VerbError(f"{out} is also an input; give the output another name")
 
 
-def open_inputs(paths: Sequence[Path], kind: DataFormat | None = None) -> Inputs:
+def open_inputs(
+    paths: Sequence[Path], kind: DataFormat | None = None, taken: Sequence[DataFormat] = VERB_KINDS
+) -> Inputs:
     """Find the files among the inputs, and their format.
 
     Args:
         paths: Files and folders; for records also archives.
         kind: Format of all files; found by their content if None.
+        taken: The formats that the caller reads; hcpe is also hcpe2.
 
     Raises:
-        VerbError: The files have several formats, or one that the verbs do not read.
+        VerbError: The files have several formats, or one that is not taken.
         DataFileError: A file has no known format.
         SourceError: A file is missing.
         OSError: A file cannot be read.
@@ -114,8 +118,9 @@ def open_inputs(paths: Sequence[Path], kind: DataFormat | None = None) -> Inputs
         first = {kind: next(path for path in found if found[path] is kind) for kind in kinds}
         named = ", ".join(f"{path} is {kind}" for kind, path in first.items())
         raise VerbError(f"inputs must have one format: {named or 'no file has a known format'}")
-    if kinds[0] not in _KINDS:
-        raise VerbError(refusal(next(iter(found)), kinds[0], "hcp, hcpe, hcpe2, psv, hcpe3 and records"))
+    if kinds[0] not in taken:
+        names = [name for each in taken for name in ((each, "hcpe2") if each is DataFormat.HCPE else (each,))]
+        raise VerbError(refusal(next(iter(found)), kinds[0], f"{', '.join(names[:-1])} and {names[-1]}"))
     return Inputs(tuple(found), kinds[0])
 
 

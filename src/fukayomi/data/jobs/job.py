@@ -5,10 +5,12 @@ Until a job is done there is a folder beside the first output (or in `scratch`),
     lock          one process at a time works here
     job.json      name, inputs (with size and time of change), outputs, options; another job is refused
     state.json    the checkpoint: how far each stage is, the size of each output, and what the job remembers
+    synced.json   the last checkpoint that waited for the disk
 
 Outputs grow as `.NAME.part` beside their names. After a kill the next run cuts them to their sizes at the checkpoint
 and goes on from there. Checkpoints every few seconds wait for the disk; those that a job makes in between do not, so
-after a power cut a file may be shorter than the state says, which is noticed: then the job has to start again.
+after a power cut a file may be shorter than the state says, which is noticed: then the job goes on from the last
+checkpoint that waited, or, if its files do not fit that either, has to start again.
 """
 
 import time
@@ -27,7 +29,7 @@ from fukayomi.files.disk import DiskError, Room, raise_if_full
 from fukayomi.listener import SILENT, Listener
 
 CHECKPOINT_SECONDS = 5.0
-_JOB, _STATE = "job.json", "state.json"
+_JOB, _STATE, _SYNCED = "job.json", "state.json", "synced.json"
 _VERSION = 4
 
 _Item = TypeVar("_Item")
@@ -134,8 +136,8 @@ class Job:
         found = self.folder.read(_JOB)
         if found is None:
             self._check_room()
-            (self.folder.path / _STATE).unlink(missing_ok=True)  # left by a kill during the removal of the folder
-            for path in self._paths:
+            left = [self.folder.path / name for name in (_STATE, _SYNCED)]  # by a kill during the removal of the folder
+            for path in [*left, *self._paths]:
                 path.unlink(missing_ok=True)
             self.folder.write(_JOB, self._description)
         elif found != self._description:
@@ -146,7 +148,13 @@ class Job:
                 "finish that job, or remove the folder"
             )
         self.resumed = found is not None
-        self._load(self.folder.read(_STATE) or {})
+        try:
+            self._load(self.folder.read(_STATE) or {})
+        except JobError:
+            synced = self.folder.read(_SYNCED)
+            if synced is None:
+                raise
+            self._load(synced)
 
     def _load(self, state: dict[str, Any]) -> None:
         self._stages, self.memory, self.found = (state.get(key, {}) for key in ("stages", "memory", "found"))
@@ -157,6 +165,8 @@ class Job:
         if self._is_finished:  # the outputs may have their names already
             self.memory["written"] = [items for _, items in sizes]
             return
+        while self._files:
+            self._files.pop().close()  # of a checkpoint that does not fit
         for path, (size, items) in zip(self._paths, sizes, strict=True):
             self._files.append(PartFile(self.folder, path, size, items))
 
@@ -260,18 +270,17 @@ class Job:
             for file in self._files:
                 file.sync()
             self._saved = time.monotonic()
-        self.folder.write(
-            _STATE,
-            {
-                "stages": self._stages,
-                "sizes": [[file.size, file.items] for file in self._files],
-                "memory": self.memory,
-                "found": self.found,
-                "read": self.read,
-                "skipped": [self.skipped.count, self.skipped.messages, self.skipped.copies],
-                "finished": self._is_finished,
-            },
-        )
+        state = {
+            "stages": self._stages,
+            "sizes": [[file.size, file.items] for file in self._files],
+            "memory": self.memory,
+            "found": self.found,
+            "read": self.read,
+            "skipped": [self.skipped.count, self.skipped.messages, self.skipped.copies],
+            "finished": self._is_finished,
+        }
+        for name in (_SYNCED, _STATE) if wait else (_STATE,):
+            self.folder.write(name, state)
 
     def finish(self) -> Summary:
         """Rename the outputs, and remove the folder.

@@ -1,0 +1,172 @@
+"""``fukayomi label``: positions searched by an engine, as training data with soft policies."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fukayomi._native import EVAL_SCALE
+from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.options import AsJson, parse_time
+from fukayomi.cli.common.progress import rate_column
+from fukayomi.cli.data.verb_command import print_findings, print_json, resumable
+from fukayomi.learning.labelling.settings import MULTIPV, TEMPERATURE, WORKERS, LabelSettings, Plies
+from fukayomi.tabular import counted
+
+if TYPE_CHECKING:
+    from fukayomi.engine.network import Network
+    from fukayomi.usi.engine import UsiEngine
+
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Who searches."""
+
+    PANEL: ClassVar = "Engine (one of --engine and --network)"
+
+    engine: Annotated[str | None, typer.Option(metavar="COMMAND", help="A USI engine: program and arguments.")] = None
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A USI option of the engine; repeat for several.")
+    ] = None
+    engine_dir: Annotated[Path | None, typer.Option(metavar="PATH", help="Working directory of the engine.")] = None
+    network: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.onnx", help=f"A network for our own search; {EMBEDDED} is the embedded one."),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="Positions at once: processes of the engine, or trees that share the network's batches.",
+            show_default=f"{WORKERS}; with --network, as many as fill its batches",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How each position is searched, and how scores become a policy."""
+
+    PANEL: ClassVar = "Search (at least one of --nodes and --time)"
+
+    nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.")] = None
+    time_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--time",
+            metavar="TIME",
+            parser=parse_time,
+            help="Time of each search: 1s, 500ms, 1m; a bare number is milliseconds.",
+            show_default=False,
+        ),
+    ] = None
+    multipv: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=593,
+            help="Most moves of a policy; 1 for single moves.",
+            show_default=f"{MULTIPV}; with --network, all visited moves",
+        ),
+    ] = None
+    temperature: Annotated[
+        float,
+        typer.Option(
+            help="Temperature T of the policy of a USI engine: the share of a line is proportional to exp(w / T), "
+            "with w its win rate, 0 to 1."
+        ),
+    ] = TEMPERATURE
+    eval_scale: Annotated[
+        float,
+        typer.Option(metavar="CP", help="Scale of that win rate, 1 / (1 + exp(-score / scale))."),
+    ] = EVAL_SCALE
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is labelled, and the output."""
+
+    plies: Annotated[
+        Plies,
+        typer.Option(
+            help="Of games, label the moves with a score or visits, or all moves, or (for lists of openings) the "
+            "position after the last move of each line."
+        ),
+    ] = Plies.SEARCHED
+    as_json: AsJson = False
+
+
+def label(
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="IN...",
+            help="Files of one format: records, also folders and archives; hcpe3, hcpe, hcpe2, psv, avg, hcp, SFEN.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.hcpe3", help="File to write.")],
+    engine: EngineOptions,
+    search: SearchOptions,
+    output: OutputOptions,
+) -> None:
+    """Search positions and write them as training data (hcpe3): values and soft policies.
+
+    \b
+    fukayomi label games.hcpe3 -o labels.hcpe3 --engine gpsusi --nodes 1000 --workers 2
+    fukayomi label games/ -o labels.hcpe3 --network embedded --nodes 800
+    fukayomi label openings.sfen -o labels.hcpe3 --engine YaneuraOu --option USI_Hash=64 --time 100ms --plies last
+
+    Games stay whole, with their results; any other position becomes a game of one move. Positions without a result
+    count as draws: train on them with --val-lambda 1. docs/labelling.md has the details.
+
+    An engine that dies, hangs or plays an illegal move is started again. After a kill or Ctrl-C, run the same command
+    again to resume; --workers may differ.
+    """
+    from fukayomi.learning.labelling.labelling import label_positions
+
+    with resumable(rate_column("positions")) as listener, _opened(engine) as found:
+        settings = LabelSettings(
+            nodes=search.nodes,
+            time_ms=search.time_ms,
+            multipv=search.multipv,
+            temperature=search.temperature,
+            eval_scale=search.eval_scale,
+            plies=output.plies,
+        )
+        summary = label_positions(inputs, out, found, settings, workers=engine.workers, listener=listener)
+    if output.as_json:
+        print_json(summary)
+        return
+    print_findings(summary)
+    for path, count in summary.written.items():
+        typer.echo(f"{path}: {counted(count, 'game')}")
+
+
+@contextmanager
+def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
+    """The engine that the options name."""
+    from fukayomi.cli.arena.match_options import split_option
+    from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.engine.network import Network
+    from fukayomi.learning.labelling.settings import LabelError
+    from fukayomi.usi.engine import UsiEngine
+
+    if (options.engine is None) == (options.network is None):
+        raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE.onnx)")
+    if options.engine is not None:
+        given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in options.option or [])
+        yield UsiEngine(options.engine, options=given, directory=options.engine_dir)
+        return
+    if options.option or options.engine_dir:
+        raise LabelError("--option and --engine-dir belong to --engine")
+    try:
+        with Network(None if options.network == EMBEDDED else options.network) as network:
+            yield network
+    except EvaluatorError as error:
+        fail(str(error))

@@ -1,0 +1,64 @@
+"""What decides the labels, besides the engine. The module is light, so that a command can show the defaults at once."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fukayomi._native import EVAL_SCALE
+
+MULTIPV = 4
+"""Lines that a USI engine is asked for."""
+TEMPERATURE = 0.02
+"""Temperature of the shares of lines, as a difference of win rates."""
+WORKERS = 1
+"""USI engines at once."""
+
+
+class LabelError(ValueError):
+    """Positions cannot be labelled: bad settings, or an engine that does not work."""
+
+    __module__ = "fukayomi.learning"
+
+
+class Plies(StrEnum):
+    """Which positions of games are labelled."""
+
+    SEARCHED = "searched"
+    """Those before the moves that have a score or visits: no book moves, no random moves."""
+    ALL = "all"
+    """Those before all moves."""
+    LAST = "last"
+    """The one after the last move of each record, as in lists of openings (``startpos moves 7g7f 3c3d``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSettings:
+    """How positions are searched, and how scores become a policy. One limit is needed, nodes or time.
+
+    Raises:
+        LabelError: There is no limit, or a number is out of range.
+    """
+
+    nodes: int | None = None
+    """Nodes of each search."""
+    time_ms: int | None = None
+    """Time of each search (ms)."""
+    multipv: int | None = None
+    """Most moves of a policy. None: MULTIPV of a USI engine, all visited ones of a network."""
+    temperature: float = TEMPERATURE
+    """T in the shares of an engine's lines, exp(w / T) / sum of exp(w / T), with w the win rate of a line, 0 to 1."""
+    eval_scale: float = EVAL_SCALE
+    """Centipawns in the win rate of a line, 1 / (1 + exp(-score / eval_scale))."""
+    plies: Plies = Plies.SEARCHED
+    """Which positions of games are labelled."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plies", Plies(self.plies))
+        if self.nodes is None and self.time_ms is None:
+            raise LabelError("a search needs a limit: nodes or time")
+        for name in ("nodes", "time_ms", "multipv"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise LabelError(f"{name} must be 1 or more, not {value}")
+        for name in ("temperature", "eval_scale"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise LabelError(f"{name} must be positive, not {getattr(self, name)}")
