@@ -118,9 +118,10 @@ def label(
     """Search positions and write them as training data (hcpe3): values and soft policies.
 
     \b
-    fukayomi label games.hcpe3 -o labels.hcpe3 --engine gpsusi --nodes 1000 --workers 2
+    fukayomi label games.hcpe3 -o labels.hcpe3 --engine gpsusi --nodes 1000
     fukayomi label games/ -o labels.hcpe3 --network embedded --nodes 800
-    fukayomi label openings.sfen -o labels.hcpe3 --engine YaneuraOu --option USI_Hash=64 --time 100ms --plies last
+    fukayomi label openings.sfen -o labels.hcpe3 --plies last \\
+      --engine YaneuraOu --option USI_Hash=64 --time 100ms --workers 2
 
     Games stay whole, with their results; any other position becomes a game of one move. Positions without a result
     count as draws: train on them with --val-lambda 1. docs/labelling.md has the details.
