@@ -1,14 +1,16 @@
 """Search options tuned by Optuna: each trial is a short match of proposed values against the defaults.
 
 A plan (TOML) has the integer USI options with their ranges. A trial plays a fixed number of games, each opening with
-both colours, in one process and on one core; `--jobs` trials play at once. Optuna's sampler learns from the scores.
-After each trial OUT/report.md has the trials so far, and OUT/candidates.toml the values to confirm. Run the same
+both colours, in one process and on one core; `--jobs` trials play at once. CMA-ES, which bears noisy scores, begins in
+the middle of the ranges: put the defaults there.
+After each trial OUT/report.md has the trials so far, and OUT/candidate.toml the values to confirm. Run the same
 command again to resume, or with more trials in the plan.
 
     .venv/bin/python tools/optimise_search.py tools/search-space.toml --openings OPENINGS.sfen --out out/space --jobs 2
-    .venv/bin/python tools/tune_search.py out/space/candidates.toml --openings OPENINGS.sfen --out out/confirm --jobs 2
+    .venv/bin/python tools/tune_search.py out/space/candidate.toml --openings OPENINGS.sfen --out out/confirm --jobs 2
 
-The best of many short matches was also lucky: its score says little until the second command has played it anew.
+The best of many short matches was lucky above all, so the candidate is the mean of the best quarter, in which luck is
+averaged. The second command plays it anew.
 """
 
 import argparse
@@ -41,7 +43,7 @@ from fukayomi.usi.options import Kind
 
 CONFIRMING_GAMES = 1000
 CONFIRMING_SPRT = SprtSettings(elo0=0, elo1=20, alpha=0.1, beta=0.1)
-"""The test of the candidates that come out."""
+"""The test of the candidate that comes out."""
 
 Row = dict[str, Any]
 
@@ -68,8 +70,8 @@ class Range(StrictModel):
 class SearchSpace(MatchPlan):
     """What is tried."""
 
-    space: Annotated[dict[str, Range], Field(min_length=1)]
-    """Range of each option."""
+    space: Annotated[dict[str, Range], Field(min_length=2)]
+    """Range of each option; CMA-ES needs two or more."""
     games: Annotated[int, Field(ge=2, multiple_of=2)] = 80
     """Games of a trial."""
     trials: Annotated[int, Field(ge=1)] = 40
@@ -132,7 +134,7 @@ def open_study(space: SearchSpace, network: Path | None, folder: Path) -> optuna
 def propose(study: optuna.Study, space: SearchSpace) -> int:
     """A new trial. With one job its values depend on the scores so far alone, however often the run was interrupted."""
     seed = int(np.random.SeedSequence([space.seed, len(study.trials)]).generate_state(1)[0])
-    study.sampler = optuna.samplers.TPESampler(seed=seed)
+    study.sampler = optuna.samplers.CmaEsSampler(seed=seed)
     return study.ask(space.distributions()).number
 
 
@@ -183,12 +185,11 @@ def results(study: optuna.Study) -> list[tuple[OptionValues, Row]]:
 
 
 def confirming_plan(space: SearchSpace, ranked: Sequence[OptionValues]) -> Plan:
-    """What to play anew: the mean of the best quarter of the trials, in which luck is averaged, and the best trial."""
+    """What to play anew: the mean of the best quarter of the trials."""
     best = ranked[: max(1, len(ranked) // 4)]
     mean: OptionValues = {name: each.mean([int(values[name]) for values in best]) for name, each in space.space.items()}
-    found = [Candidate(name="best-quarter", options=mean), Candidate(name="best-trial", options=ranked[0])]
     return space.match(
-        found[:1] if mean == ranked[0] else found,
+        [Candidate(name="best-quarter", options=mean)],
         games=CONFIRMING_GAMES,
         sprt=CONFIRMING_SPRT,
         seed=space.seed + space.trials,
@@ -196,14 +197,14 @@ def confirming_plan(space: SearchSpace, ranked: Sequence[OptionValues]) -> Plan:
 
 
 def write_results(study: optuna.Study, space: SearchSpace, folder: Path) -> None:
-    """Write the report and the candidates anew."""
+    """Write the report and the candidate anew."""
     found = results(study)
     plan = confirming_plan(space, [values for values, _ in found])
     heading = f"{len(found)} of {space.trials} trials, the best first:\n\n"
     document = plan.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     with AtomicFile(folder / "report.md") as file:
         file.write((heading + markdown(row for _, row in found) + "\n").encode())
-    with AtomicFile(folder / "candidates.toml") as file:
+    with AtomicFile(folder / "candidate.toml") as file:
         file.write(tomli_w.dumps(document).encode())
 
 
@@ -234,7 +235,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit("interrupted; run the same command again to resume")
     print((out / "report.md").read_text("utf-8"), end="")
-    print(f"\nto confirm: tools/tune_search.py {out / 'candidates.toml'}")
+    print(f"\nto confirm: tools/tune_search.py {out / 'candidate.toml'}")
 
 
 if __name__ == "__main__":
