@@ -30,13 +30,13 @@ from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.machine import this_machine
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.learning.models import random_game_features
+from fukayomi.learning.models import features_of
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, quantize_onnx
 from fukayomi.shogi import Position
 
-CALIBRATION_POSITIONS = 128
 TUNING_S = 0.3
 BATCHES = (8, 16, 32)
 POSITIONS = [Position.from_sfen(sfen) for sfen in NETWORK_POSITIONS.values()]
@@ -73,8 +73,7 @@ def make_network(folder: Path, blocks: int, channels: int) -> NetworkFile:
         torch.nn.init.constant_(block.norm2.weight, 0.5)  # at first it is 0, and the block computes nothing
     path = folder / f"random-{blocks}x{channels}.onnx"
     export_onnx(network, path)
-    planes = [features.numpy() for features in random_game_features(CALIBRATION_POSITIONS)]
-    int8_path(path).write_bytes(quantize_onnx(path, *planes))
+    int8_path(path).write_bytes(quantize_onnx(path, *features_of(probe_positions())))
     return NetworkFile(path)
 
 

@@ -29,9 +29,10 @@ import torch
 from fukayomi.cli.engine.bench import NETWORK_POSITIONS
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, Network
 from fukayomi.engine.evaluators.backends.backend import get_backend
+from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.learning.models import random_game_features
+from fukayomi.learning.models import features_of
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, save_parameters
 from fukayomi.shogi import Position
 
@@ -60,7 +61,7 @@ def make_network(shape: str, folder: Path, device: str) -> Path:
     for block in network.residual_blocks():
         torch.nn.init.constant_(block.norm2.weight, 0.5)  # at first it is 0, and the block computes nothing
     with torch.inference_mode():
-        logits, _ = network(*random_game_features(16))
+        logits, _ = network(*map(torch.from_numpy, features_of(probe_positions())))
         network.policy.conv.weight *= LOGIT_DEVIATION / float(logits.std())
     path = folder / f"random-{shape}{'.safetensors' if device.startswith('torch') else '.onnx'}"
     (save_parameters if path.suffix == ".safetensors" else export_onnx)(network, path)

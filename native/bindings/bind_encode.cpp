@@ -65,7 +65,7 @@ std::pair<Features1, Features2> features_of(const Position& position) {
     encode_packed(position.board(), planes1, planes2);
     std::array<float, FEATURES1 * SQUARES> features1;
     std::array<float, FEATURES2 * SQUARES> features2;
-    unpack_batch(1, planes1.data(), planes2.data(), features1.data(), features2.data());
+    unpack_batch(1, planes1.data(), planes2.data(), FEATURES2, features1.data(), features2.data());
     return {new_array<float, nb::shape<FEATURES1, 9, 9>>(features1.data(), features1.size(), {FEATURES1, 9, 9}),
             new_array<float, nb::shape<FEATURES2, 9, 9>>(features2.data(), features2.size(), {FEATURES2, 9, 9})};
 }
@@ -143,10 +143,13 @@ std::pair<Places, Weights> decode_averages(const Rows<const std::uint8_t, POSITI
 
 void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
                    const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
-                   const Rows<float, FEATURES1, 9, 9>& features1, const Rows<float, FEATURES2, 9, 9>& features2) {
+                   const Rows<float, FEATURES1, 9, 9>& features1, const Rows<float, -1, 9, 9>& features2) {
     const std::size_t n = common_rows(planes1, planes2, features1, features2);
+    const std::size_t count2 = features2.shape(1);
+    if (count2 != FEATURES2 && count2 != COLOUR_PLANE + 1)
+        throw nb::value_error(("features2 must have 57 or 58 planes, not " + std::to_string(count2)).c_str());
     const nb::gil_scoped_release release;
-    unpack_batch(n, planes1.data(), planes2.data(), features1.data(), features2.data());
+    unpack_batch(n, planes1.data(), planes2.data(), count2, features1.data(), features2.data());
 }
 
 void gather_logits(const Rows<const float, POLICY_LABELS>& policy, const Rows<const std::uint16_t, MAX_MOVES>& labels,
@@ -201,8 +204,8 @@ void bind_single(nb::module_& m) {
           "The position encoded in 32 bytes; its ply is 1.\n\nRaises:\n    InvalidPackedError: The bytes are not a position.");
     m.def("encode_position", &planes_of, "position"_a,
           "dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].\n\n"
-          "The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least\n"
-          "significant bit first, as the side to move sees the board.");
+          "The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each, and as 58th whether\n"
+          "White is to move; both least significant bit first, as the side to move sees the board.");
     m.def("policy_label", &label_of, "turn"_a, "move"_a,
           "dlshogi's label of a move, 0 to 2186: direction * 81 + to, as the side to move sees the board.\n\n"
           "Raises:\n    InvalidMoveError: No piece moves like this.");
@@ -252,7 +255,7 @@ void bind_batched(nb::module_& m) {
           "Args:\n"
           "    planes1: uint8 [N, 628].\n    planes2: uint8 [N, 8].\n"
           "    features1: float32 [N, 62, 9, 9], written.\n"
-          "    features2: float32 [N, 57, 9, 9], written.");
+          "    features2: float32 [N, 57, 9, 9], or [N, 58, 9, 9] with the plane of the colour to move; written.");
     m.def("gather_logits", &gather_logits, "policy"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(),
           "logits"_a.noconvert(),
           "Write the logits of the legal moves: logits[i, j] = policy[i, labels[i, j]] for j < counts[i].\n\n"

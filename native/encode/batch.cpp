@@ -20,7 +20,6 @@ constexpr std::size_t RESULT_OFFSET = 36;
 enum GameResult : std::uint8_t { DRAW = 0, BLACK_WINS = 1, WHITE_WINS = 2 };
 
 constexpr std::size_t FEATURES1_FLOATS = static_cast<std::size_t>(FEATURES1) * SQUARES;
-constexpr std::size_t FEATURES2_FLOATS = static_cast<std::size_t>(FEATURES2) * SQUARES;
 
 Packed1 packed1(std::uint8_t* planes, std::size_t i) { return Packed1(planes + i * PACKED1_BYTES, PACKED1_BYTES); }
 Packed2 packed2(std::uint8_t* planes, std::size_t i) { return Packed2(planes + i * PACKED2_BYTES, PACKED2_BYTES); }
@@ -162,12 +161,12 @@ SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, st
     return policy;
 }
 
-void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,
-                  float* features2) {
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2,
+                  float* features1, float* features2) {
     for (std::size_t i = 0; i < n; ++i)
         unpack_float(std::span<const std::uint8_t, PACKED1_BYTES>(planes1 + i * PACKED1_BYTES, PACKED1_BYTES),
-                     std::span<const std::uint8_t, PACKED2_BYTES>(planes2 + i * PACKED2_BYTES, PACKED2_BYTES),
-                     features1 + i * FEATURES1_FLOATS, features2 + i * FEATURES2_FLOATS);
+                     std::span<const std::uint8_t, PACKED2_BYTES>(planes2 + i * PACKED2_BYTES, PACKED2_BYTES), count2,
+                     features1 + i * FEATURES1_FLOATS, features2 + i * count2 * SQUARES);
 }
 
 void gather_batch(std::size_t n, const float* policy, const std::uint16_t* labels, const std::uint16_t* counts,

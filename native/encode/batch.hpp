@@ -41,9 +41,9 @@ void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double*
 SoftPolicy decode_average_batch(std::size_t n, const std::uint8_t* positions, std::size_t moves,
                                 const std::uint8_t* move_rows, double temperature, const Targets& out);
 
-// planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, 57, 9, 9].
-void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, float* features1,
-                  float* features2);
+// planes1 [n, 628], planes2 [n, 8] -> features1 [n, 62, 9, 9], features2 [n, count2, 9, 9]; count2 is at most 58.
+void unpack_batch(std::size_t n, const std::uint8_t* planes1, const std::uint8_t* planes2, std::size_t count2,
+                  float* features1, float* features2);
 
 // policy [n, 2187], labels [n, 593], counts [n] -> logits [n, 593], the first counts[i] of each row; the rest stays.
 // Throws std::out_of_range, which names the row, for a count or a label that is too large.

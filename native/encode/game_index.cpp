@@ -252,6 +252,7 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
         const Color viewer = moves % 2 == 0 ? turn : ~turn;
         PieceSets sets = read_hcp(key.position, viewer);
         for (std::size_t i = 0; i < moves; ++i, at.next(), turn = ~turn) play(sets, viewer, turn, at.move());
+        sets.turn = turn;
         if (!encode_packed_sets(sets, planes1, planes2)) throw Changed();
         if (at.candidates() == 0) throw Changed();
         const std::size_t best = most_visited(at);

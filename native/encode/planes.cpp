@@ -224,7 +224,8 @@ bool encode_packed_sets(const PieceSets& sets, Packed1 planes1, Packed2 planes2)
     stream.finish<FEATURES1 * SQUARES>();
     const bool check = (opponents[ATTACKED] & sets.of(BLACK, KING)).any();
     const std::uint64_t bits = hand_bits(sets.hands[BLACK]) | hand_bits(sets.hands[WHITE]) << 28 |
-                               static_cast<std::uint64_t>(check) << CHECK_PLANE;
+                               static_cast<std::uint64_t>(check) << CHECK_PLANE |
+                               static_cast<std::uint64_t>(sets.turn == WHITE) << COLOUR_PLANE;
     std::memcpy(planes2.data(), &bits, PACKED2_BYTES);
     return (own[ATTACKED] & sets.of(WHITE, KING)).none();
 }
@@ -253,7 +254,8 @@ PieceSets encode_packed_hcp(HcpView hcp, Packed1 planes1, Packed2 planes2) {
 }
 
 void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
-                  std::span<const std::uint8_t, PACKED2_BYTES> planes2, float* features1, float* features2) {
+                  std::span<const std::uint8_t, PACKED2_BYTES> planes2, std::size_t count2, float* features1,
+                  float* features2) {
     static constexpr auto EIGHT = [] {
         std::array<std::array<float, 8>, 256> table{};
         for (std::size_t byte = 0; byte < 256; ++byte)
@@ -264,7 +266,7 @@ void unpack_float(std::span<const std::uint8_t, PACKED1_BYTES> planes1,
     for (std::size_t i = 0; i < total / 8; ++i)
         std::memcpy(features1 + i * 8, EIGHT[planes1[i]].data(), sizeof EIGHT[0]);
     std::copy_n(EIGHT[planes1[total / 8]].data(), total % 8, features1 + total / 8 * 8);
-    for (std::size_t plane = 0; plane < FEATURES2; ++plane)
+    for (std::size_t plane = 0; plane < count2; ++plane)
         std::fill_n(features2 + plane * SQUARES, SQUARES, EIGHT[planes2[plane / 8]][plane % 8]);
 }
 

@@ -1,9 +1,11 @@
 #include "search/hash_evaluator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
+#include "encode/planes.hpp"
 #include "shogi/zobrist.hpp"
 
 namespace fukayomi {
@@ -40,7 +42,10 @@ std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count, std::uint
 void HashEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const {
     for (std::size_t row = 0; row < n; ++row) {
         std::uint64_t hash = hash_bytes(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES, seed_);
-        hash = hash_bytes(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES, hash);
+        std::array<std::uint8_t, PACKED2_BYTES> planes2;
+        std::copy_n(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES, planes2.begin());
+        planes2[COLOUR_PLANE / 8] &= static_cast<std::uint8_t>(~(1U << (COLOUR_PLANE % 8)));  // both colours alike
+        hash = hash_bytes(planes2.data(), PACKED2_BYTES, hash);
         const std::uint16_t* labels = slot.labels + row * MAX_MOVES;
         float* logits = out.logits + row * MAX_MOVES;
         for (std::size_t i = 0; i < slot.counts[row]; ++i)

@@ -996,8 +996,8 @@ def encode_position(position: fukayomi.Position) -> tuple[Annotated[NDArray[nump
     """
     dlshogi's input planes of a position, bit-packed: uint8 [628] and uint8 [8].
 
-    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each; both least
-    significant bit first, as the side to move sees the board.
+    The first holds 62 planes of 81 squares, the second 57 constant planes of one bit each, and as 58th whether
+    White is to move; both least significant bit first, as the side to move sees the board.
     """
 
 def policy_label(turn: fukayomi.Color, move: fukayomi.Move) -> int:
@@ -1073,7 +1073,7 @@ def decode_averages(positions: Annotated[NDArray[numpy.uint8], dict(shape=(None,
         ValueError: There are more moves than the positions have.
     """
 
-def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, 57, 9, 9), order='C', device='cpu')]) -> None:
+def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], features1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 9, 9), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, None, 9, 9), order='C', device='cpu')]) -> None:
     """
     Write bit-packed planes as zeros and ones.
 
@@ -1081,7 +1081,7 @@ def unpack_planes(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628
         planes1: uint8 [N, 628].
         planes2: uint8 [N, 8].
         features1: float32 [N, 62, 9, 9], written.
-        features2: float32 [N, 57, 9, 9], written.
+        features2: float32 [N, 57, 9, 9], or [N, 58, 9, 9] with the plane of the colour to move; written.
     """
 
 def gather_logits(policy: Annotated[NDArray[numpy.float32], dict(shape=(None, 2187), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')]) -> None:

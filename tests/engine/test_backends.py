@@ -88,6 +88,15 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: 
         assert slot.values[i] == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "openvino"])
+def test_the_plane_of_the_colour_to_move_reaches_a_network_that_asks_for_it(tmp_path: Path, backend: str) -> None:
+    evaluator = opened(write_network(tmp_path / "toy.onnx", planes=((62, 9, 9), (58, 9, 9))), backend)
+    slot = evaluator.allocate(4)
+    fill(slot, [SFENS[0], SFENS[0].replace(" b ", " w ")])
+    evaluator.run(slot, 2)
+    assert slot.values[:2] == pytest.approx([0.5, 1 / (1 + np.exp(-1 / 58))], abs=1e-6)
+
+
 def test_identity_is_of_the_weights_not_of_the_name(network: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.onnx"
     copy.write_bytes(network.read_bytes())

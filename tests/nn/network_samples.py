@@ -3,14 +3,42 @@
 import torch
 from torch import Tensor, nn
 
-from fukayomi.nn.config import Activation, NetworkConfig
+from fukayomi.nn.config import FEATURES2, Activation, NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
+
+SHAPES = {
+    "residual": NetworkConfig(2, 16, "relu", 8),
+    "residual, silu": NetworkConfig(2, 16, "silu", 8),
+    "pre-activation": NetworkConfig(2, 16, "relu", 8, pre_activation=True),
+    "squeeze-excitation": NetworkConfig(2, 16, "silu", 8, squeeze=4),
+    "large kernels": NetworkConfig(2, 16, "relu", 8, large_kernel_interval=2),
+    "Transformer": NetworkConfig(2, 16, "silu", 8, transformer_blocks=1, attention_heads=4),
+    "all but pre-activation": NetworkConfig(
+        3,
+        16,
+        "relu",
+        8,
+        squeeze=2,
+        large_kernel_interval=2,
+        transformer_blocks=1,
+        attention_heads=2,
+        stem="branches",
+        colour_plane=True,
+        dropout=0.5,
+    ),
+}
+"""A network of each kind."""
 
 
 def shaken_network(activation: Activation, channels: int = 16) -> PolicyValueNetwork:
-    """Two blocks, in evaluation mode, whose BatchNorms are far from the identity."""
+    """Two residual blocks, in evaluation mode, whose BatchNorms are far from the identity."""
+    return shaken(NetworkConfig(2, channels, activation, 8))
+
+
+def shaken(config: NetworkConfig) -> PolicyValueNetwork:
+    """A network in evaluation mode whose BatchNorms are far from the identity."""
     torch.manual_seed(5)
-    network = PolicyValueNetwork(NetworkConfig(2, channels, activation, 8))
+    network = PolicyValueNetwork(config)
     for module in network.modules():
         if isinstance(module, nn.BatchNorm2d):
             nn.init.uniform_(module.weight, 0.5, 1.5)
@@ -23,9 +51,9 @@ def shaken_network(activation: Activation, channels: int = 16) -> PolicyValueNet
     return network.eval()
 
 
-def random_features(count: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Planes of zeros and ones, about as full as real ones: [count, 62, 9, 9] and [count, 57, 9, 9]."""
+def random_features(count: int, seed: int = 0, planes2: int = FEATURES2) -> tuple[Tensor, Tensor]:
+    """Planes of zeros and ones, about as full as real ones: [count, 62, 9, 9] and [count, planes2, 9, 9]."""
     generator = torch.Generator().manual_seed(seed)
     features1 = (torch.rand(count, 62, 9, 9, generator=generator) < 0.05).float()
-    features2 = (torch.rand(count, 57, 1, 1, generator=generator) < 0.1).float()
+    features2 = (torch.rand(count, planes2, 1, 1, generator=generator) < 0.1).float()
     return features1, features2.expand(-1, -1, 9, 9).contiguous()

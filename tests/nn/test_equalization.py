@@ -52,6 +52,6 @@ def test_answers_stay_and_channels_become_alike(activation, tmp_path):
     if activation == "silu":
         assert not changed, "SiLU does not pass factors on"
         return
-    assert {"input1.weight", "blocks.0.conv1.weight", "blocks.1.conv2.bias", "policy_conv.weight"} <= changed
-    assert "value_fc1.weight" not in changed
+    assert {"input1.weight", "blocks.0.conv1.weight", "blocks.1.conv2.bias", "policy.conv.weight"} <= changed
+    assert "value.fc1.weight" not in changed
     assert all(after < before for before, after in zip(uneven, spread(model), strict=True))

@@ -1,6 +1,7 @@
 """Export: folded, self-contained, in agreement with torch, readable by anything that plays dlshogi's networks."""
 
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,10 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from network_samples import random_features, shaken_network
+from network_samples import SHAPES, random_features, shaken, shaken_network
 
 from fukayomi.nn.export import Agreement, ExportError, check_agreement, compare, export_onnx
-from fukayomi.nn.folding import FoldedNetwork
+from fukayomi.nn.quantization import quantize_onnx
 
 
 @pytest.fixture(scope="module")
@@ -26,24 +27,33 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool],
 
 
 @pytest.mark.parametrize("activation", ["relu", "silu"])
-def test_folding_changes_nothing_but_rounding(activation):
-    network = shaken_network(activation)
-    features = random_features(16)
-    with torch.inference_mode():
-        policy, logit = network(*features)
-        folded_policy, probability = FoldedNetwork(network)(*features)
-    torch.testing.assert_close(folded_policy, policy, atol=1e-4, rtol=0)
-    torch.testing.assert_close(probability, torch.sigmoid(logit), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("activation", ["relu", "silu"])
 def test_the_file_agrees_with_torch(exported, activation):
     agreement = compare(shaken_network(activation), exported[activation, False], *random_features(64))
     assert agreement.positions == 64
     assert agreement.max_logit_error < 1e-4
     assert agreement.max_value_error < 1e-5
     assert agreement.top1 == 1.0
+    assert agreement.value_error <= agreement.max_value_error
+    assert abs(agreement.kl) < 1e-9
     check_agreement(agreement, half=False)
+
+
+@pytest.mark.parametrize("shape", ["pre-activation", "all but pre-activation"])
+def test_networks_of_every_kind_are_exported_and_quantised(shape, tmp_path: Path):
+    network = shaken(SHAPES[shape])
+    planes2 = network.config.features2
+    export_onnx(network, tmp_path / "network.onnx")
+    agreement = compare(network, tmp_path / "network.onnx", *random_features(17, planes2=planes2))
+    check_agreement(agreement, half=False)
+    assert agreement.top1 == 1.0
+    operators = [node.op_type for node in onnx.load(tmp_path / "network.onnx").graph.node]
+    left = 3 if shape == "pre-activation" else 0  # before the first convolution of a block, and after the last block
+    assert operators.count("BatchNormalization") == left
+    features = [planes.numpy() for planes in random_features(64, planes2=planes2)]
+    (tmp_path / "int8.onnx").write_bytes(quantize_onnx(tmp_path / "network.onnx", *features))
+    agreement = compare(network, tmp_path / "int8.onnx", *random_features(64, seed=9, planes2=planes2))
+    assert agreement.kl < 0.01
+    assert agreement.value_error < 0.01
 
 
 def test_half_storage_is_half_the_size_and_computes_in_float32(exported):
@@ -108,8 +118,9 @@ def test_weights_that_cannot_be_stored_are_refused(tmp_path: Path):
 
 
 def test_disagreement_is_an_error():
-    check_agreement(Agreement(1, 0.02, 0.001, 1.0), half=True)
+    given = Agreement(positions=1, max_logit_error=0.02, value_error=0.001, max_value_error=0.001, top1=1.0, kl=0.0)
+    check_agreement(given, half=True)
     with pytest.raises(ExportError, match="does not agree"):
-        check_agreement(Agreement(1, 0.02, 0.001, 1.0), half=False)
+        check_agreement(given, half=False)
     with pytest.raises(ExportError, match="does not agree"):
-        check_agreement(Agreement(1, float("nan"), 0.0, 1.0), half=False)
+        check_agreement(replace(given, max_logit_error=float("nan")), half=False)

@@ -21,33 +21,12 @@ def test_outputs_are_float32_logits():
     assert (policy.dtype, value.dtype) == (torch.float32, torch.float32)
 
 
-@pytest.mark.parametrize(("blocks", "channels", "millions"), [(10, 192, 7.35), (15, 224, 14.3), (20, 256, 24.4)])
-def test_parameter_counts_are_those_of_dlshogis_networks(blocks: int, channels: int, millions: float):
-    with torch.device("meta"):
-        network = PolicyValueNetwork(NetworkConfig(blocks, channels))
-    count = sum(parameter.numel() for parameter in network.parameters())
-    assert round(count / 1e6, 2 if millions < 10 else 1) == millions
-
-
-def test_blocks_start_as_the_identity():
-    network = PolicyValueNetwork(NetworkConfig(3, 8, "relu", 8)).eval()
-    x = torch.rand(2, 8, 9, 9)
-    assert torch.equal(network.blocks(x), x)
-
-
 @pytest.mark.parametrize(
     "values", [{"blocks": 0}, {"channels": 1.5}, {"value_hidden": -1}, {"activation": "tanh"}, {"blocks": "ten"}]
 )
 def test_impossible_configurations_are_refused(values: dict[str, object]):
     with pytest.raises(NetworkConfigError, match=next(iter(values))):
         NetworkConfig(**values)  # type: ignore[arg-type]
-
-
-def test_configurations_survive_as_plain_values():
-    config = NetworkConfig(3, 32, "relu", 64)
-    assert NetworkConfig.from_dict(config.as_dict()) == config
-    with pytest.raises(NetworkConfigError, match="fields"):
-        NetworkConfig.from_dict({"blocks": 3})
 
 
 def test_parameter_files_give_the_network_back(tmp_path: Path):

@@ -9,7 +9,7 @@ import pytest
 from network_samples import random_features, shaken_network
 from toy_network import write_network
 
-from fukayomi.nn import QuantizationError, export_onnx, quantize_onnx
+from fukayomi.nn import NetworkConfig, QuantizationError, export_onnx, quantize_onnx
 
 OUTPUTS = ["output_policy", "output_value"]
 
@@ -59,7 +59,7 @@ def test_the_same_planes_give_the_same_bytes_with_their_origin(network: Path):
     assert metadata["fukayomi.precision"] == "int8"
     assert metadata["fukayomi.calibration_positions"] == "100"
     assert len(metadata["fukayomi.fp32_sha256"]) == 64
-    assert set(metadata) == {"blocks", "channels", "activation", "value_hidden"} | {
+    assert set(metadata) == set(NetworkConfig().as_dict()) | {
         f"fukayomi.{key}" for key in ("precision", "calibration_positions", "fp32_sha256")
     }
 

@@ -54,7 +54,7 @@ def evaluate(
     with torch.inference_mode():
         for arrays in prefetch(map(data.arrays, chunks)):
             part = TensorBatch.of(arrays, where)
-            policy, value = placed(*part.features())
+            policy, value = placed(*part.features_for(placed))
             total.add(policy, value, part.targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()

@@ -231,7 +231,7 @@ def _sums_of_groups(
             groups = np.searchsorted(starts, indices, side="right") - 1
             for number, (network, where) in enumerate(networks):
                 part = TensorBatch.of(arrays, where)
-                policy, value = network(*part.features())
+                policy, value = network(*part.features_for(network))
                 metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)
             done += len(indices)

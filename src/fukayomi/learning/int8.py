@@ -7,10 +7,8 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi._native import FEATURES1, FEATURES2
 from fukayomi.data.convert.reading import read_rows
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.engine.agreement import Agreement, compare
@@ -22,8 +20,9 @@ from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning.models import ModelFileError, load_network
+from fukayomi.learning.models import ModelFileError, OnnxNetwork, features_of, load_network
 from fukayomi.listener import SILENT, Listener
+from fukayomi.nn.config import Activation
 from fukayomi.nn.export import export_onnx
 from fukayomi.nn.quantization import QuantizationError, quantize_onnx
 from fukayomi.shogi import Position
@@ -51,6 +50,7 @@ def export_int8(
     *,
     positions: int = CALIBRATION_POSITIONS,
     seed: int = 0,
+    activation: Activation | None = None,
     listener: Listener = SILENT,
 ) -> Int8Export:
     """Write a network as an ONNX file that computes in int8, and compare it with float32.
@@ -58,12 +58,13 @@ def export_int8(
     The engine finds such a file as NAME.int8.onnx beside NAME.onnx, and takes it where it is faster (DNN_Precision).
 
     Args:
-        network: A checkpoint, a .safetensors or an .onnx file.
+        network: A checkpoint, a .safetensors or an .onnx file, or dlshogi's .npz or .pth.
         path: The file to write.
         calibration: Files with positions of games, on which the size of the activations is measured: hcpe, hcpe2,
             hcpe3, psv, avg, or records. By default the network plays games against itself.
         positions: How many of them to use, drawn at random.
         seed: Random seed.
+        activation: Activation of a network of dlshogi whose file does not say it.
         listener: Follows the work.
 
     Raises:
@@ -79,7 +80,7 @@ def export_int8(
         source = network
         if network.suffix != ".onnx":
             source = Path(folder, "float32.onnx")
-            export_onnx(load_network(network), source)
+            export_onnx(load_network(network, activation=activation), source)
         try:
             reference = _evaluator(source)
             if not calibration:
@@ -87,7 +88,7 @@ def export_int8(
                 found = sample_positions(reference, wanted, seed)
             chosen, others = _divide(found, positions, seed)
             listener.progress("quantising", 0, None)
-            content = quantize_onnx(source, *features_of(chosen))
+            content = quantize_onnx(source, *features_of(chosen, OnnxNetwork(source).features2))
             quantized = Path(folder, "int8.onnx")
             quantized.write_bytes(content)
             listener.progress("comparing with float32", 0, None)
@@ -129,15 +130,6 @@ def _divide(found: list[Position], positions: int, seed: int) -> tuple[list[Posi
     order = np.random.default_rng(seed).permutation(len(found)).tolist()
     count = min(positions, len(found) // 2)
     return [found[n] for n in order[:count]], [found[n] for n in order[count : count + COMPARED_POSITIONS]]
-
-
-def features_of(positions: Sequence[Position]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Network inputs: float32 [N, 62, 9, 9] and [N, 57, 9, 9]."""
-    features1 = np.empty((len(positions), FEATURES1, 9, 9), np.float32)
-    features2 = np.empty((len(positions), FEATURES2, 9, 9), np.float32)
-    for row, position in enumerate(positions):
-        features1[row], features2[row] = position.planes()
-    return features1, features2
 
 
 def _evaluator(path: Path) -> NetworkEvaluator:

@@ -2,24 +2,28 @@
 
 # pyright: reportUnknownMemberType=false
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fukayomi import _native
+from fukayomi._native import FEATURES2
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
+from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
-from fukayomi.nn.config import NetworkConfigError
+from fukayomi.nn.config import Activation, NetworkConfigError
+from fukayomi.nn.dlshogi import SUFFIXES as DLSHOGI_SUFFIXES
+from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import build_network, load_parameters, save_parameters
 from fukayomi.shogi import Position
-
-COMPARED_POSITIONS = 256
 
 
 class ModelFileError(ValueError):
@@ -40,6 +44,11 @@ class OnnxNetwork(nn.Module):
         except EvaluatorError as error:
             raise ModelFileError(str(error)) from error
 
+    @property
+    def features2(self) -> int:
+        """Constant planes that it takes: 57, or 58 with the plane of the colour to move."""
+        return self._model.shapes["input2"][0]
+
     def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor]:
         """As `PolicyValueNetwork.forward`; the file's win probability is turned back into a logit."""
         try:
@@ -50,15 +59,21 @@ class OnnxNetwork(nn.Module):
         return torch.from_numpy(policy), torch.logit(torch.from_numpy(values).unsqueeze(1), eps=1e-7)
 
 
-def load_network(path: Path | str) -> PolicyValueNetwork:
-    """The network of a checkpoint or, for a name in .safetensors, of a parameter file; on the CPU, evaluation mode.
+def load_network(path: Path | str, *, activation: Activation | None = None) -> PolicyValueNetwork:
+    """The network of a checkpoint or a parameter file, on the CPU, in evaluation mode.
 
     A checkpoint with averaged weights gives those.
+
+    Args:
+        path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), or else a checkpoint.
+        activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
         CheckpointError, ParameterFileError: The file is missing, damaged or something else.
     """
     path = Path(path)
+    if path.suffix in DLSHOGI_SUFFIXES:
+        return load_dlshogi(path, activation=activation)
     if path.suffix == ".safetensors":
         return load_parameters(path)
     checkpoint = load_checkpoint(path)
@@ -69,7 +84,7 @@ def load_network(path: Path | str) -> PolicyValueNetwork:
 
 
 def load_model(path: Path | str) -> nn.Module:
-    """The network of a checkpoint, a .safetensors or an .onnx file, on the CPU.
+    """The network of an .onnx file or of any that `load_network` reads, on the CPU.
 
     It maps planes, float32 [N, 62, 9, 9] and [N, 57, 9, 9], to the logits of policy [N, 2187] and value [N, 1].
 
@@ -80,41 +95,44 @@ def load_model(path: Path | str) -> nn.Module:
 
 
 def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:
-    """Write a network as an ONNX or .safetensors file; the outputs of an ONNX file are compared with torch's.
+    """Write a network to a file of any kind; the outputs of an ONNX file are compared with torch's.
 
     Args:
         network: A trained network, for example of `load_network`.
-        path: File to write, with a name in .onnx or .safetensors.
+        path: File to write, with a name in .onnx, .safetensors, or dlshogi's .npz and .pth.
         half: Store the weights of an ONNX file as float16.
 
     Returns:
-        How the ONNX file agrees with torch on positions of random games; None for .safetensors.
+        How the ONNX file agrees with torch, on positions of a game and others; None for other files.
 
     Raises:
-        ExportError: Another name, weights that cannot be stored, or outputs that differ.
+        ExportError: Weights that cannot be stored, or outputs that differ.
+        NetworkConfigError: dlshogi has no such network.
     """
     path = Path(path)
     if path.suffix == ".safetensors":
         save_parameters(network, path)
         return None
+    if path.suffix in DLSHOGI_SUFFIXES:
+        save_dlshogi(network, path)
+        return None
     export_onnx(network, path, half=half)
-    agreement = compare(network, path, *random_game_features(COMPARED_POSITIONS))
+    features1, features2 = features_of(probe_positions(), network.features2)
+    agreement = compare(network, path, torch.from_numpy(features1), torch.from_numpy(features2))
     check_agreement(agreement, half=half)
     return agreement
 
 
-def random_game_features(count: int, seed: int = 0, plies: int = 120) -> tuple[Tensor, Tensor]:
-    """Network inputs of positions from random games: float32 [count, 62, 9, 9] and [count, 57, 9, 9]."""
-    random = np.random.default_rng(seed)
-    batch = Batch.empty(count)
-    position, ply = Position(), 0
-    for row in range(count):
+def features_of(
+    positions: Sequence[Position], constants: int = FEATURES2
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Network inputs of positions: float32 [N, 62, 9, 9] and [N, constants, 9, 9].
+
+    Args:
+        positions: N positions.
+        constants: Constant planes, 57, or 58 with the plane of the colour to move (`NetworkConfig.features2`).
+    """
+    batch = Batch.empty(len(positions))
+    for row, position in enumerate(positions):
         batch.planes1[row], batch.planes2[row] = _native.encode_position(position)
-        moves = position.legal_moves
-        if not moves or ply == plies:
-            position, ply = Position(), 0
-            moves = position.legal_moves
-        position.push(moves[random.integers(len(moves))])
-        ply += 1
-    features1, features2 = batch.features()
-    return torch.from_numpy(features1), torch.from_numpy(features2)
+    return batch.features(constants)

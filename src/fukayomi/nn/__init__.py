@@ -13,8 +13,9 @@
     >>> load_parameters(file).config.blocks
     2
 
-``export_onnx(network, "network.onnx")`` writes a file for any engine that plays dlshogi's networks; `fukayomi.learning`
-trains networks and reads checkpoints.
+``NetworkConfig.from_name("resnet20x256_swish")`` is a network by the name that users of dlshogi know. `load_dlshogi`
+and `save_dlshogi` read and write dlshogi's own files. ``export_onnx(network, "network.onnx")`` writes a file for any
+engine that plays dlshogi's networks; `fukayomi.learning` trains networks and reads checkpoints.
 """
 
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from fukayomi._lazy import lazy
 
 if TYPE_CHECKING:
     from fukayomi.nn.config import NetworkConfig, NetworkConfigError
+    from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
     from fukayomi.nn.export import ExportError, export_onnx
     from fukayomi.nn.network import PolicyValueNetwork
     from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
@@ -36,8 +38,10 @@ __all__ = [
     "PolicyValueNetwork",
     "QuantizationError",
     "export_onnx",
+    "load_dlshogi",
     "load_parameters",
     "quantize_onnx",
+    "save_dlshogi",
     "save_parameters",
 ]
 
@@ -45,6 +49,7 @@ __getattr__, __dir__ = lazy(
     __name__,
     {
         ".config": ("NetworkConfig", "NetworkConfigError"),
+        ".dlshogi": ("load_dlshogi", "save_dlshogi"),
         ".export": ("ExportError", "export_onnx"),
         ".network": ("PolicyValueNetwork",),
         ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),

@@ -1,9 +1,12 @@
-"""The shape of a network, and the sizes of its inputs and outputs."""
+"""The shape of a network, its names, and the sizes of its inputs and outputs."""
 
+import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast, get_args
 
 Activation = Literal["relu", "silu"]
+StemKind = Literal["sum", "branches"]
+BlockKind = Literal["residual", "pre-activation", "large-kernel", "transformer"]
 
 FEATURES1 = 62
 """Planes that differ from square to square: pieces, attacks, attack counts of both sides."""
@@ -14,6 +17,13 @@ LABELS = 2187
 LARGEST = {"blocks": 1000, "channels": 4096, "value_hidden": 65_536}
 MAX_PARAMETERS = 500_000_000
 """An ONNX file has at most 2 GiB."""
+LARGE_KERNEL_INTERVAL = 5
+"""What a name with _lk means."""
+SQUEEZE = 8
+"""What a name in senet means without _reduction."""
+USUAL_CHANNELS = {10: 192, 15: 224, 20: 256, 30: 384, 40: 512}
+"""Channels by blocks, for names without channels."""
+EXAMPLES = "wideresnet10, resnet10_swish, resnet5x64, resnet20x256_swish, senet10 or resnet40x512_swish_lk_tf"
 
 
 class NetworkConfigError(ValueError):
@@ -24,30 +34,125 @@ class NetworkConfigError(ValueError):
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The shape of a `PolicyValueNetwork`.
+    """The shape of a `PolicyValueNetwork`; the defaults are those of resnet10_swish.
 
-    >>> NetworkConfig(blocks=15, channels=224)
-    NetworkConfig(blocks=15, channels=224, activation='silu', value_hidden=256)
+    >>> NetworkConfig.from_name("resnet15x224_swish") == NetworkConfig(blocks=15, channels=224)
+    True
     """
 
     blocks: int = 10
-    """Residual blocks in the trunk."""
+    """Blocks in the trunk, of any kind."""
     channels: int = 192
     """Channels of the trunk."""
     activation: Activation = "silu"
     """"relu", which is faster on a CPU, where it is fused into the convolution, or "silu"."""
     value_hidden: int = 256
     """Width of the hidden layer in the value head."""
+    pre_activation: bool = False
+    """Normalise and activate before each convolution, as in wide residual networks, instead of after it."""
+    squeeze: int = 0
+    """Squeeze-excitation in each residual block, through 1/squeeze of the channels; 0: none."""
+    large_kernel_interval: int = 0
+    """Every n-th block has parallel 1x9, 9x1 and 1x1 convolutions; 0: none."""
+    transformer_blocks: int = 0
+    """So many of the blocks, the last ones, are Transformer blocks."""
+    attention_heads: int = 8
+    """Heads of a Transformer block, which share the channels."""
+    stem: StemKind = "sum"
+    """BatchNorm after the "sum" of the stem's convolutions, or on each of its "branches"."""
+    colour_plane: bool = False
+    """A 58th constant plane: ones if White (後手) is to move."""
+    dropout: float = 0.0
+    """Share of the values in the middle of a block that training sets to zero; large-kernel blocks have no middle."""
 
     def __post_init__(self) -> None:
         for name, largest in LARGEST.items():
-            number = getattr(self, name)
-            if not isinstance(number, int) or not 1 <= number <= largest:
-                raise NetworkConfigError(f"{name} must be an integer from 1 to {largest}, not {number!r}")
-        if self.activation not in get_args(Activation):
-            raise NetworkConfigError(f"activation must be one of {get_args(Activation)}, not {self.activation!r}")
+            self._require_integer(name, 1, largest)
+        for name, values in (("activation", get_args(Activation)), ("stem", get_args(StemKind))):
+            if getattr(self, name) not in values:
+                raise NetworkConfigError(f"{name} must be one of {values}, not {getattr(self, name)!r}")
+        for name in ("pre_activation", "colour_plane"):
+            if not isinstance(getattr(self, name), bool):
+                raise NetworkConfigError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        dropout: Any = self.dropout  # of a file, it may be anything
+        if not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
+            raise NetworkConfigError(f"dropout must be a number from 0 to less than 1, not {dropout!r}")
+        self._require_integer("squeeze", 0, self.channels)
+        self._require_integer("large_kernel_interval", 0, LARGEST["blocks"])
+        self._require_integer("transformer_blocks", 0, self.blocks)
+        self._require_integer("attention_heads", 1, LARGEST["channels"])
+        if self.transformer_blocks and self.channels % self.attention_heads:
+            raise NetworkConfigError(
+                f"{self.channels} channels cannot be divided among {self.attention_heads} attention_heads"
+            )
+        if self.pre_activation and (
+            self.squeeze or self.large_kernel_interval or self.transformer_blocks or self.stem != "sum"
+        ):
+            raise NetworkConfigError("pre_activation cannot be combined with other blocks or another stem")
         if (count := self.parameters()) > MAX_PARAMETERS:
             raise NetworkConfigError(f"{self} has {count:,} parameters; at most {MAX_PARAMETERS:,} are allowed")
+
+    def _require_integer(self, name: str, smallest: int, largest: int) -> None:
+        number = getattr(self, name)
+        if not isinstance(number, int) or isinstance(number, bool) or not smallest <= number <= largest:
+            raise NetworkConfigError(f"{name} must be an integer from {smallest} to {largest}, not {number!r}")
+
+    @classmethod
+    def from_name(cls, name: str) -> "NetworkConfig":
+        """The network that users of dlshogi know by a name: a family, blocks, channels, and modifiers.
+
+        The families are resnet, senet (squeeze-excitation) and wideresnet (pre-activation). Channels may be left out
+        with 10, 15, 20, 30 and 40 blocks. Modifiers, in any order: _relu (the default) or _swish; _fcl128: a hidden
+        layer of 128 in the value head; _reduction16: squeeze-excitation through 1/16; _lk: large kernels in every fifth
+        block; _tf: the last block is a Transformer block; _turn: the plane of the colour to move. With _lk or _tf each
+        branch of the stem is normalised.
+
+        >>> NetworkConfig.from_name("resnet10_swish") == NetworkConfig()
+        True
+        >>> NetworkConfig.from_name("resnet20_lk_tf").block_kinds()[-2:]
+        ['residual', 'transformer']
+
+        Raises:
+            NetworkConfigError: There is no such network; the message has examples.
+        """
+        family, *modifiers = name.split("_")
+        shape = re.fullmatch(r"(resnet|senet|wideresnet)(\d{1,4})(?:x(\d{1,4}))?", family)
+        if shape is None:
+            raise NetworkConfigError(f"unknown network {name!r}: a name is, for example, {EXAMPLES}")
+        blocks = int(shape[2])
+        if shape[3] is None and blocks not in USUAL_CHANNELS:
+            raise NetworkConfigError(f"network {name!r}: give the channels too, as in {shape[1]}{blocks}x128")
+        values: dict[str, Any] = {
+            "blocks": blocks,
+            "channels": int(shape[3]) if shape[3] else USUAL_CHANNELS[blocks],
+            "activation": "relu",
+            "pre_activation": shape[1] == "wideresnet",
+            "squeeze": SQUEEZE if shape[1] == "senet" else 0,
+        }
+        for modifier in modifiers:
+            values |= _modified(name, modifier)
+        return cls(**values)
+
+    @property
+    def features2(self) -> int:
+        """Constant planes that the network takes: 57, or 58 with the plane of the colour to move."""
+        return FEATURES2 + self.colour_plane
+
+    def block_kinds(self) -> list[BlockKind]:
+        """The kind of each block, from the stem up.
+
+        >>> NetworkConfig(blocks=6, large_kernel_interval=3, transformer_blocks=1).block_kinds()
+        ['residual', 'residual', 'large-kernel', 'residual', 'residual', 'transformer']
+        """
+        return [self._kind(number) for number in range(1, self.blocks + 1)]
+
+    def _kind(self, number: int) -> BlockKind:
+        """The kind of a block; numbers start at 1."""
+        if number > self.blocks - self.transformer_blocks:
+            return "transformer"
+        if self.large_kernel_interval and number % self.large_kernel_interval == 0:
+            return "large-kernel"
+        return "pre-activation" if self.pre_activation else "residual"
 
     def parameters(self) -> int:
         """Number of parameters of the convolutions and the value's hidden layer, which are nearly all.
@@ -55,10 +160,12 @@ class NetworkConfig:
         >>> NetworkConfig(blocks=15, channels=224).parameters()
         14271136
         """
-        stem = (10 * FEATURES1 + FEATURES2) * self.channels
-        trunk = self.blocks * 2 * 9 * self.channels**2
+        residual = 18.0 + (2 / self.squeeze if self.squeeze else 0)
+        squares = {"residual": residual, "pre-activation": 18, "large-kernel": 19, "transformer": 12}
+        stem = (10 * FEATURES1 + self.features2) * self.channels
+        trunk = sum(squares[kind] for kind in self.block_kinds()) * self.channels**2
         heads = 2 * 27 * self.channels + LABELS * self.value_hidden
-        return stem + trunk + heads
+        return stem + round(trunk) + heads
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain values, for parameter files."""
@@ -66,11 +173,36 @@ class NetworkConfig:
 
     @classmethod
     def from_dict(cls, values: object) -> "NetworkConfig":
-        """The inverse of `as_dict`; raises NetworkConfigError for what is no dictionary of these fields."""
-        names = {field.name for field in fields(cls)}
+        """The inverse of `as_dict`. Files from before a field was added lack it: it has its default then.
+
+        Raises:
+            NetworkConfigError: This is no dictionary of these fields.
+        """
+        names = [field.name for field in fields(cls)]
+        required = names[: names.index("pre_activation")]
         given: dict[Any, Any] = dict(cast("dict[Any, Any]", values)) if isinstance(values, dict) else {}
-        if set(given) != names:
+        if not set(required) <= set(given) <= set(names):
             raise NetworkConfigError(
-                f"a network configuration has the fields {sorted(names)}, not {sorted(map(str, given))}"
+                f"a network configuration has the fields {', '.join(required)} and may have "
+                f"{', '.join(names[len(required) :])}; this one has {', '.join(map(str, given)) or 'none'}"
             )
         return cls(**given)
+
+
+def _modified(name: str, modifier: str) -> dict[str, Any]:
+    """The fields that a part of a name, without its underscore, sets."""
+    plain: dict[str, dict[str, Any]] = {
+        "relu": {"activation": "relu"},
+        "swish": {"activation": "silu"},
+        "lk": {"large_kernel_interval": LARGE_KERNEL_INTERVAL, "stem": "branches"},
+        "tf": {"transformer_blocks": 1, "stem": "branches"},
+        "turn": {"colour_plane": True},
+    }
+    if modifier in plain:
+        return plain[modifier]
+    if number := re.fullmatch(r"(fcl|reduction)(\d{1,5})", modifier):
+        return {"value_hidden" if number[1] == "fcl" else "squeeze": int(number[2])}
+    raise NetworkConfigError(
+        f"network {name!r}: unknown modifier _{modifier}; there are {', '.join(f'_{word}' for word in plain)}, "
+        "_fcl and _reduction with a number"
+    )

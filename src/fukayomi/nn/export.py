@@ -2,7 +2,8 @@
 
 Inputs: `input1` [N, 62, 9, 9] and `input2` [N, 57, 9, 9]. Outputs: `output_policy` [N, 2187], logits, and
 `output_value` [N, 1], the win probability of the side to move. All are float32, N is free. Any engine that plays
-dlshogi's networks can play such a file.
+dlshogi's networks can play such a file, but for networks with the plane of the colour to move: their `input2` has 58
+planes.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from fukayomi.files.atomic import replace_file
-from fukayomi.nn.config import FEATURES1, FEATURES2
+from fukayomi.nn.config import FEATURES1
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.network import PolicyValueNetwork
 
@@ -49,10 +50,14 @@ class Agreement:
     """Positions compared."""
     max_logit_error: float
     """Largest difference of a policy logit."""
+    value_error: float
+    """Mean difference of the win probabilities."""
     max_value_error: float
     """Largest difference of a win probability."""
     top1: float
     """Share of positions with the same most likely label."""
+    kl: float
+    """Mean Kullback-Leibler divergence of the file's policy over all labels from the network's, in nats."""
 
     def as_dict(self) -> dict[str, float]:
         """The fields by name, for JSON."""
@@ -88,7 +93,7 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
 
 
 def _to_onnx(folded: FoldedNetwork) -> onnx.ModelProto:
-    example = (torch.zeros(2, FEATURES1, 9, 9), torch.zeros(2, FEATURES2, 9, 9))
+    example = (torch.zeros(2, FEATURES1, 9, 9), torch.zeros(2, folded.config.features2, 9, 9))
     batch = torch.export.Dim("batch", min=1)
     with _quiet():
         program = torch.onnx.export(
@@ -153,7 +158,7 @@ def compare(
         network: The exported network.
         path: The ONNX file.
         features1: Planes [N, 62, 9, 9], float32.
-        features2: Planes [N, 57, 9, 9], float32.
+        features2: Planes [N, 57, 9, 9], float32, or 58 planes.
     """
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     inputs = {"input1": features1.contiguous().numpy(), "input2": features2.contiguous().numpy()}
@@ -162,11 +167,15 @@ def compare(
     network.eval()
     with torch.inference_mode():
         expected_policy, expected_logit = network(features1, features2)
+    errors = (value - torch.sigmoid(expected_logit)).abs()
+    logs, expected_logs = policy.double().log_softmax(1), expected_policy.double().log_softmax(1)
     return Agreement(
-        len(features1),
-        (policy - expected_policy).abs().max().item(),
-        (value - torch.sigmoid(expected_logit)).abs().max().item(),
-        (policy.argmax(1) == expected_policy.argmax(1)).float().mean().item(),
+        positions=len(features1),
+        max_logit_error=(policy - expected_policy).abs().max().item(),
+        value_error=errors.mean().item(),
+        max_value_error=errors.max().item(),
+        top1=(policy.argmax(1) == expected_policy.argmax(1)).float().mean().item(),
+        kl=(expected_logs.exp() * (expected_logs - logs)).sum(1).mean().item(),
     )
 
 

@@ -13,6 +13,7 @@ from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.nn.blocks import BLOCKS
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
 
@@ -62,7 +63,7 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
     Raises:
         NetworkConfigError: The tensors are not those of such a network.
     """
-    expected = _shapes(config)
+    expected = parameter_shapes(config)
     given = cast("dict[Any, Any]", tensors) if isinstance(tensors, dict) else {}
     for name in sorted(expected.keys() | set(map(str, given))):
         tensor = given.get(name)
@@ -79,12 +80,15 @@ def build_network(config: NetworkConfig, tensors: object) -> PolicyValueNetwork:
     return network.eval()
 
 
-def _shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of a network's parameters. All blocks are alike: one is enough to know them."""
+def parameter_shapes(config: NetworkConfig) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a network's parameters. One block of each kind is enough to know them."""
+    kinds = config.block_kinds()
     with torch.device("meta"):
-        network = PolicyValueNetwork(replace(config, blocks=1))
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, tensor in network.state_dict().items():
-        for block in range(config.blocks if name.startswith("blocks.0.") else 1):
-            shapes[name.replace("blocks.0.", f"blocks.{block}.", 1)] = tuple(tensor.shape)
+        small = PolicyValueNetwork(replace(config, blocks=1, large_kernel_interval=0, transformer_blocks=0))
+        blocks = {kind: BLOCKS[kind](config).state_dict() for kind in set(kinds)}
+    shapes = {
+        name: tuple(tensor.shape) for name, tensor in small.state_dict().items() if not name.startswith("blocks.")
+    }
+    for number, kind in enumerate(kinds):
+        shapes |= {f"blocks.{number}.{name}": tuple(tensor.shape) for name, tensor in blocks[kind].items()}
     return shapes

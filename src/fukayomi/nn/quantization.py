@@ -50,7 +50,7 @@ def quantize_onnx(network: Path | str, features1: Planes, features2: Planes) -> 
     Args:
         network: An ONNX file with dlshogi's inputs and outputs that computes in float32.
         features1: Planes of positions from games, [N, 62, 9, 9], on which the activations are measured; 500 are plenty.
-        features2: Their other planes, [N, 57, 9, 9].
+        features2: Their other planes, [N, 57, 9, 9], or 58 as the network has.
 
     Returns:
         The content of an ONNX file with the same inputs and outputs. Its metadata say what it was made from.
@@ -141,11 +141,12 @@ def _fixed_batch(network: Path, model: ModelProto) -> int:
         wanted = f"the inputs {', '.join(INPUT_NAMES)} and the outputs {', '.join(OUTPUT_NAMES)}"
         raise QuantizationError(f"{network}: not a network for shogi, which has {wanted}")
     sizes: set[int] = set()
-    for name, planes in zip(INPUT_NAMES, (FEATURES1, FEATURES2), strict=True):
+    for name, planes in zip(INPUT_NAMES, ((FEATURES1,), (FEATURES2, FEATURES2 + 1)), strict=True):
         kind = inputs[name]
         batch, *rest = [dim.dim_value for dim in kind.shape.dim] or [0]
-        if any(has not in (0, wanted) for has, wanted in zip(rest, (planes, 9, 9), strict=False)) or len(rest) != 3:
-            raise QuantizationError(f"{network}: {name} must be [N, {planes}, 9, 9]")
+        fits = len(rest) == 3 and rest[0] in (0, *planes) and set(rest[1:]) <= {0, 9}
+        if not fits:
+            raise QuantizationError(f"{network}: {name} must be [N, {planes[0]}, 9, 9]")
         if kind.elem_type != TensorProto.FLOAT:
             raise QuantizationError(f"{network}: {name} is not float32: quantise the float32 network")
         sizes.add(batch)

@@ -90,6 +90,27 @@ def test_packed_bits_are_the_floats_in_order():
     assert not bits2[57:].any()
 
 
+@pytest.mark.parametrize(("turn", "plane"), [("b", 0.0), ("w", 1.0)])
+def test_the_58th_constant_plane_is_whites_turn(turn: str, plane: float):
+    planes1, planes2 = (
+        planes[None] for planes in _native.encode_position(Position.from_sfen(f"4k4/9/9/9/9/9/9/9/4K4 {turn} P 1"))
+    )
+    features1, plain = unpack(planes1, planes2)
+    features2 = np.full((1, 58, 9, 9), np.nan, np.float32)
+    _native.unpack_planes(planes1, planes2, features1, features2)
+    assert np.array_equal(features2[:, :57], plain)
+    assert (features2[:, 57] == plane).all()
+
+
+@pytest.mark.parametrize("count", [0, 56, 59, 64])
+def test_other_numbers_of_constant_planes_are_refused(count: int):
+    planes1, planes2 = np.zeros((1, 628), np.uint8), np.zeros((1, 8), np.uint8)
+    with pytest.raises(ValueError, match="57 or 58 planes"):
+        _native.unpack_planes(
+            planes1, planes2, np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, count, 9, 9), np.float32)
+        )
+
+
 def test_any_bits_unpack_to_floats():
     rng = np.random.default_rng(1)
     planes1, planes2 = rng.integers(0, 256, (3, 628), np.uint8), rng.integers(0, 256, (3, 8), np.uint8)

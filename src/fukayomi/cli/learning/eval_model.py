@@ -54,8 +54,8 @@ def eval_model(
         list[Path],
         typer.Argument(
             metavar="NETWORK... [TEST...]",
-            help="Networks: checkpoints, .safetensors and .onnx files. Without --test, the files after them are one "
-            "test set: hcpe, hcpe2, hcpe3, psv and avg files.",
+            help="Networks: checkpoints, .safetensors and .onnx files, dlshogi's .npz and .pth. Without --test, the "
+            "files after them are one test set: hcpe, hcpe2, hcpe3, psv and avg files.",
         ),
     ],
     targets: TargetOptions,

@@ -10,6 +10,7 @@ from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text
+from fukayomi.nn.config import Activation
 from fukayomi.tabular import counted
 
 
@@ -33,16 +34,27 @@ class ExportOptions:
             "may be repeated. By default the network plays games against itself.",
         ),
     ] = None
+    activation: Annotated[
+        Activation | None,
+        typer.Option(help="Activation of a network in dlshogi's .npz or .pth, whose file may not say it."),
+    ] = None
     as_json: AsJson = False
 
 
 def export(
     network: Annotated[
-        Path, typer.Argument(help="A checkpoint of `fukayomi train`, or a .safetensors file; with --int8 also .onnx.")
+        Path,
+        typer.Argument(
+            help="A checkpoint of `fukayomi train`, a .safetensors file, or dlshogi's .npz or .pth; with --int8 an "
+            ".onnx file too."
+        ),
     ],
     out: Annotated[
         Path,
-        typer.Argument(metavar="OUT.onnx", help="File to write; with a name in .safetensors, the parameters alone."),
+        typer.Argument(
+            metavar="OUT.onnx",
+            help="File to write; with a name in .safetensors, or dlshogi's .npz or .pth, the parameters alone.",
+        ),
     ],
     options: ExportOptions,
 ) -> None:
@@ -52,12 +64,16 @@ def export(
 
     Example: fukayomi export network.onnx network.int8.onnx --int8 --calibration games.hcpe3
 
+    Example: fukayomi export model.npz network.safetensors --activation silu
+
     BatchNorm is folded into the convolutions, and the batch size is free. The outputs of the file are compared with
-    torch's on positions from random games; those of an int8 file with float32's on positions of games.
+    torch's on positions of games; those of an int8 file with float32's.
     """
     with user_errors():
-        if out.suffix not in (".onnx", ".safetensors"):
-            raise typer.BadParameter(f"{out}: the name must end in .onnx or .safetensors", param_hint="OUT.onnx")
+        if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth"):
+            raise typer.BadParameter(
+                f"{out}: the name must end in .onnx, .safetensors, .npz or .pth", param_hint="OUT.onnx"
+            )
         if (options.half or options.int8) and out.suffix != ".onnx":
             raise typer.BadParameter(
                 f"only ONNX files can be {'int8' if options.int8 else 'stored as float16'}",
@@ -73,7 +89,7 @@ def export(
 
         if network.suffix == ".onnx":
             raise typer.BadParameter("an ONNX file can be exported with --int8 only", param_hint="NETWORK")
-        agreement = export_network(load_network(network), out, half=options.half)
+        agreement = export_network(load_network(network, activation=options.activation), out, half=options.half)
         size = out.stat().st_size
     if options.as_json:
         typer.echo(json_text({"file": str(out), **(agreement.as_dict() if agreement else {}), "bytes": size}))
@@ -81,9 +97,9 @@ def export(
     typer.echo(f"{out}: {counted(size, 'byte')}")
     if agreement:
         typer.echo(
-            f"agreement with torch on {counted(agreement.positions, 'position')}: "
-            f"max |dlogit| {agreement.max_logit_error:.2e}, "
-            f"max |dvalue| {agreement.max_value_error:.2e}, top-1 {agreement.top1:.1%}"
+            f"agreement with torch on {counted(agreement.positions, 'position')}: top-1 {agreement.top1:.1%}, "
+            f"KL {agreement.kl:.1e}, |dlogit| max {agreement.max_logit_error:.1e}, "
+            f"|dvalue| mean {agreement.value_error:.1e}, max {agreement.max_value_error:.1e}"
         )
 
 
@@ -91,7 +107,7 @@ def _export_int8(network: Path, out: Path, options: ExportOptions) -> None:
     from fukayomi.learning.int8 import export_int8
 
     with StageBars() as listener:
-        result = export_int8(network, out, options.calibration or (), listener=listener)
+        result = export_int8(network, out, options.calibration or (), activation=options.activation, listener=listener)
     size, agreement = out.stat().st_size, result.agreement
     if options.as_json:
         figures = {"calibration_positions": result.calibration_positions, **agreement.as_dict()}

@@ -23,7 +23,7 @@ def train(
 ) -> None:
     """Train a network on positions and games, as `fukayomi data convert` and `fukayomi data average` write them.
 
-    Example: fukayomi train games.hcpe3 --test test.hcpe --out run --blocks 5 --channels 64
+    Example: fukayomi train games.hcpe3 --test test.hcpe --out run --network resnet5x64
 
     The loss is the cross-entropy of the move played (in hcpe3 and avg: of the visits) plus that of the value against a
     mix of game result and evaluation. hcpe3 and avg files are checked before training starts; moves of hcpe3 into a
@@ -39,11 +39,10 @@ def train(
         from fukayomi.learning.listeners.tensorboard import TensorBoardListener
         from fukayomi.learning.settings import TrainingSettings
         from fukayomi.learning.training.loop import train as run_training
-        from fukayomi.nn.config import NetworkConfig
 
         settings = TrainingSettings(**vars(optimisation), val_lambda=targets.val_lambda)
         result = run_training(
-            NetworkConfig(**vars(network)),
+            network.config(),
             targets.open(train_files),
             out,
             test=targets.open(run.test) if run.test else None,

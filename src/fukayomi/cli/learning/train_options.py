@@ -1,6 +1,6 @@
 """Options of `fukayomi train`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -23,14 +23,31 @@ class NetworkOptions:
 
     PANEL: ClassVar = "Network"
 
-    blocks: Annotated[int, typer.Option(min=1, help="Residual blocks.")] = NetworkConfig.blocks
-    channels: Annotated[int, typer.Option(min=1, help="Channels of the trunk.")] = NetworkConfig.channels
-    activation: Annotated[Activation, typer.Option(help="Activation function; relu is faster on a CPU.")] = (
-        NetworkConfig.activation
-    )
-    value_hidden: Annotated[int, typer.Option(min=1, help="Width of the hidden layer in the value head.")] = (
-        NetworkConfig.value_hidden
-    )
+    network: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
+            "_swish, _fcl128 (--value-hidden), _lk (large kernels in every fifth block), _tf (a Transformer block at "
+            "the end), _turn (a plane of the colour to move). The options below change it.",
+        ),
+    ] = "resnet10_swish"
+    blocks: Annotated[int | None, typer.Option(min=1, help="Blocks of the trunk.")] = None
+    channels: Annotated[int | None, typer.Option(min=1, help="Channels of the trunk.")] = None
+    activation: Annotated[Activation | None, typer.Option(help="Activation; relu is faster on a CPU.")] = None
+    value_hidden: Annotated[int | None, typer.Option(min=1, help="Width of the value head's hidden layer.")] = None
+    dropout: Annotated[
+        float | None, typer.Option(help="Share of the values in the middle of a block that training sets to zero.")
+    ] = None
+
+    def config(self) -> NetworkConfig:
+        """The network's shape.
+
+        Raises:
+            NetworkConfigError: There is no such network.
+        """
+        changes = {name: value for name, value in vars(self).items() if name != "network" and value is not None}
+        return replace(NetworkConfig.from_name(self.network), **changes)
 
 
 @dataclass(frozen=True)

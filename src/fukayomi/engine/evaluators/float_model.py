@@ -1,7 +1,7 @@
 """What all libraries share that take planes as floats: what a network must be, batches, the check of its numbers.
 
     input1         float [N, 62, 9, 9]
-    input2         float [N, 57, 9, 9]
+    input2         float [N, 57, 9, 9], or [N, 58, 9, 9] with the plane of the colour to move
     output_policy  float [N, 2187], logits
     output_value   float [N, 1], the win probability of the side to move
 
@@ -26,6 +26,8 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.protocol import Slot
 
 INPUTS = {"input1": (FEATURES1, 9, 9), "input2": (FEATURES2, 9, 9)}
+INPUTS_WITH_COLOUR = INPUTS | {"input2": (FEATURES2 + 1, 9, 9)}
+"""For networks that take the plane of the colour to move."""
 OUTPUTS = ("output_policy", "output_value")
 FLOATS = ("float16", "float32", "float64")
 LARGEST_BATCH = 1024
@@ -51,7 +53,7 @@ class FloatSlot(Slot):
     features1: Floats
     """[C, 62, 9, 9]"""
     features2: Floats
-    """[C, 57, 9, 9]"""
+    """[C, 57, 9, 9], or 58 planes."""
 
 
 class FloatModel(ABC):
@@ -69,6 +71,8 @@ class FloatModel(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.fixed_batch = 0
+        self.shapes = INPUTS
+        """Shapes of the inputs without N."""
         self._types = dict.fromkeys(INPUTS, "float32")
 
     def declare(self, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
@@ -78,6 +82,8 @@ class FloatModel(ABC):
             EvaluatorError: The file is not a network for shogi.
         """
         self._types, self.fixed_batch = _check_interface(self.path, inputs, outputs)
+        if any(port.name == "input2" and list(port.shape[1:2]) == [FEATURES2 + 1] for port in inputs):
+            self.shapes = INPUTS_WITH_COLOUR
 
     @abstractmethod
     def forward(self, inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -102,8 +108,8 @@ class FloatModel(ABC):
             counts=plain.counts,
             logits=plain.logits,
             values=plain.values,
-            features1=np.zeros((plain.capacity, *INPUTS["input1"]), np.float32),
-            features2=np.zeros((plain.capacity, *INPUTS["input2"]), np.float32),
+            features1=np.zeros((plain.capacity, *self.shapes["input1"]), np.float32),
+            features2=np.zeros((plain.capacity, *self.shapes["input2"]), np.float32),
         )
 
     def run(self, slot: Slot, n: int) -> None:
@@ -129,7 +135,7 @@ class FloatModel(ABC):
 
         Args:
             features1: float32 [N, 62, 9, 9].
-            features2: float32 [N, 57, 9, 9].
+            features2: float32 [N, 57, 9, 9], or 58 planes as `shapes` says.
 
         Raises:
             EvaluatorError: The network failed, or its outputs have another shape.
@@ -214,7 +220,8 @@ def _fixed_batch(path: Path, port: Port, shape: tuple[int, ...]) -> int:
     """The batch size that an input declares; 0 if it takes any."""
     batch, *rest = port.shape or [None]
     fits = len(rest) == len(shape) and all(
-        has == wanted or not isinstance(has, int) for has, wanted in zip(rest, shape, strict=True)
+        has in (wanted, other) or not isinstance(has, int)
+        for has, wanted, other in zip(rest, shape, INPUTS_WITH_COLOUR[port.name], strict=True)
     )
     if not fits or port.type not in FLOATS:
         hint = "; it expects dlshogi's extra planes for entering kings" if rest[:1] == [119] else ""

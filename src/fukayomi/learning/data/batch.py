@@ -19,7 +19,7 @@ class Batch:
     planes1: NDArray[np.uint8]
     """[N, 628]: 62 planes of 81 squares, bit-packed; `features` unpacks them."""
     planes2: NDArray[np.uint8]
-    """[N, 8]: 57 constant planes of one bit each."""
+    """[N, 8]: 57 constant planes of one bit each, and as 58th whether White is to move."""
     labels: NDArray[np.uint16]
     """[N]: policy label of the move played; in hcpe3 and avg, of the move with the most visits."""
     results: NDArray[np.float32]
@@ -53,10 +53,14 @@ class Batch:
         """Whether every position has one policy entry, so that `labels` is the whole policy."""
         return len(self.places) == len(self.labels)
 
-    def features(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Network inputs, zeros and ones: float32 [N, 62, 9, 9] and [N, 57, 9, 9], squares as [file, rank]."""
+    def features(self, constants: int = FEATURES2) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Network inputs, zeros and ones: float32 [N, 62, 9, 9] and [N, constants, 9, 9], squares as [file, rank].
+
+        Args:
+            constants: Constant planes, 57, or 58 with the plane of the colour to move (`NetworkConfig.features2`).
+        """
         features1 = np.empty((len(self), FEATURES1, 9, 9), np.float32)
-        features2 = np.empty((len(self), FEATURES2, 9, 9), np.float32)
+        features2 = np.empty((len(self), constants, 9, 9), np.float32)
         _native.unpack_planes(self.planes1, self.planes2, features1, features2)
         return features1, features2
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import Dataset as TorchDatasetBase
 
 from fukayomi._native import FEATURES1, FEATURES2
@@ -50,15 +50,23 @@ class TensorBatch:
         """Number of positions."""
         return len(self.planes1)
 
-    def features(self) -> tuple[Tensor, Tensor]:
-        """Network inputs: float32 [N, 62, 9, 9] and [N, 57, 9, 9], channels last."""
+    def features(self, constants: int = FEATURES2) -> tuple[Tensor, Tensor]:
+        """Network inputs: float32 [N, 62, 9, 9] and [N, constants, 9, 9], channels last.
+
+        Args:
+            constants: Constant planes, 57, or 58 with the plane of the colour to move (`NetworkConfig.features2`).
+        """
         features1 = unpack_bits(self.planes1, FEATURES1 * 81).view(-1, FEATURES1, 9, 9)
-        features2 = unpack_bits(self.planes2, FEATURES2).view(-1, FEATURES2, 1, 1).expand(-1, -1, 9, 9)
+        features2 = unpack_bits(self.planes2, constants).view(-1, constants, 1, 1).expand(-1, -1, 9, 9)
         # Reorder while a square of a plane is still one byte, then widen.
         return (
             features1.contiguous(memory_format=torch.channels_last).float(),
             features2.contiguous(memory_format=torch.channels_last).float(),
         )
+
+    def features_for(self, network: nn.Module) -> tuple[Tensor, Tensor]:
+        """The inputs of a network: 58 constant planes for one that sees the colour to move, else 57."""
+        return self.features(getattr(network, "features2", FEATURES2))
 
 
 def _tensor(array: NDArray[Any], device: torch.device) -> Tensor:

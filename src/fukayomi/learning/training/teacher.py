@@ -1,8 +1,9 @@
 """Distillation: another network's policy and value as targets."""
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.loss import TeacherTargets
 from fukayomi.learning.models import OnnxNetwork
 
@@ -25,10 +26,10 @@ class Teacher:
         self._network = network.to(self._where).eval().requires_grad_(False)
         self._weight, self._temperature = weight, temperature
 
-    def __call__(self, features: tuple[Tensor, Tensor]) -> TeacherTargets:
-        """Targets [N, 2187] and [N] for inputs [N, 62, 9, 9] and [N, 57, 9, 9]."""
+    def __call__(self, batch: TensorBatch) -> TeacherTargets:
+        """Targets [N, 2187] and [N] for the positions of a batch."""
         with torch.no_grad():
-            policy, value = self._network(*(each.to(self._where) for each in features))
+            policy, value = self._network(*(each.to(self._where) for each in batch.features_for(self._network)))
         return TeacherTargets(
             torch.softmax(policy.to(self._device).float() / self._temperature, dim=1),
             torch.sigmoid(value.to(self._device).float().squeeze(1)),

@@ -21,7 +21,7 @@ from fukayomi.nn.network import PolicyValueNetwork
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Types of mixed precision."""
 
-Teacher = Callable[[tuple[Tensor, Tensor]], TeacherTargets]
+Teacher = Callable[[TensorBatch], TeacherTargets]
 
 
 class Trainer:
@@ -67,8 +67,8 @@ class Trainer:
         # Dropout is a function of the step, and has no state in a checkpoint.
         torch.manual_seed((settings.seed << 40) + (step << 10) + self._processes.rank)
         self.network.train()
-        features = batch.features()
-        teacher = self._teacher(features) if self._teacher else None
+        features = batch.features_for(self.network)
+        teacher = self._teacher(batch) if self._teacher else None
         with self.autocast():
             policy, value = self._forward(*features)
         losses = compute_losses(policy, value, batch.targets, self._schedule.loss_weights(step), teacher)
@@ -86,7 +86,8 @@ class Trainer:
         """Estimate the BatchNorm statistics of the averaged weights from batches, if there are averages."""
         if self._average and self._average.count:
             with self.autocast():
-                estimate_batchnorm(self._average.network, (batch.features() for batch in batches))
+                features = (batch.features_for(self.network) for batch in batches)
+                estimate_batchnorm(self._average.network, features)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The precision for networks to compute in."""

@@ -13,7 +13,7 @@ INT8_SUFFIX = ".int8.onnx"
 # The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
 SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
 """What an int8 file says of the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
-PARAMETER_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors")
+PARAMETER_SUFFIXES = (".pt", ".pth", ".npz", ".ckpt", ".safetensors")
 """Names of files that hold parameters without the network: checkpoints and parameter files."""
 
 

@@ -12,7 +12,7 @@ import openvino  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.float_model import FLOATS, INPUTS, OUTPUTS, FloatModel, Port
+from fukayomi.engine.evaluators.float_model import FLOATS, OUTPUTS, FloatModel, Port
 
 ov = cast(Any, openvino)  # its types are incomplete
 _LOADING = threading.Lock()
@@ -51,7 +51,7 @@ class OpenVinoModel(FloatModel):
         self.declare(_ports(model.inputs), _ports(model.outputs))
         try:
             batch = self.fixed_batch or -1
-            model.reshape({name: [batch, *shape] for name, shape in INPUTS.items()})
+            model.reshape({name: [batch, *shape] for name, shape in self.shapes.items()})
             self._compiled = core.compile_model(model, "CPU", options)
             self._outputs = [self._compiled.output(name) for name in OUTPUTS]
         except Exception as error:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fukayomi._native import FEATURES1, FEATURES2, MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.float_model import INPUTS, FloatModel, next_power_of_two
+from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR, FloatModel, next_power_of_two
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.parameters import ParameterFileError, load_parameters
@@ -51,6 +51,7 @@ class TorchCpuModel(FloatModel):
         self._threads = max(1, threads)
         self._dtype = TYPES[precision]
         self._network = _folded(path, self._dtype)
+        self.shapes = INPUTS_WITH_COLOUR if self._network.config.colour_plane else INPUTS
 
     def forward(self, inputs: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Policy and values of one batch."""
@@ -160,7 +161,8 @@ class TorchCudaModel:
     def _compute(self, slot: CudaSlot, size: int) -> None:
         """From planes and labels to logits and values, all on the device."""
         device = slot.device
-        features1, features2 = unpack(device["planes1"][:size], device["planes2"][:size], self._dtype)
+        constants = self._network.config.features2
+        features1, features2 = unpack(device["planes1"][:size], device["planes2"][:size], self._dtype, constants)
         x = self._network.trunk(_channels_last(features1), _channels_last(features2))
         policy, values = self._network.heads(x.float())
         values = values.flatten()
@@ -169,10 +171,10 @@ class TorchCudaModel:
         device["ok"][0] = policy.isfinite().all() & ((values >= 0) & (values <= 1)).all()
 
 
-def unpack(planes1: Tensor, planes2: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Bit-packed planes, uint8 [N, 628] and [N, 8], as zeros and ones [N, 62, 9, 9] and [N, 57, 9, 9]."""
+def unpack(planes1: Tensor, planes2: Tensor, dtype: torch.dtype, constants: int = FEATURES2) -> tuple[Tensor, Tensor]:
+    """Bit-packed planes, uint8 [N, 628] and [N, 8], as zeros and ones [N, 62, 9, 9] and [N, constants, 9, 9]."""
     features1 = _bits(planes1)[:, : FEATURES1 * 81].to(dtype).view(-1, FEATURES1, 9, 9)
-    features2 = _bits(planes2)[:, :FEATURES2].to(dtype).view(-1, FEATURES2, 1, 1).expand(-1, -1, 9, 9)
+    features2 = _bits(planes2)[:, :constants].to(dtype).view(-1, constants, 1, 1).expand(-1, -1, 9, 9)
     return features1, features2
 
 
