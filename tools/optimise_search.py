@@ -17,12 +17,11 @@ import argparse
 import hashlib
 import itertools
 import math
-import multiprocessing
 import statistics
 import sys
 import tomllib
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -32,7 +31,7 @@ import tomli_w
 from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.trial import TrialState
 from pydantic import Field, ValidationError, model_validator
-from tune_search import Candidate, MatchPlan, OptionValues, Plan, markdown, play, read_openings, settings_of
+from tune_search import Candidate, MatchPlan, OptionValues, Plan, markdown, play, read_openings, settings_of, start_pool
 
 from fukayomi.arena.game.rules import StrictModel
 from fukayomi.arena.statistics.sprt import SprtSettings
@@ -149,7 +148,7 @@ def run_trials(
     begun = [trial.number for trial in study.get_trials(states=(TrialState.RUNNING,))]
     new = space.trials - len(study.get_trials(states=(TrialState.COMPLETE,))) - len(begun)
     numbers = itertools.chain(begun, (propose(study, space) for _ in range(new)))
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with start_pool(jobs) as pool:
 
         def start(number: int) -> tuple[Future[Row], int]:
             candidate = Candidate(name=f"trial-{number:04}", options=study.trials[number].params)

@@ -13,7 +13,9 @@ A plan with a `clock` (tools/time-options.toml) needs an otherwise idle machine.
 import argparse
 import json
 import multiprocessing
+import os
 import sys
+import threading
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -146,6 +148,22 @@ def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[
     return row_of(candidate, result)
 
 
+def start_pool(jobs: int) -> ProcessPoolExecutor:
+    """Processes for matches. They end with this one, even if it is killed."""
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)  # every game that has ended is in the database
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def row_of(candidate: Candidate, result: MatchResult) -> dict[str, Any]:
     """The row of a match in the table; intervals are those of 95 %."""
     first, _ = result.rows()
@@ -204,7 +222,7 @@ def main() -> None:
         parser.error(f"{arguments.plan}: {error}")
     chosen = [each for each in plan.candidates if arguments.only is None or each.name in arguments.only]
     rows: dict[str, dict[str, Any]] = {}
-    with ProcessPoolExecutor(arguments.jobs, multiprocessing.get_context("spawn")) as pool:
+    with start_pool(arguments.jobs) as pool:
         games = {
             pool.submit(play, plan, each, arguments.network, openings, arguments.out / each.name): each.name
             for each in chosen
