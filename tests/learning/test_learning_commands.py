@@ -1,5 +1,6 @@
 """The commands from end to end: hcpe to checkpoint to ONNX, and what they say when something is wrong."""
 
+import itertools
 import json
 import re
 import sys
@@ -15,6 +16,8 @@ from learning_samples import metrics_in
 from typer.testing import CliRunner
 
 from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.nn import NetworkConfig
 
 TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]
 
@@ -62,6 +65,24 @@ def test_from_positions_to_onnx(trained: dict[str, Any], test_file: Path, tmp_pa
         ("input1", [62, 9, 9]),
         ("input2", [57, 9, 9]),
     ]
+
+
+def test_a_network_by_its_name_goes_to_dlshogi_and_back(train_file: Path, test_file: Path, tmp_path: Path):
+    options = ["--batch", 16, "--threads", 1, "--amp", "off", "--steps", 1]
+    named = ["--network", "senet1x8_fcl8_swish", "--dropout", 0.1, "--value-hidden", 4]
+    trained = fukayomi_json("train", train_file, "--out", tmp_path / "run", *options, *named)
+    checkpoint, files = (
+        trained["checkpoint"],
+        [tmp_path / name for name in ("model.npz", "again.pth", "last.safetensors")],
+    )
+    assert load_checkpoint(Path(checkpoint)).network == NetworkConfig(1, 8, "silu", 4, squeeze=8, dropout=0.1)
+    assert fukayomi("export", checkpoint, files[0]).exit_code == 0
+    refused = fukayomi("eval-model", files[0], test_file)
+    assert refused.exit_code == 1
+    assert "model.npz: the file does not say whether the network's activation is relu or silu" in refused.stderr
+    for before, after in itertools.pairwise(files):
+        assert fukayomi("export", before, after, "--activation", "silu").exit_code == 0
+    assert evaluated(files[-1], test_file) == pytest.approx(evaluated(checkpoint, test_file))
 
 
 def test_without_a_terminal_there_are_lines_between_evaluations(
@@ -141,6 +162,8 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
         (["train", "TRAIN", "--out", "run", "--steps", "1", "--epochs", "1"], "not both"),
         (["train", "TRAIN", "--out", "run", "--eval-scale", "steep"], "'steep' is neither a number"),
         (["train", "TRAIN"], "--out"),
+        (["train", "TRAIN", "--out", "run", "--network", "alexnet"], "unknown network 'alexnet'"),
+        (["train", "TRAIN", "--out", "run", "--network", "resnet7"], "give the channels too"),
         (["eval-model", "none.pt", "TRAIN"], "none.pt: no such file"),
         (["eval-model", "none.onnx", "TRAIN"], "none.onnx: no such file"),
         (["eval-model", "TRAIN", "TRAIN"], "not a checkpoint"),

@@ -1,5 +1,6 @@
 """Networks of every kind: names, parameters, and what they compute, beside a second implementation."""
 
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -89,6 +90,12 @@ def test_names(name, config):
 def test_unknown_names_are_refused_with_examples(name):
     with pytest.raises(NetworkConfigError, match=r"x128|_swish|blocks must be"):
         NetworkConfig.from_name(name)
+
+
+@given(st.text() | st.from_regex(r"(resnet|senet|wideresnet)\d{1,5}(x\d{1,5})?(_[a-z]{2,9}\d*){0,3}", fullmatch=True))
+def test_any_name_is_a_network_or_refused(name: str):
+    with contextlib.suppress(NetworkConfigError):
+        assert NetworkConfig.from_name(name).blocks > 0
 
 
 def test_the_family_of_2024_has_large_kernels_in_every_fifth_block_and_ends_in_a_transformer():

@@ -182,7 +182,8 @@ def _recognised(shapes: Shapes, activation: Activation | None) -> tuple[NetworkC
         activation = activation or ("relu" if pre_activation else "silu")
     elif activation is None:
         raise NetworkConfigError(
-            "the file does not say whether the network's activation is relu or silu (swish): give it"
+            "the file does not say whether the network's activation is relu or silu (swish): name it, or write another "
+            "file with fukayomi export FILE network.safetensors --activation silu"
         )
     config = NetworkConfig(
         blocks=blocks,

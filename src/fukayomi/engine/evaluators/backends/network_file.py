@@ -13,6 +13,8 @@ INT8_SUFFIX = ".int8.onnx"
 # The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
 SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
 """What an int8 file says of the file that it was made from (`fukayomi.nn.quantize_onnx`)."""
+COLOUR_PLANE = re.compile(rb"colour_plane\x12\x04True")
+"""What an exported file says of a network that takes the plane of the colour to move (`fukayomi.nn.export_onnx`)."""
 PARAMETER_SUFFIXES = (".pt", ".pth", ".npz", ".ckpt", ".safetensors")
 """Names of files that hold parameters without the network: checkpoints and parameter files."""
 
@@ -49,6 +51,11 @@ class NetworkFile:
         """For an int8 file, the SHA-256 of the file that it was made from; None: it does not say."""
         found = SOURCE.search(self._read(self.path))
         return None if found is None else found[1].decode()
+
+    @cached_property
+    def has_colour_plane(self) -> bool:
+        """Whether an ONNX file of ours takes the plane of the colour to move."""
+        return COLOUR_PLANE.search(self._read(self.path)) is not None
 
     @cached_property
     def sha256(self) -> str:

@@ -93,14 +93,15 @@ class OnnxTensorrt(OnnxCuda):
         A compiled engine is good for one network on one kind of GPU with one version of the libraries. ONNX Runtime
         does not check all of that, so each has a folder of its own.
         """
-        from fukayomi.engine.evaluators.float_model import INPUTS
+        from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR
 
+        inputs = INPUTS_WITH_COLOUR if network.has_colour_plane else INPUTS
         batch = max(plan.batch_size, self.batches[-1])
         key = json.dumps([network.digest, gpu_names(), versions(self.libraries), batch])
         folder = cache_folder() / "tensorrt" / hashlib.sha256(key.encode()).hexdigest()[:32]
 
         def shapes(n: int) -> str:
-            return ",".join(f"{name}:{n}x{'x'.join(map(str, shape))}" for name, shape in INPUTS.items())
+            return ",".join(f"{name}:{n}x{'x'.join(map(str, shape))}" for name, shape in inputs.items())
 
         return {
             **super().options(network, plan),

@@ -1,0 +1,50 @@
+"""Networks of every kind of block, in every library that runs networks on the CPU, beside ONNX Runtime."""
+
+from pathlib import Path
+
+import pytest
+
+from fukayomi import Network
+from fukayomi.engine.agreement import compare
+from fukayomi.engine.evaluators.backends.backend import get_backend
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.probes import probe_positions
+
+KINDS = ["pre-activation", "all but pre-activation"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """ONNX files of networks that are not at their start, with parameter files beside them."""
+    pytest.importorskip("torch")
+    from network_samples import SHAPES, shaken
+
+    from fukayomi.nn import export_onnx, save_parameters
+
+    folder = tmp_path_factory.mktemp("networks")
+    files = {kind: folder / f"{number}.onnx" for number, kind in enumerate(KINDS)}
+    for kind, file in files.items():
+        network = shaken(SHAPES[kind])
+        export_onnx(network, file)
+        save_parameters(network, file.with_suffix(".safetensors"))
+    return files
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("backend", "precision"), [("openvino", "fp32"), ("torch", "fp32"), ("torch", "bf16")])
+def test_all_libraries_compute_the_same(kind: str, backend: str, precision: str, files: dict[str, Path]) -> None:
+    file = files[kind] if backend == "openvino" else files[kind].with_suffix(".safetensors")
+    if problem := get_backend(backend).problem():
+        pytest.skip(problem)
+    if precision not in get_backend(backend).precisions(NetworkFile(file)):
+        pytest.skip(f"the CPU has no {precision}")
+    exactly, otherwise = {"device": "cpu", "precision": "fp32"}, {"device": backend, "precision": precision}
+    with Network(files[kind], **exactly) as exact, Network(file, **otherwise) as other:
+        agreement = compare(other.evaluator, exact.evaluator, probe_positions())
+    assert agreement.top1 >= (1.0 if precision == "fp32" else 0.9)
+    assert agreement.kl < (1e-6 if precision == "fp32" else 1e-3)
+    assert agreement.max_value_error < (1e-5 if precision == "fp32" else 1e-2)
+
+
+def test_a_file_says_whether_it_takes_the_colour_to_move(files: dict[str, Path]) -> None:
+    assert [NetworkFile(files[kind]).has_colour_plane for kind in KINDS] == [False, True]
