@@ -107,6 +107,14 @@ def test_a_game_is_whole_without_its_moves_into_repetitions(tmp_path: Path) -> N
     assert np.diff(data.groups(20), append=len(data)).tolist() == [4, 39, 5]
 
 
+def test_games_of_one_position_are_in_blocks_of_their_neighbours(tmp_path: Path) -> None:
+    lengths = [1] * 7 + [9] + [1] * 3 + [8, 7, 1]
+    data = Dataset(games_file(tmp_path / "games.hcpe3", lengths))
+    assert data.games == 3
+    assert np.diff(data.groups(3), append=len(data)).tolist() == [3, 3, 1, 9, 3, 8, 7, 1]
+    assert np.diff(data.groups(100), append=len(data)).tolist() == [7, 9, 3, 8, 7, 1]
+
+
 def test_the_interval_covers_the_mean_of_correlated_positions() -> None:
     """Groups of equal positions: with single positions drawn, the interval would be a tenth as wide."""
     random = np.random.default_rng(3)

@@ -149,11 +149,13 @@ class Dataset:
 
     @property
     def games(self) -> int:
-        """Games of hcpe3 files that have training positions."""
-        return len(self._games.starts)
+        """Games of hcpe3 files with several training positions."""
+        return int((self._games.lengths > 1).sum())
 
     def groups(self, block: int) -> NDArray[np.int64]:
         """The positions that belong together: the games of hcpe3 files, and blocks where games cannot be told apart.
+
+        hcpe3 files that were made from rows have a game for each position: these are in blocks too.
 
         Args:
             block: Positions of a block.
@@ -162,7 +164,7 @@ class Dataset:
             The number of the first position of each group, [G], ascending.
         """
         parts = [
-            start + (self._games.starts if source is self._games else np.arange(0, len(source), block))
+            start + (self._games.groups(block) if source is self._games else np.arange(0, len(source), block))
             for source, start in zip(self._sources, self._starts, strict=False)
         ]
         return np.concatenate(parts).astype(np.int64)

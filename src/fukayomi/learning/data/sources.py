@@ -192,9 +192,17 @@ class Games(Source):
         return Found(hcp, Move.from_raw(move), eval_cp, [])
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """[G]: the first position of each game, whose positions follow one another."""
-        return self.index.game_starts.astype(np.int64)
+    def lengths(self) -> NDArray[np.int64]:
+        """[G]: the positions of each game that has some; those of a game follow one another."""
+        return np.diff(self.index.game_starts.astype(np.int64), append=len(self))
+
+    def groups(self, block: int) -> NDArray[np.int64]:
+        """The first positions of games and, of games with one position that follow one another, of blocks."""
+        is_single = self.lengths == 1
+        places = np.arange(len(is_single))
+        longer = np.maximum.accumulate(np.where(is_single, -1, places))  # the last longer game before
+        is_first = ~is_single | ((places - longer - 1) % block == 0)
+        return (np.cumsum(self.lengths) - self.lengths)[is_first]
 
     @cached_property
     def _scales(self) -> NDArray[np.float64]:
