@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,8 @@ def test_the_command_prints_and_saves_the_table(files: list[Path], games: Path, 
     options = ("--test", test_file, "--test", games, "--resamples", 100)
     shown = run("eval-model", *files, *options, "-o", saved)
     assert shown.exit_code == 0, shown.output
-    for text in ("policy accuracy", "value loss (result)", "5 games", "blocks of 1 consecutive", "±", "95 % interval"):
+    assert re.search(r"policy +result +search +sum of +policy +value +policy\nnetwork +loss", shown.stdout)
+    for text in ("5 games", "blocks of 1 consecutive", "±", "95 % interval"):
         assert text in shown.stdout
     document = json.loads(run("eval-model", *files, *options, "--json").stdout)
     assert [(each["test"], each["network"]) for each in document["results"]] == [
@@ -178,6 +180,13 @@ def test_the_command_prints_and_saves_the_table(files: list[Path], games: Path, 
         rows = list(csv.DictReader(text))
     both = document["results"] + document["differences"]
     assert [float(row["policy_loss_low"]) for row in rows] == [each["policy_loss_low"] for each in both]
+
+
+def test_numbers_are_whole_on_a_narrow_terminal(files: list[Path], games: Path) -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["eval-model", *map(str, files), str(games)])
+    numbers = re.findall(r"[-+]?\d\.\d{4}(?!\d)|±\d\.\d{4}(?!\d)", shown.stdout)
+    assert len(numbers) == 3 * 7 * 2
+    assert "…" not in shown.stdout
 
 
 def test_without_test_the_files_after_the_networks_are_one_set(files: list[Path], games: Path, test_file: Path):

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 NETWORK_SUFFIXES = (".onnx", ".safetensors", ".pt", ".pth", ".npz")
 LABELS = {
-    "policy_loss": "policy loss",
-    "result_loss": "value loss (result)",
-    "search_value_loss": "value loss (search value)",
-    "total_loss": "sum of the losses",
-    "policy_accuracy": "policy accuracy",
-    "value_accuracy": "value accuracy",
-    "policy_entropy": "policy entropy",
+    "policy_loss": "policy\nloss",
+    "result_loss": "result\nloss",
+    "search_value_loss": "search\nloss",
+    "total_loss": "sum of\nlosses",
+    "policy_accuracy": "policy\naccuracy",
+    "value_accuracy": "value\naccuracy",
+    "policy_entropy": "policy\nentropy",
 }
 
 
@@ -67,9 +67,10 @@ def eval_model(
     fukayomi eval-model run/checkpoint.pt test.hcpe
     fukayomi eval-model old.onnx new.onnx --test a.hcpe --test b.hcpe3 -o t.csv
 
-    Losses are in nats. Intervals come from random samples of whole games, which hcpe3 files tell apart; in the other
-    formats, of blocks of 256 consecutive positions. With several networks, the differences to the first one have
-    intervals of their own, which are narrower: all networks see the same samples.
+    Losses are in nats: of the policy, and of the value against the game's result and against the search value.
+    Intervals come from random samples of whole games, which hcpe3 files tell apart; in the other formats, of blocks of
+    256 consecutive positions. With several networks, the differences to the first one have intervals of their own,
+    which are narrower: all networks see the same samples.
     """
     networks, tests = _networks_and_tests(files, options.test)
     if options.csv is not None:
@@ -118,18 +119,27 @@ def _named(paths: list[Path]) -> dict[str, Path]:
 
 
 def _print(table: "EvaluationTable") -> None:
+    from rich import box
     from rich.console import Console
     from rich.markup import escape
 
     from fukayomi.cli.common.tables import number_table
 
     console = Console(highlight=False)
-    for test in table.tests:
-        rows = [each for each in (*table.results, *table.differences) if each.test == test.name]
-        grid = number_table("", *LABELS.values(), title=escape(_title(table, test)))
-        for row in rows:
-            name = row.network if row.minus is None else f"{row.network} − {row.minus}"
-            grid.add_row(escape(printable(name)), *(_cell(row, measure) for measure in LABELS))
+    for number, test in enumerate(table.tests):
+        if number:
+            console.print()
+        grid = number_table("network", *LABELS.values(), title=escape(_title(table, test)))
+        # Seven numbers and a name fit 80 columns only without frames.
+        grid.box, grid.show_edge, grid.pad_edge, grid.padding = box.SIMPLE_HEAD, False, False, (0, 1, 0, 0)
+        for column in grid.columns[1:]:
+            column.no_wrap = True
+        for row in (each for each in table.results if each.test == test.name):
+            grid.add_row(escape(printable(row.network)), *(_cell(row, measure) for measure in LABELS))
+            for other in table.differences:
+                if (other.test, other.network) == (row.test, row.network):
+                    minus = escape(printable(f"− {other.minus}"))
+                    grid.add_row(minus, *(_cell(other, measure) for measure in LABELS))
         console.print(grid)
 
 
