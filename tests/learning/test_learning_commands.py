@@ -203,5 +203,5 @@ def test_help_tells_the_defaults(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     text = fukayomi("train", "--help").stdout
-    for expected in ("--val-lambda", "[default: 0.333]", "--resume", "[default: 1024]"):
+    for expected in ("--val-lambda", "[default: (0.333)]", "--resume", "[default: (1024)]"):
         assert expected in text

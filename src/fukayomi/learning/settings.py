@@ -1,11 +1,12 @@
 """Settings of a training run."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
 AmpMode = Literal["auto", "bf16", "fp16", "off"]
+PresetName = Literal["dlshogi", "dlshogi-large"]
 
 VAL_LAMBDA = 0.333
 TEMPERATURE = 1.0
@@ -15,6 +16,21 @@ TEST_POSITIONS = 10_000
 LOG_INTERVAL = 50
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+
+
+PRESETS: dict[PresetName, dict[str, Any]] = {
+    "dlshogi": {
+        "batch": 1024, "lr": 0.01, "schedule": "constant", "warmup": 0, "ema_interval": 250, "ema_averages": 10,
+    },
+    "dlshogi-large": {
+        "batch": 4096, "epochs": 12.0, "lr": 0.04, "schedule": "halving", "warmup": 2000, "amp": "bf16",
+        "ema_interval": 250, "ema_averages": 10,
+    },
+}  # fmt: skip
+"""Training settings by name. "dlshogi": the defaults of its train.py, with averaged weights. "dlshogi-large": how its
+author trained 40 blocks of 512 channels with large kernels and a Transformer: batches of 4096, 12 epochs, the learning
+rate halved after each, a warm-up and bfloat16. He names neither the learning rate nor the length of the warm-up; here
+the rate is dlshogi's in proportion to the batch."""
 
 
 class TrainingError(ValueError):

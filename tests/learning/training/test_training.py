@@ -342,7 +342,7 @@ def test_a_run_without_listener_prints_nothing_and_returns_its_history(
     settings = TrainingSettings(steps=101, batch=8)
     result = run_training(tmp_path / "run", (train_file, test_file), settings, eval_interval=50, test_positions=5)
     assert capfd.readouterr() == ("", "")
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint.pt"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoint.pt", "config.toml"]
     assert [row["step"] for row in result.history.rows()] == [50, 100, 101]
     assert [row["positions"] for row in result.history.rows()] == [5, 5, 50]
     losses = result.losses.to_polars()
@@ -371,4 +371,8 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path, train_file: Path, tes
     assert run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=1, batch=8)).finished
     (tmp_path / "run" / ".checkpoint.pt.1.tmp").write_bytes(b"half a checkpoint")
     run_training(tmp_path / "run", (train_file, test_file), TrainingSettings(steps=2, batch=8), resume=True)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoint-before.pt", "checkpoint.pt"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "checkpoint-before.pt",
+        "checkpoint.pt",
+        "config.toml",
+    ]

@@ -1,6 +1,6 @@
 """The options of the commands that play matches, and the settings they stand for."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -8,7 +8,7 @@ import typer
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Declaration, OpeningOrder
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, given_options
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.settings import MatchSettings
@@ -186,11 +186,13 @@ def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
 
     engines, games, rules, run = options
     found = read_toml(engines.config) if engines.config is not None else {}
-    found |= _given(games) | _given(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
+    found |= (
+        given_options(games) | given_options(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
+    )
     if games.openings is not None:
         found["openings"] = games.openings.absolute()
     found["engine"] = _engines(found.get("engine", []), engines)
-    given = _given(rules, "resign", "draw", "margin", "start_timeout", "ready_timeout")
+    given = given_options(rules, "resign", "draw", "margin", "start_timeout", "ready_timeout")
     for name in ("margin", "start_timeout", "ready_timeout"):
         if (value := getattr(rules, name)) is not None:
             given[f"{name}_ms"] = value
@@ -204,12 +206,6 @@ def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
     if run.ray is None:
         check_programs(settings)  # the nodes of a cluster check their own
     return settings
-
-
-def _given(options: Any, *without: str) -> dict[str, Any]:
-    """The options of a dataclass that were given."""
-    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in without}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _engines(found: list[dict[str, Any]], given: EngineOptions) -> list[dict[str, Any]]:

@@ -54,6 +54,12 @@ def is_subcommand(context: typer.Context) -> bool:
     return True
 
 
+def given_options(options: Any, *without: str) -> dict[str, Any]:
+    """The options of a dataclass that were given, by name: those that are not None."""
+    values = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in without}
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give typer a command in which each parameter that is a dataclass is replaced by the fields of the dataclass.
 

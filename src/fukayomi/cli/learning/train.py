@@ -1,60 +1,120 @@
 """``fukayomi train``: from training data to a trained network."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, user_errors
+from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
-from fukayomi.cli.learning.target_options import TargetOptions
-from fukayomi.cli.learning.train_options import NetworkOptions, OptimisationOptions, RunOptions
+from fukayomi.cli.learning.train_options import (
+    LossOptions,
+    NetworkOptions,
+    OptimisationOptions,
+    RunOptions,
+    SourceOptions,
+    TargetOptions,
+)
+
+if TYPE_CHECKING:
+    from fukayomi.learning.training.configuration import RunConfiguration
+    from fukayomi.learning.training.journal import TrainingResult
 
 
 def train(
-    train_files: Annotated[
-        list[Path], typer.Argument(metavar="TRAIN...", help="Training data: hcpe, hcpe2, hcpe3, psv and avg files.")
-    ],
-    out: Annotated[Path, typer.Option(help="Folder of the run, for its checkpoint and TensorBoard files.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run, for its checkpoints, settings and curves.")],
     network: NetworkOptions,
     optimisation: OptimisationOptions,
+    loss: LossOptions,
     targets: TargetOptions,
     run: RunOptions,
+    source: SourceOptions,
+    train_files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TRAIN...",
+            help="Training data: hcpe, hcpe2, hcpe3, psv and avg files. 'FILE*2' visits a file twice an epoch, "
+            "'FILE*0.5' a half of it, another one each time.",
+        ),
+    ] = None,
 ) -> None:
     """Train a network on positions and games, as `fukayomi data convert` and `fukayomi data average` write them.
 
-    Example: fukayomi train games.hcpe3 --test test.hcpe --out run --network resnet5x64
+    \b
+    fukayomi train games.hcpe3 --test test.hcpe --out run --network resnet5x64
+    fukayomi train 'new.hcpe3*2' old.avg --out new --config run/config.toml
+    torchrun --nproc-per-node 8 -m fukayomi train games.hcpe3 --out run
 
     The loss is the cross-entropy of the move played (in hcpe3 and avg: of the visits) plus that of the value against a
     mix of game result and evaluation. hcpe3 and avg files are checked before training starts; moves of hcpe3 into a
     repetition within 16 plies are left out.
 
-    Ctrl-C saves a checkpoint and stops; --resume goes on and ends with the same weights as an uninterrupted run.
+    Ctrl-C saves a checkpoint and stops; --resume goes on and ends with the same weights as an uninterrupted run. A run
+    whose loss rises or is not finite stops with its last good weights. The folder gets checkpoint.pt, config.toml with
+    all settings, and curves for TensorBoard and as JSON lines.
     """
     with user_errors():
-        from rich.console import Console
+        from fukayomi.learning.training.configuration import build_configuration, read_configuration
+        from fukayomi.learning.training.run_folder import CONFIG_NAME
 
-        from fukayomi.cli.learning.train_progress import TrainingProgress
-        from fukayomi.learning.listeners.listener import TrainingListeners
-        from fukayomi.learning.listeners.tensorboard import TensorBoardListener
-        from fukayomi.learning.settings import TrainingSettings
-        from fukayomi.learning.training.loop import train as run_training
+        flags: dict[str, Any] = {
+            "train": train_files or [],
+            "test": source.test or [],
+            "network": given_options(network, "network") | ({"name": network.network} if network.network else {}),
+            "training": given_options(optimisation) | given_options(loss),
+            "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
+            "run": {name: str(value) if name == "teacher" else value for name, value in given_options(run).items()},
+        }
+        saved = out / CONFIG_NAME
+        file = source.config or (saved if source.resume and saved.is_file() else None)
+        configuration = build_configuration(*([read_configuration(file)] if file else []), flags)
+        result = _run(configuration, out, source)
+    _print(result, source)
 
-        settings = TrainingSettings(**vars(optimisation), val_lambda=targets.val_lambda)
-        result = run_training(
-            network.config(),
-            targets.open(train_files),
-            out,
-            test=targets.open(run.test) if run.test else None,
-            settings=settings,
-            device=run.device,
-            threads=run.threads,
-            eval_interval=run.eval_interval,
-            checkpoint_interval=run.checkpoint_interval,
-            resume=run.resume,
-            listener=TrainingListeners(TensorBoardListener(), TrainingProgress(Console(stderr=run.as_json))),
-        )
-    if run.as_json:
+
+def _scale(text: str | None) -> dict[str, Any]:
+    """The setting of --eval-scale, if it was given."""
+    if text is None:
+        return {}
+    try:
+        return {"eval_scale": float(text)}
+    except ValueError:
+        return {"eval_scale": text}
+
+
+def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) -> "TrainingResult":
+    from rich.console import Console
+
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.cli.learning.train_progress import TrainingProgress
+    from fukayomi.learning.listeners.json_lines import JsonLinesListener
+    from fukayomi.learning.listeners.listener import TrainingListeners
+    from fukayomi.learning.listeners.tensorboard import TensorBoardListener
+    from fukayomi.learning.training.loop import train as run_training
+
+    with StageBars() as bars:
+        data = configuration.open(configuration.train, bars)
+        test = configuration.open(configuration.test, bars) if configuration.test else None
+    progress = TrainingProgress(Console(stderr=source.as_json))
+    return run_training(
+        configuration.network,
+        data,
+        out,
+        test=test,
+        settings=configuration.training,
+        resume=source.resume,
+        listener=TrainingListeners(TensorBoardListener(), JsonLinesListener(), progress),
+        **vars(configuration.run),
+    )
+
+
+def _print(result: "TrainingResult", source: SourceOptions) -> None:
+    from fukayomi.learning.training.parallel import is_first_process
+
+    if not is_first_process():
+        return
+    if source.as_json:
         metrics = result.metrics.as_dict() if result.metrics else None
         end = {"step": result.step, "steps": result.steps, "checkpoint": str(result.checkpoint), "metrics": metrics}
         typer.echo(json_text(end))

@@ -1,20 +1,29 @@
-"""Options of `fukayomi train`."""
+"""Options of `fukayomi train`. None means: not given, so that the file of --config or the library decides."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-from fukayomi.cli.learning.target_options import Device
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
+    TEMPERATURE,
     AmpMode,
     OptimizerName,
+    PresetName,
+    ScheduleName,
     TrainingSettings,
 )
-from fukayomi.nn.config import Activation, NetworkConfig
+from fukayomi.nn.config import Activation
+
+_DEFAULT = TrainingSettings()
+
+
+def option(help: str, default: object = None, **more: Any) -> Any:
+    """An option whose default is the library's."""
+    return typer.Option(help=help, show_default=False if default is None else str(default), **more)
 
 
 @dataclass(frozen=True)
@@ -24,30 +33,21 @@ class NetworkOptions:
     PANEL: ClassVar = "Network"
 
     network: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
+        str | None,
+        option(
+            "Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
             "_swish, _fcl128 (--value-hidden), _lk (large kernels in every fifth block), _tf (a Transformer block at "
             "the end), _turn (a plane of the colour to move). The options below change it.",
+            "resnet10_swish", metavar="NAME",
         ),
-    ] = "resnet10_swish"
-    blocks: Annotated[int | None, typer.Option(min=1, help="Blocks of the trunk.")] = None
-    channels: Annotated[int | None, typer.Option(min=1, help="Channels of the trunk.")] = None
-    activation: Annotated[Activation | None, typer.Option(help="Activation; relu is faster on a CPU.")] = None
-    value_hidden: Annotated[int | None, typer.Option(min=1, help="Width of the value head's hidden layer.")] = None
+    ] = None  # fmt: skip
+    blocks: Annotated[int | None, option("Blocks of the trunk.", min=1)] = None
+    channels: Annotated[int | None, option("Channels of the trunk.", min=1)] = None
+    activation: Annotated[Activation | None, option("Activation; relu is faster on a CPU.")] = None
+    value_hidden: Annotated[int | None, option("Width of the value head's hidden layer.", min=1)] = None
     dropout: Annotated[
-        float | None, typer.Option(help="Share of the values in the middle of a block that training sets to zero.")
+        float | None, option("Share of the values in the middle of a block that training sets to zero.")
     ] = None
-
-    def config(self) -> NetworkConfig:
-        """The network's shape.
-
-        Raises:
-            NetworkConfigError: There is no such network.
-        """
-        changes = {name: value for name, value in vars(self).items() if name != "network" and value is not None}
-        return replace(NetworkConfig.from_name(self.network), **changes)
 
 
 @dataclass(frozen=True)
@@ -56,29 +56,100 @@ class OptimisationOptions:
 
     PANEL: ClassVar = "Optimisation"
 
-    batch: Annotated[int, typer.Option(min=1, help="Positions per step.")] = TrainingSettings.batch
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the whole run.")] = TrainingSettings.steps
+    preset: Annotated[
+        PresetName | None,
+        option("Settings to start from; dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages."),
+    ] = None
+    batch: Annotated[int | None, option("Positions per step.", _DEFAULT.batch, min=1)] = None
+    steps: Annotated[int | None, option("Steps of the whole run.", min=1)] = None
     epochs: Annotated[
-        float | None,
-        typer.Option(help="Passes over the training data, instead of --steps; 1 if neither is given."),
-    ] = TrainingSettings.epochs
-    optimizer: Annotated[OptimizerName, typer.Option(help="Optimiser; sgd has Nesterov momentum 0.9.")] = (
-        TrainingSettings.optimizer
-    )
-    lr: Annotated[float, typer.Option(help="Peak learning rate, from which it falls to zero along a cosine.")] = (
-        TrainingSettings.lr
-    )
-    warmup: Annotated[int, typer.Option(min=0, help="Steps of linear warm-up.")] = TrainingSettings.warmup
-    weight_decay: Annotated[float, typer.Option(min=0, help="Weight decay, except of biases and BatchNorm.")] = (
-        TrainingSettings.weight_decay
-    )
-    clip: Annotated[float, typer.Option(help="Largest norm of the gradient.")] = TrainingSettings.clip
-    seed: Annotated[int, typer.Option(min=0, help="Random seed for the initial weights and the data order.")] = (
-        TrainingSettings.seed
-    )
+        float | None, option("Passes over the training data, instead of --steps; 1 if neither is given.")
+    ] = None
+    optimizer: Annotated[
+        OptimizerName | None,
+        option("Optimiser; sgd has Nesterov momentum 0.9, muon is for blocks beside adamw.", _DEFAULT.optimizer),
+    ] = None
+    lr: Annotated[float | None, option("Peak learning rate; for adamw and muon try 0.001.", _DEFAULT.lr)] = None
+    schedule: Annotated[
+        ScheduleName | None,
+        option("Learning rate: along a cosine to zero, halved by epochs, or constant.", _DEFAULT.schedule),
+    ] = None
+    halving_epochs: Annotated[
+        float | None, option("Epochs between two halvings with --schedule halving.", _DEFAULT.halving_epochs)
+    ] = None
+    warmup: Annotated[int | None, option("Steps of linear warm-up.", _DEFAULT.warmup, min=0)] = None
+    weight_decay: Annotated[
+        float | None, option("Weight decay, except of biases and BatchNorm.", _DEFAULT.weight_decay, min=0)
+    ] = None
+    clip: Annotated[float | None, option("Largest norm of the gradient.", _DEFAULT.clip)] = None
+    ema_interval: Annotated[
+        int | None,
+        option("Steps between two averages of the weights (dlshogi: 250); 0 averages nothing.", 0, min=0),
+    ] = None
+    ema_averages: Annotated[
+        int | None, option("Weight of the old average, n to 1 for the new weights.", _DEFAULT.ema_averages, min=1)
+    ] = None
+    max_rise: Annotated[
+        float | None, option("Stop when the smoothed loss rose by this; 0 never does.", _DEFAULT.max_rise, min=0)
+    ] = None
+    seed: Annotated[
+        int | None, option("Random seed for the initial weights and the data order.", _DEFAULT.seed, min=0)
+    ] = None
     amp: Annotated[
-        AmpMode, typer.Option(help="Mixed precision with bfloat16; auto uses it if the device is fast at it.")
-    ] = TrainingSettings.amp
+        AmpMode | None,
+        option("Mixed precision; auto uses bfloat16 if the device is fast at it.", _DEFAULT.amp),
+    ] = None
+    compile: Annotated[bool | None, option("Compile the network, which pays off on a GPU.")] = None
+
+
+@dataclass(frozen=True)
+class LossOptions:
+    """What the loss is made of."""
+
+    PANEL: ClassVar = "Loss and targets"
+
+    val_lambda: Annotated[
+        float | None,
+        option(
+            "Share of the evaluation in the value target; the rest is the game's result.",
+            _DEFAULT.val_lambda, min=0, max=1,
+        ),
+    ] = None  # fmt: skip
+    val_lambda_decay: Annotated[
+        float | None, option("Epochs in which --val-lambda falls to 0; 0: it stays.", 0, min=0)
+    ] = None
+    entropy: Annotated[float | None, option("Reward for each nat of the policy's entropy.", 0)] = None
+    critic: Annotated[
+        bool | None,
+        option("Multiply policy losses by result - evaluation + 0.5, as dlshogi's --use_critic."),
+    ] = None
+    teacher_weight: Annotated[
+        float | None,
+        option("Share of the --teacher in the targets.", _DEFAULT.teacher_weight, min=0, max=1),
+    ] = None
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """How visits and evaluations become training targets."""
+
+    PANEL: ClassVar = "Loss and targets"
+
+    temperature: Annotated[
+        float | None,
+        option(
+            "In hcpe3 and avg, weigh a move by visits^(1/T) with this T; 0 takes the move with the most visits.",
+            TEMPERATURE, min=0,
+        ),
+    ] = None  # fmt: skip
+    eval_scale: Annotated[
+        str | None,
+        option(
+            "Scale of the win probability 1 / (1 + exp(-evaluation / scale)); `fit` fits it to the results of each "
+            "file. avg files hold win probabilities and ignore it.",
+            "756.086", metavar="CENTIPAWNS|fit",
+        ),
+    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,21 +158,42 @@ class RunOptions:
 
     PANEL: ClassVar = "Run"
 
-    test: Annotated[
-        list[Path] | None, typer.Option(help="Test set, in the same formats; may be given more than once.")
+    teacher: Annotated[
+        Path | None,
+        option("A network whose policy and value are targets too: a checkpoint, .safetensors or .onnx (on the CPU)."),
     ] = None
-    eval_interval: Annotated[int, typer.Option(min=1, help="Steps between two evaluations.")] = EVAL_INTERVAL
-    checkpoint_interval: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = (
-        CHECKPOINT_INTERVAL
+    eval_interval: Annotated[int | None, option("Steps between two evaluations.", EVAL_INTERVAL, min=1)] = None
+    checkpoint_interval: Annotated[int | None, option("Steps between two checkpoints.", CHECKPOINT_INTERVAL, min=1)] = (
+        None
     )
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint in --out; --steps may differ.")
-    ] = False
-    device: Device = "auto"
-    threads: Annotated[
-        int | None,
-        typer.Option(min=1, help="CPU threads; by default the fastest of one, half and all, measured at the start."),
+    device: Annotated[
+        str | None, option("Where to compute: cpu, cuda, cuda:1, or auto, which is cuda if there is one.", "auto")
     ] = None
+    threads: Annotated[
+        int | None, option("CPU threads; by default the fastest of one, half and all, measured at the start.", min=1)
+    ] = None
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """Where settings come from, and what is printed."""
+
+    PANEL: ClassVar = "Run"
+
+    test: Annotated[
+        list[str] | None, typer.Option(help="Test set, in the same formats; may be given more than once.")
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Read settings from a file, such as the config.toml of another run. Options on the command line win.",
+        ),
+    ] = None
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on from the checkpoint in --out, with the settings of its config.toml."),
+    ] = False
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as one JSON object; progress goes to stderr.")
     ] = False

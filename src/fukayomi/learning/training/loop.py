@@ -8,38 +8,29 @@ number of steps follows the schedule of the new number.
 # pyright: reportUnknownMemberType=false
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import nn
 
-from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.devices import choose_device, choose_precision, use_threads
+from fukayomi.learning.devices import choose_device, use_threads
 from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
-from fukayomi.learning.models import load_model
 from fukayomi.learning.optimization.averaging import ESTIMATION_POSITIONS
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import CHECKPOINT_INTERVAL, EVAL_INTERVAL, TEST_POSITIONS, TrainingSettings
+from fukayomi.learning.training.configuration import RunSettings, resolved
 from fukayomi.learning.training.guard import LossGuard
 from fukayomi.learning.training.interruption import StopRequest
 from fukayomi.learning.training.journal import Journal, TrainingResult
-from fukayomi.learning.training.parallel import joined, local_device
-from fukayomi.learning.training.preparation import (
-    check_resumption,
-    choose_threads,
-    restore,
-    settings_used,
-    threads_used,
-)
+from fukayomi.learning.training.parallel import join, local_device
+from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.run_folder import RunFolder
-from fukayomi.learning.training.teacher import Teacher
-from fukayomi.learning.training.trainer import Trainer
 from fukayomi.nn.config import NetworkConfig
-from fukayomi.nn.network import PolicyValueNetwork
 
 
 def train(
@@ -90,64 +81,51 @@ def train(
         DeviceError: There is no such device.
     """
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
-    with joined(where) as processes:
-        listener = listener if processes.is_main else SILENT
-        if processes.is_main and not resume:
-            folder.require_unused()
-        precision = choose_precision(settings.amp, where)
-        schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
-        used = settings_used(schedule, data, precision)
-        before = load_checkpoint(folder.checkpoint) if resume else None
-        if before:
-            check_resumption(folder.checkpoint, before, config, used)
-        torch.manual_seed(settings.seed)
-        network = PolicyValueNetwork(config).to(where)
-        threads = threads or threads_used(before)
-        if threads is None and where.type == "cpu" and processes.count == 1:
-            threads = choose_threads(network, schedule, precision, data, listener)
-        used |= {"threads": threads} if threads else {}
-        trainer = Trainer(network, schedule, precision, processes, make_teacher(teacher, where, settings))
-        if before:
-            restore(folder.checkpoint, before, trainer, used, listener)
-
-        step, steps = before.step if before else 0, schedule.steps
-        run = RunStart(step, steps, settings.batch, folder.path)
-        journal = Journal(run, listener, test, test_positions, settings.val_lambda)
-        guard = LossGuard(settings.max_rise, step)
-        batches = training_batches(
-            data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch)
+    processes = join(where)
+    listener = listener if processes.is_main else SILENT
+    if processes.is_main and not resume:
+        folder.require_unused()
+    prepared = prepare(
+        config, data, settings, where, processes, folder.checkpoint if resume else None,
+        teacher=teacher, threads=threads, listener=listener,
+    )  # fmt: skip
+    trainer, schedule, step = prepared.trainer, prepared.schedule, prepared.step
+    steps = schedule.steps
+    run = RunStart(step, steps, settings.batch, folder.path)
+    journal = Journal(run, listener, test, test_positions, settings.val_lambda)
+    guard = LossGuard(settings.max_rise, step)
+    batches = training_batches(
+        data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch)
+    )
+    if processes.is_main:
+        teacher_file = None if teacher is None or isinstance(teacher, nn.Module) else str(teacher)
+        setup = RunSettings(
+            teacher_file, str(where), prepared.threads, eval_interval, checkpoint_interval, test_positions
         )
-        with use_threads(threads), StopRequest() as stop, reported(listener, run), folder.keeping_good_weights():
-            for batch in batches:
-                losses, norm = trainer.update(TensorBatch.of(batch, where), step)
-                step += 1
-                guard.watch(step, losses.total)
-                journal.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
-                finished = step == steps
-                if processes.is_main and finished:
-                    trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where))
-                if processes.is_main and (finished or step % eval_interval == 0):
-                    journal.evaluate(trainer, step)
-                stopping = processes.any(stop.requested, where)
-                if finished or stopping or step % checkpoint_interval == 0:
-                    guard.check_weights(step, network.state_dict())
-                    if processes.is_main:
-                        folder.save(trainer.checkpoint(step, used))
-                        listener.checkpoint(step, folder.checkpoint)
-                if stopping:
-                    break
-        processes.wait()
-        return journal.result(step, folder.checkpoint)
-
-
-def make_teacher(
-    network: nn.Module | Path | str | None, device: torch.device, settings: TrainingSettings
-) -> Teacher | None:
-    """The teacher of a run, from a network or its file."""
-    if network is None:
-        return None
-    loaded = network if isinstance(network, nn.Module) else load_model(network)
-    return Teacher(loaded, device, weight=settings.teacher_weight, temperature=settings.teacher_temperature)
+        training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
+        folder.write_configuration(resolved(config, training, data, test, setup))
+    guarded = folder.keeping_good_weights() if processes.is_main else nullcontext()
+    with use_threads(prepared.threads), StopRequest() as stop, reported(listener, run), guarded:
+        for batch in batches:
+            losses, norm = trainer.update(TensorBatch.of(batch, where), step)
+            step += 1
+            guard.watch(step, losses.total)
+            journal.step(TrainingStep(step, losses, schedule.learning_rate(step - 1), norm))
+            finished = step == steps
+            if processes.is_main and finished:
+                trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where))
+            if processes.is_main and (finished or step % eval_interval == 0):
+                journal.evaluate(trainer, step)
+            stopping = processes.any(stop.requested, where)
+            if finished or stopping or step % checkpoint_interval == 0:
+                guard.check_weights(step, trainer.network.state_dict())
+                if processes.is_main:
+                    folder.save(trainer.checkpoint(step, prepared.used))
+                    listener.checkpoint(step, folder.checkpoint)
+            if stopping:
+                break
+    processes.wait()
+    return journal.result(step, folder.checkpoint)
 
 
 def estimation_batches(data: Dataset, schedule: Schedule, device: torch.device) -> Iterator[TensorBatch]:

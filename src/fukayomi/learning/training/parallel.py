@@ -8,9 +8,8 @@ whole batch.
 
 # pyright: reportUnknownMemberType=false
 
+import atexit
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
@@ -66,8 +65,7 @@ class Processes:
             nn.SyncBatchNorm.convert_sync_batchnorm(network)
         else:
             share_batchnorm(network)
-        # Without broadcasts: the statistics of BatchNorm are the same in all processes.
-        return DistributedDataParallel(network, device_ids=devices, broadcast_buffers=False)
+        return DistributedDataParallel(network, device_ids=devices)
 
     def mean(self, tensor: Tensor) -> Tensor:
         """The mean of a tensor over all processes."""
@@ -87,26 +85,25 @@ class Processes:
             dist.barrier()
 
 
-@contextmanager
-def joined(device: torch.device) -> Generator[Processes]:
-    """Join the processes that torchrun started, or none.
+def join(device: torch.device) -> Processes:
+    """Join the processes that torchrun started, until this one ends; without torchrun there is one.
 
     Args:
-        device: Where to compute.
+        device: Where this process computes.
     """
-    if not dist.is_available() or int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield Processes()
-        return
-    is_first = not dist.is_initialized()
-    if is_first:
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return Processes()
+    if not dist.is_initialized():
         if device.type == "cuda":
             torch.cuda.set_device(device)
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
-    try:
-        yield Processes(dist.get_rank(), dist.get_world_size())
-    finally:
-        if is_first:
-            dist.destroy_process_group()
+        atexit.register(dist.destroy_process_group)
+    return Processes(dist.get_rank(), dist.get_world_size())
+
+
+def is_first_process() -> bool:
+    """Whether this is the one process of a run that prints; known before the processes are joined."""
+    return int(os.environ.get("RANK", "0")) == 0
 
 
 def local_device(name: str | torch.device) -> str | torch.device:

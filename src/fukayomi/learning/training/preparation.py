@@ -4,19 +4,24 @@
 
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
-from fukayomi.learning.checkpoint import Checkpoint, CheckpointError
+from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.devices import fastest_threads, measure_threads
+from fukayomi.learning.devices import choose_precision, fastest_threads, measure_threads
 from fukayomi.learning.listeners.listener import TrainingListener
+from fukayomi.learning.models import load_model
 from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.settings import TrainingSettings
+from fukayomi.learning.training.parallel import Processes
+from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
@@ -24,6 +29,70 @@ from fukayomi.tabular import counted
 
 THREAD_TEST_POSITIONS = 128
 """Largest batch with which numbers of threads are compared."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run before its first step."""
+
+    trainer: Trainer
+    """In the state of the checkpoint, if the run is resumed."""
+    schedule: Schedule
+    """What depends on the step."""
+    step: int
+    """Steps done before."""
+    used: dict[str, Any]
+    """Settings as a checkpoint records them."""
+
+    @property
+    def threads(self) -> int | None:
+        """CPU threads; None: as torch has it."""
+        return self.used.get("threads")
+
+
+def prepare(
+    config: NetworkConfig,
+    data: Dataset,
+    settings: TrainingSettings,
+    where: torch.device,
+    processes: Processes,
+    resumed: Path | None,
+    *,
+    teacher: nn.Module | Path | str | None,
+    threads: int | None,
+    listener: TrainingListener,
+) -> Prepared:
+    """Build a network with its optimiser, and go back to a checkpoint; arguments and errors as in `train`.
+
+    Args:
+        resumed: The checkpoint to go on from; None for a new run.
+    """
+    precision = choose_precision(settings.amp, where)
+    schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
+    used = settings_used(schedule, data, precision)
+    before = load_checkpoint(resumed) if resumed else None
+    if resumed and before:
+        check_resumption(resumed, before, config, used)
+    torch.manual_seed(settings.seed)
+    network = PolicyValueNetwork(config).to(where)
+    threads = threads or threads_used(before)
+    if threads is None and where.type == "cpu" and processes.count == 1:
+        threads = choose_threads(network, schedule, precision, data, listener)
+    used |= {"threads": threads} if threads else {}
+    trainer = Trainer(network, schedule, precision, processes, make_teacher(teacher, where, settings))
+    if resumed and before:
+        restore(resumed, before, trainer, used, listener)
+    return Prepared(trainer, schedule, before.step if before else 0, used)
+
+
+def make_teacher(
+    network: nn.Module | Path | str | None, device: torch.device, settings: TrainingSettings
+) -> Teacher | None:
+    """The teacher of a run, from a network or its file."""
+    if network is None:
+        return None
+    loaded = network if isinstance(network, nn.Module) else load_model(network)
+    return Teacher(loaded, device, weight=settings.teacher_weight, temperature=settings.teacher_temperature)
 
 
 def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str, Any]:

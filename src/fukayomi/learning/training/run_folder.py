@@ -6,10 +6,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fukayomi import __version__
+from fukayomi.files.atomic import replace_file
 from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners.json_lines import LOG_NAME
 from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
 from fukayomi.learning.settings import TrainingError
+from fukayomi.learning.training.configuration import RunConfiguration
 from fukayomi.learning.training.guard import DivergenceError
 
 CHECKPOINT_NAME = "checkpoint.pt"
@@ -41,6 +44,12 @@ class RunFolder:
         is_folder = self.path.is_dir()
         if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
+
+    def write_configuration(self, configuration: RunConfiguration) -> None:
+        """Write `config.toml`, with which the run can be repeated."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        head = f"# A training run of fukayomi {__version__}: fukayomi train --config {CONFIG_NAME} --out FOLDER\n\n"
+        replace_file(self.path / CONFIG_NAME, (head + configuration.text()).encode(errors="replace"))
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and keep the one before it; each is there, whole, whenever this is killed."""

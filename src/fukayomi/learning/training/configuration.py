@@ -1,0 +1,243 @@
+"""Runs as TOML: read from a file and presets, checked, and saved beside the weights.
+
+train = ["selfplay.hcpe3*2", "floodgate.hcpe"]
+test = ["test.hcpe"]
+
+[network]
+blocks = 20
+channels = 256
+
+[training]
+preset = "dlshogi-large"
+steps = 100_000
+
+[targets]
+temperature = 1.0
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import tomli_w
+from pydantic import TypeAdapter, ValidationError
+
+from fukayomi._native import EVAL_SCALE
+from fukayomi.files.inputs import read_input
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.settings import (
+    CHECKPOINT_INTERVAL,
+    EVAL_INTERVAL,
+    PRESETS,
+    TEMPERATURE,
+    TEST_POSITIONS,
+    TrainingError,
+    TrainingSettings,
+)
+from fukayomi.listener import SILENT, Listener
+from fukayomi.nn.config import NetworkConfig
+
+LARGEST_FILE = 1 << 20
+"""Bytes of a TOML file."""
+
+
+@dataclass(frozen=True)
+class TargetSettings:
+    """How visits and evaluations become training targets; arguments of `Dataset`."""
+
+    temperature: float = TEMPERATURE
+    """Policy weight of a move: visits^(1/temperature)."""
+    eval_scale: float | str = EVAL_SCALE
+    """Centipawns in 1 / (1 + exp(-eval / eval_scale)), or "fit"."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Arguments of `train` that do not determine the weights, and the teacher."""
+
+    teacher: str | None = None
+    """File of a network whose policy and value are targets too."""
+    device: str = "auto"
+    """Where to compute."""
+    threads: int | None = None
+    """CPU threads; None: the fastest."""
+    eval_interval: int = EVAL_INTERVAL
+    """Steps between two evaluations."""
+    checkpoint_interval: int = CHECKPOINT_INTERVAL
+    """Steps between two checkpoints."""
+    test_positions: int = TEST_POSITIONS
+    """Test positions of an evaluation before the last one."""
+
+
+@dataclass(frozen=True)
+class RunConfiguration:
+    """All of a training run but its folder."""
+
+    train: tuple[str, ...]
+    """Training files, with weights as in ``games.hcpe3*2``."""
+    test: tuple[str, ...] = ()
+    """Test files."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    """Shape of the network."""
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    """What determines the weights."""
+    targets: TargetSettings = field(default_factory=TargetSettings)
+    """How the data becomes targets."""
+    run: RunSettings = field(default_factory=RunSettings)
+    """Everything else."""
+
+    def open(self, files: Sequence[str], listener: Listener = SILENT) -> Dataset:
+        """Open training or test files.
+
+        Raises:
+            TrainingError: A weight is not a positive number.
+            DataFileError: A file is missing, damaged or of another format.
+        """
+        parts = [split_weight(file) for file in files]
+        scale = self.targets.eval_scale
+        return Dataset(
+            *(path for path, _ in parts), weights=[weight for _, weight in parts],
+            temperature=self.targets.temperature, eval_scale=None if isinstance(scale, str) else scale,
+            listener=listener,
+        )  # fmt: skip
+
+    def text(self) -> str:
+        """The configuration as TOML, without what is not set; `read_configuration` reads it."""
+        tables = {name: _set(asdict(getattr(self, name))) for name in TABLES}
+        return tomli_w.dumps({"train": list(self.train), "test": list(self.test), **tables})
+
+
+TABLES: dict[str, type[Any]] = {
+    "network": NetworkConfig, "training": TrainingSettings, "targets": TargetSettings, "run": RunSettings,
+}  # fmt: skip
+"""The tables of a file, and what they set."""
+
+
+def read_configuration(path: Path) -> dict[str, Any]:
+    """The plain values of a TOML file; paths in it are relative to its folder.
+
+    Raises:
+        TrainingError: The file cannot be read, or is not valid TOML.
+    """
+    try:
+        found = tomllib.loads(read_input(path, LARGEST_FILE).decode("utf-8"))
+    except OSError as error:
+        raise TrainingError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
+    except ValueError as error:  # not UTF-8, or not TOML
+        raise TrainingError(f"{path}: {error}") from error
+    for name in ("train", "test"):
+        if isinstance(files := found.get(name, []), str):
+            files = [files]
+        if not isinstance(files, list) or not all(isinstance(file, str) for file in cast("list[Any]", files)):
+            raise TrainingError(f'{path}: {name} is a list of files, as {name} = ["games.hcpe"]')
+        found[name] = [str(path.parent.absolute() / file) for file in cast("list[str]", files)]
+    run: Any = found.get("run")
+    if isinstance(run, dict) and isinstance(teacher := cast("dict[str, Any]", run).get("teacher"), str):
+        run["teacher"] = str(path.parent.absolute() / teacher)
+    return found
+
+
+def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
+    """Check plain values and build a configuration; later layers win over earlier ones.
+
+    Args:
+        layers: Values as in a file: "train", "test", and tables. A preset or a network that a layer names wins over
+            the layers before it, and the layer's other settings win over the preset.
+
+    Raises:
+        TrainingError: A setting is unknown, of the wrong type, or out of range.
+        NetworkConfigError: The network cannot be built.
+    """
+    merged: dict[str, dict[str, Any]] = {name: {} for name in TABLES}
+    files: dict[str, Sequence[str]] = {}
+    for layer in layers:
+        if unknown := sorted(set(layer) - {"train", "test", *TABLES}):
+            raise TrainingError(f"{unknown[0]}: unknown; a run has train, test, {', '.join(TABLES)}")
+        files |= {name: layer[name] for name in ("train", "test") if layer.get(name)}
+        for name in TABLES:
+            table = layer.get(name, {})
+            if not isinstance(table, Mapping):
+                raise TrainingError(f"{name} is a table: [{name}]")
+            for settings in _with_preset(cast("Mapping[str, Any]", table)):
+                # Of steps and epochs, the one that is set takes the place of the other.
+                for one, other in (("steps", "epochs"), ("epochs", "steps")):
+                    if one in settings and other not in settings:
+                        merged[name].pop(other, None)
+                merged[name] |= settings
+    if not files.get("train"):
+        raise TrainingError("no training files are given")
+    parts = {name: kind(**_checked(name, kind, merged[name])) for name, kind in TABLES.items()}
+    configuration = RunConfiguration(tuple(files["train"]), tuple(files.get("test", ())), **parts)
+    scale = configuration.targets.eval_scale
+    if isinstance(scale, str) and scale != "fit":
+        raise TrainingError(f"targets, eval_scale: {scale!r} is neither a number of centipawns nor 'fit'")
+    return configuration
+
+
+def resolved(
+    network: NetworkConfig, training: TrainingSettings, data: Dataset, test: Dataset | None, run: RunSettings
+) -> RunConfiguration:
+    """The configuration of a run, from what it was started with; paths are absolute."""
+    return RunConfiguration(
+        tuple(
+            f"{path.absolute()}*{weight:g}" if weight != 1 else str(path.absolute())
+            for path, weight in zip(data.paths, data.weights, strict=True)
+        ),
+        tuple(str(path.absolute()) for path in (test.paths if test else ())),
+        network,
+        training,
+        TargetSettings(data.temperature, "fit" if data.eval_scale is None else data.eval_scale),
+        replace(run, teacher=str(Path(run.teacher).absolute()) if run.teacher else None),
+    )
+
+
+def split_weight(text: str) -> tuple[Path, float]:
+    """Path and weight of ``games.hcpe3*2``; the weight is 1 where there is none, or a file has just this name.
+
+    Raises:
+        TrainingError: The weight is not a positive number.
+    """
+    name, star, number = text.rpartition("*")
+    if not star or Path(text).exists():
+        return Path(text), 1.0
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise TrainingError(f"{text}: {number!r} is not a positive weight; write FILE*2 to visit a file twice an epoch")
+    return Path(name), weight
+
+
+def _with_preset(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings that a preset or the name of a network stands for, and the table's own."""
+    settings = dict(table)
+    preset, name = settings.pop("preset", None), settings.pop("name", None)
+    if isinstance(name, str):
+        return [NetworkConfig.from_name(name).as_dict(), settings]
+    if preset is None:
+        return [settings]
+    if preset not in PRESETS:
+        raise TrainingError(f"training, preset: {preset!r} is not one of {', '.join(PRESETS)}")
+    return [PRESETS[preset], settings]
+
+
+def _checked(table: str, kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a table, each of its field's type."""
+    hints = get_type_hints(kind)
+    names = [field.name for field in fields(kind)]
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in names:
+            raise TrainingError(f"{table}, {name}: unknown setting; there are {', '.join(names)}")
+        try:
+            found[name] = TypeAdapter[Any](hints[name]).validate_python(value, strict=True)
+        except ValidationError as error:
+            raise TrainingError(f"{table}, {name}: {error.errors()[0]['msg']}, not {value!r}") from error
+    return found
+
+
+def _set(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

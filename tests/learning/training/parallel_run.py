@@ -1,0 +1,69 @@
+"""A run for `torchrun`, and for one process: each process writes what it has at the end."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, TrainingListeners, TrainingSettings, train
+from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.listeners.listener import TrainingStep
+from fukayomi.nn import NetworkConfig
+
+
+class Trace(TrainingListener):
+    """Keeps the losses, and whether anything was reported."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict[str, Any]] = []
+
+    def step(self, step: TrainingStep) -> None:
+        self.steps.append(dict(step.as_dict()))
+
+
+def run(train_file: Path, out: Path, *, steps: int = 12, resume: bool = False) -> dict[str, Any]:
+    """Train in this process, with others if torchrun started it."""
+    settings = TrainingSettings(
+        steps=steps,
+        batch=16,
+        lr=0.05,
+        warmup=2,
+        schedule="constant",
+        ema_interval=3,
+        weight_decay=1e-3,
+        amp="off",
+        seed=3,
+    )
+    trace, data = Trace(), Dataset(train_file)
+    result = train(
+        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8), data, out,
+        test=data, settings=settings,
+        device="cpu", threads=1, eval_interval=6, resume=resume,
+        listener=TrainingListeners(JsonLinesListener(1), trace),
+    )  # fmt: skip
+    checkpoint = load_checkpoint(result.checkpoint)
+    return {
+        "model": checkpoint.model, "averaged": checkpoint.averaged, "trace": trace.steps, "step": result.step,
+        "metrics": result.metrics.as_dict() if result.metrics else None,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    import os
+
+    import fukayomi.learning.checkpoint as checkpoints
+    from fukayomi.learning.training import run_folder
+
+    written: list[Path] = []
+    save = checkpoints.save_checkpoint
+
+    def noted(checkpoint: Any, path: Path) -> None:
+        written.append(path)
+        save(checkpoint, path)
+
+    run_folder.save_checkpoint = noted
+    train_file, out = Path(sys.argv[1]), Path(sys.argv[2])
+    run(train_file, out, steps=7)
+    found = run(train_file, out, resume=True)
+    torch.save(found | {"writes": len(written)}, out / f"rank{os.environ['RANK']}.pt")

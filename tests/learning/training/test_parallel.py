@@ -1,0 +1,53 @@
+"""Two processes that share each batch have the losses and weights of one process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import parallel_run
+import pytest
+import torch
+
+from fukayomi.learning import TrainingError
+from fukayomi.learning.training.parallel import Processes, join
+
+
+@pytest.mark.timeout(300)
+def test_two_processes_train_as_one_does(tmp_path: Path, train_file: Path):
+    alone = parallel_run.run(train_file, tmp_path / "alone")
+    out = tmp_path / "shared"
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", parallel_run.__file__,
+        str(train_file), str(out),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr
+    ranks: list[dict[str, Any]] = [torch.load(out / f"rank{rank}.pt", weights_only=True) for rank in (0, 1)]
+    first, second = ranks
+
+    for mine, other in zip(alone["trace"][7:], first["trace"], strict=True):
+        assert mine == pytest.approx(other, rel=2e-4), "losses, learning rate and norm of the gradient"
+    for part in ("model", "averaged"):
+        for name, tensor in alone[part].items():
+            torch.testing.assert_close(tensor, first[part][name], rtol=2e-3, atol=2e-4, msg=name)
+    assert alone["metrics"] == pytest.approx(first["metrics"], rel=1e-3)
+    assert (first["step"], second["step"]) == (12, 12)
+    # The second process evaluates, reports and writes nothing.
+    assert (first["writes"], second["writes"]) == (2, 0)
+    assert (second["trace"], second["metrics"]) == ([], None)
+    names = {"checkpoint.pt", "checkpoint-before.pt", "log.jsonl", "rank0.pt", "rank1.pt"}
+    assert {path.name for path in out.iterdir()} - {"config.toml"} == names
+
+
+def test_a_batch_is_divided_evenly_or_not_at_all():
+    parts = [Processes(rank, 4).rows(32) for rank in range(4)]
+    assert [row for part in parts for row in range(32)[part]] == list(range(32))
+    with pytest.raises(TrainingError, match="a batch of 30 cannot be divided among 4 processes"):
+        Processes(1, 4).rows(30)
+
+
+def test_without_torchrun_there_is_one_process(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    assert join(torch.device("cpu")) == Processes(0, 1)
