@@ -1,6 +1,6 @@
 """Training: the loader alone, what `train` adds to a bare loop in torch, and the speed of networks, on a CPU or a GPU.
 
-    python benchmarks/training.py [--json] [--device auto] [--networks 10x192 20x256 40x512] [--batch N]
+    python benchmarks/training.py [--json] [--device auto] [--networks 20x256 resnet20x256_swish_lk_tf] [--batch N]
         [--threads N] [--seconds 8] [--rounds 5] [--minutes 8] [FILE.hcpe3]
 
 - `loader`: batches from random places of the file, as floats, into a network that only looks at them: positions a
@@ -67,9 +67,8 @@ GAMES = 400
 
 
 def shape_of(name: str) -> NetworkConfig:
-    """The network of a name such as 10x192: blocks and channels."""
-    blocks, channels = map(int, name.split("x"))
-    return NetworkConfig(blocks, channels)
+    """The network of a name such as resnet20x256_swish_lk_tf; 20x256 is short for resnet20x256_swish."""
+    return NetworkConfig.from_name(name if name[:1].isalpha() else f"resnet{name}_swish")
 
 
 def synchronize(device: torch.device) -> None:
@@ -305,7 +304,7 @@ def main() -> None:
     """Measure the loader, the peak and the networks one after another, and print each as it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, help="an hcpe3 file (default: random games)")
-    parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="BLOCKSxCHANNELS")
+    parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="NAME")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--batch", type=int, help=f"positions a step (default {GPU_BATCH}, on a CPU {CPU_BATCH})")
     parser.add_argument("--threads", type=int, help="CPU threads of torch (default: torch's)")
