@@ -6,13 +6,15 @@ namespace fukayomi {
 
 namespace {
 
-// From which squares a stepper's move, promoting or not, may attack a king.
-struct Approach {
-    Approach();
-    std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2> from{};  // [our colour][type][their king]
+using Origins = std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2>;  // [our colour][type][their king]
+
+struct Steppers {
+    Steppers();
+    Origins checking{};  // from which a stepper's move, promoting or not, may attack a king
+    Origins guarding{};  // from which it attacks a square beside a king
 };
 
-Approach::Approach() {
+Steppers::Steppers() {
     const Bitboard nothing;
     for (const Color us : {BLACK, WHITE})
         for (std::size_t i = 0; i < STEPPERS.size(); ++i)
@@ -21,13 +23,26 @@ Approach::Approach() {
                     const Bitboard camp = far_ranks(us, 3);
                     Bitboard kings = attacks(us, STEPPERS[i], to, nothing);
                     if (STEPPERS[i] != GOLD && (camp.has(start) || camp.has(to))) kings |= gold_attacks(us, to);
-                    kings.for_each([&](Square king) { from[us][i][static_cast<std::size_t>(king)].set(start); });
+                    const auto mark = [&](Origins& of) {
+                        return [&of, us, i, start](Square king) { of[us][i][static_cast<std::size_t>(king)].set(start); };
+                    };
+                    kings.for_each(mark(checking));
+                    king_attacks(to).for_each(mark(guarding));
                 });
 }
 
-const Approach& approach() {
-    static const Approach tables;
+const Steppers& steppers() {
+    static const Steppers tables;
     return tables;
+}
+
+// Pieces that start from one of these squares.
+Bitboard starting(const Board& pos, const Origins& origins, Color us, Square king) {
+    const auto& from = origins[us];
+    const auto k = static_cast<std::size_t>(king);
+    return (from[0][k] & pos.pieces(PAWN)) | (from[1][k] & pos.pieces(LANCE)) | (from[2][k] & pos.pieces(KNIGHT)) |
+           (from[3][k] & pos.pieces(SILVER)) | (from[4][k] & pos.golds()) | pos.pieces(BISHOP) | pos.pieces(ROOK) |
+           pos.pieces(HORSE) | pos.pieces(DRAGON);
 }
 
 class CheckGenerator {
@@ -115,13 +130,11 @@ private:
 }  // namespace
 
 Bitboard CheckSquares::movers() const {
-    const auto& from = approach().from[us_];
-    const auto king = static_cast<std::size_t>(king_);
-    const Bitboard steppers = (from[0][king] & pos_.pieces(PAWN)) | (from[1][king] & pos_.pieces(LANCE)) |
-                              (from[2][king] & pos_.pieces(KNIGHT)) | (from[3][king] & pos_.pieces(SILVER)) |
-                              (from[4][king] & pos_.golds());
-    return (steppers | pos_.pieces(BISHOP) | pos_.pieces(ROOK) | pos_.pieces(HORSE) | pos_.pieces(DRAGON)) &
-           pos_.pieces(us_);
+    return starting(pos_, steppers().checking, us_, king_) & pos_.pieces(us_);
+}
+
+Bitboard CheckSquares::guards() const {
+    return (starting(pos_, steppers().guarding, us_, king_) | pos_.pieces(KING)) & pos_.pieces(us_);
 }
 
 Bitboard CheckSquares::screens() const {

@@ -33,6 +33,8 @@ public:
 
     // Our pieces from whose squares a move, promoting or not, may attack the king.
     Bitboard movers() const;
+    // Our pieces that may attack a square beside the king.
+    Bitboard guards() const;
     // Our pieces that alone stand between one of our sliders and the king: off that line they uncover a check.
     Bitboard screens() const;
 

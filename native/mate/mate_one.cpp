@@ -10,28 +10,6 @@ namespace fukayomi {
 
 namespace {
 
-// Squares from which a stepper attacks a square beside a king, so that most pieces need no look at all.
-struct Ring {
-    Ring();
-    std::array<std::array<std::array<Bitboard, SQUARES>, STEPPERS.size()>, 2> from{};  // [our colour][type][their king]
-};
-
-Ring::Ring() {
-    const Bitboard nothing;
-    for (const Color us : {BLACK, WHITE})
-        for (std::size_t i = 0; i < STEPPERS.size(); ++i)
-            for (Square start = 0; start < SQUARES; ++start)
-                attacks(us, STEPPERS[i], start, nothing).for_each([&](Square to) {
-                    king_attacks(to).for_each(
-                        [&](Square king) { from[us][i][static_cast<std::size_t>(king)].set(start); });
-                });
-}
-
-const Ring& ring() {
-    static const Ring tables;
-    return tables;
-}
-
 class MateInOne {
 public:
     explicit MateInOne(const Board& pos)
@@ -62,16 +40,9 @@ private:
 
     // What we attack, as far as the squares beside the king are concerned; the king itself blocks nothing.
     Bitboard attacked_ring() const {
-        const Bitboard ours = pos_.pieces(us_);
         Bitboard attacked;
-        const auto add = [&](PieceType t, Bitboard pieces) {
-            (pieces & ours).for_each([&](Square s) { attacked |= attacks(us_, t, s, without_king_); });
-        };
-        for (std::size_t i = 0; i < STEPPERS.size(); ++i) {
-            const Bitboard near = ring().from[us_][i][static_cast<std::size_t>(king_)];
-            add(STEPPERS[i], near & (STEPPERS[i] == GOLD ? pos_.golds() : pos_.pieces(STEPPERS[i])));
-        }
-        for (const PieceType t : {BISHOP, ROOK, HORSE, DRAGON, KING}) add(t, pos_.pieces(t));
+        squares_.guards().for_each(
+            [&](Square s) { attacked |= attacks(us_, type_of(pos_.piece_on(s)), s, without_king_); });
         return attacked;
     }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mate/checks.hpp"
+#include "mate/defences.hpp"
 #include "mate/mate_one.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/zobrist.hpp"
@@ -17,12 +18,12 @@ constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 256;
 constexpr std::uint64_t NODES_BETWEEN_SIGNALS = 65'536;
 constexpr std::uint64_t NODES_FOR_LINE = 10'000;  // beside those of the proof
 // A check with few answers is tried first. Many are no worse than four: most fall to the same move. Measured on collections
-// of problems, as was the quarter below.
+// of problems, as were the shares below.
 constexpr int MOST_DEFENCES = 4;
-// How far beyond the second best move's number the best is searched, so that the search does not jump between them (1 + ε).
-// What is next to infinite is searched to the end.
+// How far beyond the second best move's number the best is searched, so that the search does not jump between them (1 + ε):
+// a quarter of small numbers, up to a half of great ones. What is next to infinite is searched to the end.
 constexpr std::uint32_t widened(std::uint32_t second) {
-    return second < PN_LARGEST / 2 ? second + second / 4 + 1 : PN_INFINITE;
+    return second < PN_LARGEST / 2 ? second + std::max(second / 4 + 2, second / 2) - 1 : PN_INFINITE;
 }
 
 // What is left of a limit of a sum for one of its parts.
@@ -105,11 +106,7 @@ MateValue MateSolver::search(int left) {
     children_.clear();
     MateValue value;
     if (table_.look_up(board_.board_key(), board_.hand(attacker_), left, value) && value.is_final()) return value;
-    if (const Move m = find_mate_in_one(board_)) {
-        value = prove_in_one(m);
-        table_.store(board_.board_key(), board_.hand(attacker_), value, m, 1);
-        return value;
-    }
+    if (value = first_value(left); value.is_final()) return value;
     return visit<true>(left, PN_INFINITE, PN_INFINITE).value;
 }
 
@@ -194,10 +191,13 @@ MateSolver::Outcome MateSolver::visit(int left, std::uint32_t max_pn, std::uint3
 template <bool ATTACK>
 void MateSolver::expand(int left) {
     MoveList moves;
-    if (ATTACK)
+    std::optional<Defences> defences;
+    if (ATTACK) {
         generate_checks(board_, moves);
-    else
+        defences.emplace(board_, MOST_DEFENCES);
+    } else {
         generate_legal(board_, moves);
+    }
     const Hand hand = board_.hand(attacker_);
     for (const Move m : moves) {
         const After next = after(board_, m);
@@ -210,10 +210,12 @@ void MateSolver::expand(int left) {
         }
         // Near the limit of plies the first value decides; an estimate may come from a search that went further.
         const bool is_known = table_.look_up(child.board_key, child.hand, left - 1, child.value);
-        if (!is_known || (left <= 2 && !child.value.is_final())) {
+        if (ATTACK) {  // no mate in one, nor is it the last ply: first_value
+            if (!is_known) child.value = {static_cast<std::uint32_t>(defences->after(m)), 1, 0, child.hand};
+        } else if (!is_known || (left <= 2 && !child.value.is_final())) {
             Undo undo;
             board_.do_move(m, undo);
-            child.value = first_value<!ATTACK>(left - 1);
+            child.value = first_value(left - 1);
             board_.undo_move(undo);
         }
         children_.push_back(child);
@@ -222,21 +224,15 @@ void MateSolver::expand(int left) {
     }
 }
 
-// The first estimate of the position on the board.
-template <bool ATTACK>
+// The first estimate of the position on the board, with the attacker to move.
 MateValue MateSolver::first_value(int left) {
     const Hand hand = board_.hand(attacker_);
-    if (ATTACK) {
-        if (const Move m = find_mate_in_one(board_)) {
-            const MateValue value = prove_in_one(m);
-            table_.store(board_.board_key(), hand, value, m, 1);
-            return value;
-        }
-        return left > 1 ? MateValue{1, 1, 0, hand} : MateValue{PN_INFINITE, 0, 1, hand};
+    if (const Move m = find_mate_in_one(board_)) {
+        const MateValue value = prove_in_one(m);
+        table_.store(board_.board_key(), hand, value, m, 1);
+        return value;
     }
-    const int defences = count_legal(board_);
-    if (defences == 0) return {0, PN_INFINITE, 0, blocked()};
-    return left > 0 ? MateValue{static_cast<std::uint32_t>(std::min(defences, MOST_DEFENCES)), 1, 0, hand} : MateValue{PN_INFINITE, 0, 0, hand};
+    return left > 1 ? MateValue{1, 1, 0, hand} : MateValue{PN_INFINITE, 0, 1, hand};
 }
 
 template <bool ATTACK>

@@ -74,7 +74,7 @@ private:
 
     template <bool ATTACK> Outcome visit(int left, std::uint32_t max_pn, std::uint32_t max_dn);
     template <bool ATTACK> void expand(int left);
-    template <bool ATTACK> MateValue first_value(int left);
+    MateValue first_value(int left);
     template <bool ATTACK> Sum sum(std::size_t first) const;
     template <bool ATTACK> Outcome conclude(const Sum& total, std::size_t first);
     MateValue prove_in_one(Move move);
