@@ -12,7 +12,7 @@ SHAPES = {
     "pre-activation": NetworkConfig(2, 16, "relu", 8, pre_activation=True),
     "squeeze-excitation": NetworkConfig(2, 16, "silu", 8, squeeze=4),
     "large kernels": NetworkConfig(2, 16, "relu", 8, large_kernel_interval=2),
-    "Transformer": NetworkConfig(2, 16, "silu", 8, transformer_blocks=1, attention_heads=4),
+    "Transformer": NetworkConfig(2, 16, "silu", 8, transformer_blocks=1, head_width=4),
     "all but pre-activation": NetworkConfig(
         3,
         16,
@@ -21,7 +21,7 @@ SHAPES = {
         squeeze=2,
         large_kernel_interval=2,
         transformer_blocks=1,
-        attention_heads=2,
+        head_width=8,
         stem="branches",
         colour_plane=True,
         dropout=0.5,

@@ -56,8 +56,8 @@ class NetworkConfig:
     """Every n-th block has parallel 1x9, 9x1 and 1x1 convolutions; 0: none."""
     transformer_blocks: int = 0
     """So many of the blocks, the last ones, are Transformer blocks."""
-    attention_heads: int = 8
-    """Heads of a Transformer block, which share the channels."""
+    head_width: int = 32
+    """Channels of an attention head in a Transformer block; with fewer channels there is one head."""
     stem: StemKind = "sum"
     """BatchNorm after the "sum" of the stem's convolutions, or on each of its "branches"."""
     colour_plane: bool = False
@@ -80,10 +80,10 @@ class NetworkConfig:
         self._require_integer("squeeze", 0, self.channels)
         self._require_integer("large_kernel_interval", 0, LARGEST["blocks"])
         self._require_integer("transformer_blocks", 0, self.blocks)
-        self._require_integer("attention_heads", 1, LARGEST["channels"])
+        self._require_integer("head_width", 1, LARGEST["channels"])
         if self.transformer_blocks and self.channels % self.attention_heads:
             raise NetworkConfigError(
-                f"{self.channels} channels cannot be divided among {self.attention_heads} attention_heads"
+                f"{self.channels} channels cannot be divided into attention heads of head_width {self.head_width}"
             )
         if self.pre_activation and (
             self.squeeze or self.large_kernel_interval or self.transformer_blocks or self.stem != "sum"
@@ -137,6 +137,11 @@ class NetworkConfig:
     def features2(self) -> int:
         """Constant planes that the network takes: 57, or 58 with the plane of the colour to move."""
         return FEATURES2 + self.colour_plane
+
+    @property
+    def attention_heads(self) -> int:
+        """Heads of a Transformer block, which share the channels."""
+        return max(1, self.channels // self.head_width)
 
     def block_kinds(self) -> list[BlockKind]:
         """The kind of each block, from the stem up.

@@ -132,7 +132,7 @@ def require_dlshogi(config: NetworkConfig) -> None:
 
 def _at_rest(config: NetworkConfig) -> NetworkConfig:
     """Without the fields that change no parameter of a network without Transformer blocks."""
-    return replace(config, dropout=0.0, attention_heads=NetworkConfig.attention_heads)
+    return replace(config, dropout=0.0, head_width=NetworkConfig.head_width)
 
 
 def chainer_name(name: str) -> str:
