@@ -13,8 +13,10 @@
 - `share_of_peak`: operations of convolutions and matrix products, counted by torch, over those of a large product of
   matrices in the same type, which is measured before and is the peak of the device. On a CPU both are per CPU-second.
 
-Networks have random parameters: their speed does not depend on them. A batch that does not fit into a GPU is halved. A
-network for which the minutes do not suffice is left out and named. Without a file, the games are random moves.
+Without --networks: 10x192, 20x256 and 40x512 with SiLU, each plain, with large kernels, and with large kernels and a
+Transformer block. They have random parameters: their speed does not depend on them. A batch that does not fit into a
+GPU is halved. A network for which the minutes do not suffice is left out and named. Without a file, the games are
+random moves.
 """
 
 import argparse
@@ -52,7 +54,7 @@ from fukayomi.learning.listeners.listener import RunStart, TrainingStep
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 from random_games import write_random_games
 
-NETWORKS = ("10x192", "20x256", "40x512")
+NETWORKS = [f"resnet{shape}_swish{kind}" for shape in ("10x192", "20x256", "40x512") for kind in ("", "_lk", "_lk_tf")]
 GPU_BATCH, CPU_BATCH = 4096, 32
 LOADER_BATCH = 1024
 AIM = 20_000
@@ -69,6 +71,16 @@ GAMES = 400
 def shape_of(name: str) -> NetworkConfig:
     """The network of a name such as resnet20x256_swish_lk_tf; 20x256 is short for resnet20x256_swish."""
     return NetworkConfig.from_name(name if name[:1].isalpha() else f"resnet{name}_swish")
+
+
+def expected_s(name: str, done: list[dict[str, object]], rounds: int) -> float:
+    """Seconds that a network will take, by the speed of the last one and its number of parameters."""
+    if not done:
+        return 0.0
+    last = done[-1]
+    step_s = last["batch"] / last["positions_per_s"]
+    growth = shape_of(name).parameters() / shape_of(last["network"]).parameters()
+    return max(last["seconds"], 2 * (WARM_UP_STEPS + 1 + rounds) * step_s * growth)
 
 
 def synchronize(device: torch.device) -> None:
@@ -164,7 +176,7 @@ class BareLoop:
         self.first_loss: float | None = None
 
     def _in_memory(self, batch: Batch) -> tuple[Tensor, ...]:
-        features = TensorBatch.of(batch, self._device).features()
+        features = TensorBatch.of(batch, self._device).features_for(self.network)
         targets = (torch.from_numpy(array) for array in (batch.policy(), batch.results, batch.values))
         return (*features, *(target.to(self._device) for target in targets))
 
@@ -331,10 +343,9 @@ def main() -> None:
         networks: list[dict[str, object]] = []
         left_out: list[str] = []
         turn_s = given.seconds / 2 / given.rounds
-        longest = 0.0
         for name in given.networks:
             start = time.perf_counter()
-            if start - begin + longest > 60 * given.minutes:
+            if start - begin + expected_s(name, networks, given.rounds) > 60 * given.minutes:
                 left_out.append(name)
                 continue
             figures, size = None, batch
@@ -348,9 +359,8 @@ def main() -> None:
                         raise
                     size //= 2
                     torch.cuda.empty_cache()
-            networks.append(figures)
-            print(json.dumps(figures), file=sys.stderr, flush=True)
-            longest = max(longest, time.perf_counter() - start)
+            networks.append(figures | {"seconds": round(time.perf_counter() - start, 1)})
+            print(json.dumps(networks[-1]), file=sys.stderr, flush=True)
     report = {
         "device": str(device),
         "card": torch.cuda.get_device_name(device) if device.type == "cuda" else None,

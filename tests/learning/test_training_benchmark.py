@@ -17,12 +17,12 @@ def test_the_benchmark_prints_its_figures(
     monkeypatch.syspath_prepend(BENCHMARKS)
     monkeypatch.chdir(tmp_path)
     small = ["--games", "3", "--seconds", "0.1", "--rounds", "2", "--batch", "8", "--threads", "1", "--device", "cpu"]
-    monkeypatch.setattr(sys, "argv", [str(BENCHMARK), "--json", "--networks", "1x8", "2x8", *small])
+    monkeypatch.setattr(sys, "argv", [str(BENCHMARK), "--json", "--networks", "1x8", "resnet2x8", *small])
     runpy.run_path(str(BENCHMARK), run_name="__main__")
     report = json.loads(capsys.readouterr().out)
     assert (report["device"], report["threads"], report["left_out"]) == ("cpu", 1, [])
     assert report["loader"]["positions_per_cpu_s"] > 0
-    assert [each["network"] for each in report["networks"]] == ["1x8", "2x8"]
+    assert [each["network"] for each in report["networks"]] == ["1x8", "resnet2x8"]
     for each in report["networks"]:
         assert each["batch"] == 8
         assert len(each["ratios"]) == 2
