@@ -125,9 +125,6 @@ void bind_params(nb::module_& m) {
               "The best root move is the one with the highest lower bound of Q, this many standard errors below Q.\n"
               "0: the one with the most visits; KataGo: 5.");
     parameter(type, "lcb_visits", &SearchParams::lcb_visits, "Share of the most visits that a move needs for that; KataGo: 0.15.");
-    parameter(type, "transposition_values", &SearchParams::transposition_values,
-              "Whether a visit to a position that was visited more often after other moves takes the mean value of those visits\n"
-              "and ends there.");
     parameter(type, "softmax_temperature", &SearchParams::softmax_temperature,
               "Divisor of the policy's logits; above 1 flattens the policy.");
     parameter(type, "softmax_temperature_root", &SearchParams::softmax_temperature_root, "The same at the root; 0: no other.");

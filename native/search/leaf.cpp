@@ -7,7 +7,6 @@
 #include "mate/mate_one.hpp"
 #include "mate/mate_three.hpp"
 #include "shogi/movegen.hpp"
-#include "shogi/zobrist.hpp"
 
 namespace fukayomi {
 
@@ -72,10 +71,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     replay(root, leaf.moves);
     leaf.mate = Move();
     leaf.verdict = {};
-    leaf.recurrence_plies = 0;
     leaf.value.reset();
-    // Where the number of moves decides, positions after other numbers are others.
-    leaf.position = board_.key() ^ (params.draw_ply > 0 ? mix64(static_cast<std::uint64_t>(board_.ply())) : 0);
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
         if (params.leaf_mate_plies > 0)
@@ -84,7 +80,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
         leaf.is_complete = true;
         return;
     }
-    leaf.verdict = verdict(params, leaf);
+    leaf.verdict = verdict(params);
     if (!leaf.is_open()) return;
     leaf.is_complete = generate_edges(board_, leaf.edges);
     if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
@@ -114,10 +110,8 @@ void LeafReader::replay(const Root& root, std::span<const Move> moves) {
     }
 }
 
-Verdict LeafReader::verdict(const SearchParams& params, Leaf& leaf) {
-    const Recurrence recurrence = history_.find_recurrence();
-    leaf.recurrence_plies = recurrence.plies;
-    if (const Verdict v = verdict_of(recurrence.repetition); v.proof != Proof::NONE) return v;
+Verdict LeafReader::verdict(const SearchParams& params) {
+    if (const Verdict v = verdict_of(history_.first_recurrence()); v.proof != Proof::NONE) return v;
     if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
         if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};

@@ -34,14 +34,11 @@ struct Leaf {
     Path path;  // in the tree: guarded by the search's mutex
     std::vector<Move> moves;  // from the root
     Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
-    int recurrence_plies = 0; // since the position that it repeats; 0: it repeats none
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
     Move mate;                // begins a short mate, at the root only, where it is tried first
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
 
-    std::uint64_t position = 0;          // key of an open leaf's position, for the tree
-    double shared_value = 0.0;           // where a visit ends at a node that was expanded before
     EvalKey key;                         // of an open leaf, if there is a cache
     std::optional<float> value;          // what the cache says of it, with the edges in `packed`
 
@@ -67,7 +64,7 @@ public:
 
 private:
     void replay(const Root& root, std::span<const Move> moves);
-    Verdict verdict(const SearchParams& params, Leaf& leaf);
+    Verdict verdict(const SearchParams& params);
 
     Board board_;
     History history_;

@@ -53,7 +53,6 @@ struct Node {
     Proof proof : 2 = Proof::NONE;
     NodeState state : 2 = NodeState::NEW;
     std::uint16_t is_complete : 1 = 1;  // the edges are all legal moves
-    std::uint16_t needs_past : 1 = 0;   // its values contain a repetition of a position before it
 };
 // visits is also the link of the lists of free and of dropped nodes.
 static_assert(sizeof(Node) == 32 && std::is_trivially_copyable_v<Node> && MAX_MOVES < 1024);

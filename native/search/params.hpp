@@ -39,8 +39,6 @@ struct SearchParams {
     // among those with at least lcb_visits of the most visits. 0: the most visited move.
     float lcb_stdevs = 0.0F;
     float lcb_visits = 0.15F;
-    // A visit to a position that was visited more often after other moves takes the mean value of those visits, and ends there.
-    bool transposition_values = false;
     float softmax_temperature = 1.74F;
     float softmax_temperature_root = 0.0F;  // 0: the same
     // The value of a draw for each side, 0 to 1. They need not add up to 1: each side chooses by its own.

@@ -22,21 +22,9 @@ Chunk* ChunkPool::acquire() {
     return chunks_.back().get();
 }
 
-NodePool::NodePool(ChunkPool& pool, bool has_keys) : pool_(pool), has_keys_(has_keys) {
+NodePool::NodePool(ChunkPool& pool) : pool_(pool) {
     chunks_.reserve(pool.max_chunks());
-    if (has_keys) key_chunks_.reserve(pool.max_chunks() * NODES_PER_CHUNK / KEYS_PER_CHUNK + 1);
-    pool.account((chunks_.capacity() + key_chunks_.capacity()) * sizeof(Chunk*));
-}
-
-// Memory for the next cell.
-bool NodePool::grow() {
-    const auto add_chunk = [this](std::vector<Chunk*>& chunks) {
-        Chunk* chunk = pool_.acquire();
-        if (chunk != nullptr) chunks.push_back(chunk);
-        return chunk != nullptr;
-    };
-    if (has_keys_ && next_ / KEYS_PER_CHUNK == key_chunks_.size() && !add_chunk(key_chunks_)) return false;
-    return next_ / NODES_PER_CHUNK < chunks_.size() || add_chunk(chunks_);
+    pool.account(chunks_.capacity() * sizeof(Chunk*));
 }
 
 Index NodePool::allocate() {
@@ -44,12 +32,15 @@ Index NodePool::allocate() {
     if (i != NOWHERE) {
         free_ = (*this)[i].visits;
     } else {
-        if (!grow()) return NOWHERE;
+        if (next_ / NODES_PER_CHUNK == chunks_.size()) {
+            Chunk* chunk = pool_.acquire();
+            if (chunk == nullptr) return NOWHERE;
+            chunks_.push_back(chunk);
+        }
         i = next_++;
     }
     ++used_;
     (*this)[i] = Node{};
-    if (has_keys_) key(i) = 0;
     return i;
 }
 
@@ -61,10 +52,8 @@ void NodePool::release(Index i) {
 }
 
 void NodePool::clear() {
-    for (std::vector<Chunk*>* chunks : {&chunks_, &key_chunks_}) {
-        for (Chunk* chunk : *chunks) pool_.release(chunk);
-        chunks->clear();
-    }
+    for (Chunk* chunk : chunks_) pool_.release(chunk);
+    chunks_.clear();
     next_ = 0;
     free_ = NOWHERE;
     used_ = 0;

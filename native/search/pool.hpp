@@ -47,10 +47,7 @@ class NodePool {
 public:
     static constexpr Index NODES_PER_CHUNK = CHUNK_BYTES / sizeof(Node);
 
-    static constexpr Index KEYS_PER_CHUNK = CHUNK_BYTES / sizeof(std::uint64_t);
-
-    // `has_keys`: every node has a key beside it, which is 0 at first.
-    NodePool(ChunkPool& pool, bool has_keys);
+    explicit NodePool(ChunkPool& pool);
 
     Node& operator[](Index i) {
         return reinterpret_cast<Node*>(chunks_[i / NODES_PER_CHUNK]->bytes)[i % NODES_PER_CHUNK];
@@ -59,25 +56,15 @@ public:
         return reinterpret_cast<const Node*>(chunks_[i / NODES_PER_CHUNK]->bytes)[i % NODES_PER_CHUNK];
     }
 
-    bool has_keys() const { return has_keys_; }
-    std::uint64_t& key(Index i) {
-        return reinterpret_cast<std::uint64_t*>(key_chunks_[i / KEYS_PER_CHUNK]->bytes)[i % KEYS_PER_CHUNK];
-    }
-
     Index allocate();  // NOWHERE when the cap is reached
     void release(Index i);
     void clear();
     std::size_t size() const { return used_; }
-    std::size_t live_bytes() const { return used_ * (sizeof(Node) + (has_keys_ ? sizeof(std::uint64_t) : 0)); }
     Index cells() const { return next_; }  // those in use, and free ones, which have no children
 
 private:
-    bool grow();
-
     ChunkPool& pool_;
-    const bool has_keys_;
     std::vector<Chunk*> chunks_;
-    std::vector<Chunk*> key_chunks_;
     Index next_ = 0;  // the first cell that was never used
     Index free_ = NOWHERE;
     std::size_t used_ = 0;

@@ -110,8 +110,7 @@ float visit_mass(std::span<const Child> children, Prior&& prior) {
     return mass;
 }
 
-// All visits of a node went to its children, except the first, which evaluated it, the one under way, and those that ended here
-// with a shared value: those count all the same.
+// All visits of a node went to its children, except the first, which evaluated it, and the one under way.
 inline float child_visits(const Child& entry) { return static_cast<float>(entry.visits - 2); }
 
 // The edge that a visit of an expanded node takes, by the network's priors. `entry` is the node's own.

@@ -13,9 +13,8 @@ namespace fukayomi {
 namespace {
 
 // Where a proven node, mostly a drawn repetition, is the best move there is, visits go there again and again. They cost no
-// evaluation and bring nothing new; nor do visits that end with the value of another node. After this many for each leaf that
-// a batch may take, visits avoid proven nodes and go on below all others.
-constexpr std::size_t FREE_VISITS_PER_LEAF = 3;
+// evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids proven nodes.
+constexpr std::size_t PROVEN_VISITS_PER_LEAF = 3;
 
 // Marks a batch as in use: two threads with one batch are a mistake of the caller.
 class BatchUse {
@@ -85,7 +84,7 @@ Batch::~Batch() {
 }
 
 Search::Search(const SearchParams& params, std::size_t memory_mb)
-    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb), params.transposition_values),
+    : params_(checked(params)), puct_(Puct::below_root(params)), tree_(checked_bytes(memory_mb)),
       root_policy_(make_root_policy(params)) {
     start_anew(Position(), {});
 }
@@ -209,11 +208,11 @@ bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
 // Walks down until `wanted` leaves are held. A visit that ends at a leaf which a batch already holds is a collision: it stays
 // in flight until the batch is full, so that the visits after it go elsewhere; too many of them end the batch.
 std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) {
-    const std::size_t free_budget = FREE_VISITS_PER_LEAF * limit;
-    std::size_t selected = 0, free = 0;
+    const std::size_t proven_budget = PROVEN_VISITS_PER_LEAF * limit;
+    std::size_t selected = 0, proven = 0;
     while (selected < wanted && batch.collision_count_ <= limit && !is_over()) {
         Leaf& leaf = *batch.leaves_[batch.in_flight_];
-        switch (descend(leaf, free >= free_budget)) {
+        switch (descend(leaf, proven >= proven_budget)) {
             case Descent::LEAF:
                 tree_[leaf.path.back().node].state = NodeState::PENDING;
                 ++batch.in_flight_;
@@ -222,12 +221,7 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) 
             case Descent::PROVEN:
                 tree_.back_up_proven(leaf.path);
                 ++playouts_;
-                ++free;
-                break;
-            case Descent::SHARED:
-                tree_.back_up_shared(leaf.path, leaf.shared_value);
-                ++playouts_;
-                ++free;
+                ++proven;
                 break;
             case Descent::COLLISION:
                 if (batch.collisions_.size() == batch.collision_count_) batch.collisions_.emplace_back();
@@ -258,7 +252,7 @@ void Search::make_room(const Batch& batch) {
     }
 }
 
-Search::Descent Search::descend(Leaf& leaf, bool wants_leaf) {
+Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     leaf.moves.clear();
     leaf.path.assign(1, Step{tree_.root(), 0});
     for (std::size_t depth = 0;; ++depth) {
@@ -269,15 +263,9 @@ Search::Descent Search::descend(Leaf& leaf, bool wants_leaf) {
         if (node.state == NodeState::NEW) return Descent::LEAF;
         if (node.state == NodeState::PENDING) return Descent::COLLISION;
         const Child& entry = tree_.entry(leaf.path, depth);
-        if (params_.transposition_values && depth > 0 && !wants_leaf) {
-            if (const auto value = tree_.shared_value(i, entry.visits)) {
-                leaf.shared_value = *value;
-                return Descent::SHARED;
-            }
-        }
-        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, wants_leaf)
-                              : comparison_ ? comparison_->select(tree_, entry, wants_leaf)
-                                            : root_policy_->select(tree_, entry, wants_leaf);
+        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
+                              : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
+                                            : root_policy_->select(tree_, entry, avoid_proven);
         std::size_t slot = choice.edge;
         if (slot >= node.child_count) {
             slot = node.child_count;
@@ -309,7 +297,6 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             deepest_ = std::max(deepest_, leaf.path.size() - 1);
             tree_.reset_leaf(i);
             tree_.prove(leaf.path, leaf.verdict);
-            tree_.mark_past(leaf.path, leaf.recurrence_plies);
             tree_.back_up_proven(leaf.path);
             ++playouts_;
         } else if (wants_room_ || !tree_.reserve_edges(i, leaf.edges.size())) {
@@ -333,10 +320,6 @@ void Search::expand(const Leaf& leaf, double value) {
     ++nodes_;
     ++playouts_;
     if (is_root) begin_policy();
-    if (params_.transposition_values) {
-        if (const auto known = tree_.known_value(leaf.position); known && !is_root) value = 1.0 - *known;
-        tree_.set_key(leaf.path.back().node, leaf.position);
-    }
     const bool root_side_to_move = (leaf.path.size() & 1) != 0;
     tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
     deepest_ = std::max(deepest_, leaf.path.size() - 1);

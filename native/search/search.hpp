@@ -114,7 +114,7 @@ public:
 
 private:
     friend class Batch;
-    enum class Descent { LEAF, PROVEN, SHARED, COLLISION, FULL };
+    enum class Descent { LEAF, PROVEN, COLLISION, FULL };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
     std::optional<Path> path_to(const Position& position);
@@ -123,7 +123,7 @@ private:
     void start_anew(const Position& position, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
     std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit);
-    Descent descend(Leaf& leaf, bool wants_leaf);
+    Descent descend(Leaf& leaf, bool avoid_proven);
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);

@@ -47,8 +47,8 @@ void bring_best_forward(EdgeSpan edges, std::size_t from) {
 
 }  // namespace
 
-Tree::Tree(std::size_t max_bytes, bool has_transpositions)
-    : pool_(max_bytes), nodes_(pool_, has_transpositions), transpositions_(pool_, nodes_), edge_blocks_(pool_, nodes_, &Node::edges),
+Tree::Tree(std::size_t max_bytes)
+    : pool_(max_bytes), nodes_(pool_), edge_blocks_(pool_, nodes_, &Node::edges),
       child_blocks_(pool_, nodes_, &Node::children) {
     clear();
 }
@@ -57,11 +57,10 @@ void Tree::clear() {
     edge_blocks_.clear();
     child_blocks_.clear();
     nodes_.clear();
-    transpositions_.clear();
     dropped_ = NOWHERE;
     pruning_ = {};
     prune_from_ = 0;
-    has_lone_visits_ = false;
+    has_pruned_ = false;
     root_ = {0.0F, 0, 1.0F, nodes_.allocate()};
 }
 
@@ -85,7 +84,6 @@ Index Tree::allocate_block(BlockPool& pool, Index owner, std::size_t bytes) {
 void Tree::drop(Index node) {
     nodes_[node].visits = dropped_;
     dropped_ = node;
-    if (nodes_.has_keys()) nodes_.key(node) = 0;
 }
 
 // Takes one dropped node apart: its children take its place in the list.
@@ -106,7 +104,7 @@ bool Tree::sweep() {
 
 std::size_t Tree::live_bytes() const {
     const std::size_t units = edge_blocks_.live_units() + child_blocks_.live_units();
-    return pool_.table_bytes() + nodes_.live_bytes() + units * BlockPool::UNIT_BYTES;
+    return pool_.table_bytes() + nodes_.size() * sizeof(Node) + units * BlockPool::UNIT_BYTES;
 }
 
 // Drops what is below a node, except moves with a proof, of which only the proof is kept. Nothing happens if a visit is in
@@ -132,7 +130,7 @@ void Tree::prune(Index i) {
     }
     node.child_count = kept;
     bring_best_forward(all, kept);
-    has_lone_visits_ = true;
+    has_pruned_ = true;
     if (kept == 0) {
         child_blocks_.release(node.children);
         node.children = NOWHERE;
@@ -266,29 +264,6 @@ void Tree::back_up(const Path& path, Values values) {
         if (node.visits > 1) node.variance = next_variance(node.variance, node.visits, value - mean);
         entry(path, depth).q = node.proof == Proof::NONE ? static_cast<float>(mean) : proven_q(node, root_side_moved);
     }
-}
-
-std::optional<double> Tree::known_value(std::uint64_t key) const {
-    const Index i = transpositions_.find(key);
-    return i == NOWHERE ? std::nullopt : std::optional(nodes_[i].value_sum / nodes_[i].visits);
-}
-
-std::optional<double> Tree::shared_value(Index i, std::uint32_t visits) {
-    if (nodes_[i].needs_past) return std::nullopt;
-    const Index most = transpositions_.enter(i);
-    if (most == NOWHERE || most == i || nodes_[most].visits < visits) return std::nullopt;
-    return nodes_[most].value_sum / nodes_[most].visits;
-}
-
-void Tree::back_up_shared(const Path& path, double value) {
-    const bool root_side_moved = path.size() % 2 == 0;
-    back_up(path, root_side_moved ? Values{value, 1.0 - value} : Values{1.0 - value, value});
-    has_lone_visits_ = true;
-}
-
-void Tree::mark_past(const Path& path, int plies) {
-    const std::size_t after = path.size() - std::min(path.size(), static_cast<std::size_t>(plies));
-    for (std::size_t depth = after; depth < path.size(); ++depth) nodes_[path[depth].node].needs_past = 1;
 }
 
 void Tree::back_up_proven(const Path& path) {

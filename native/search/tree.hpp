@@ -4,14 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "search/pool.hpp"
 #include "search/node.hpp"
-#include "search/transpositions.hpp"
 #include "shogi/types.hpp"
 
 namespace fukayomi {
@@ -31,8 +29,7 @@ struct Values {
 
 class Tree {
 public:
-    // `has_transpositions`: whether it knows which nodes hold the same position.
-    Tree(std::size_t max_bytes, bool has_transpositions);
+    explicit Tree(std::size_t max_bytes);
 
     void clear();  // leaves a root that is NEW
     void set_draw(Values draw) { draw_ = draw; }
@@ -63,22 +60,10 @@ public:
     // Takes a leaf back out of its batch.
     void reset_leaf(Index node);
     void expand(Index node, std::span<const Edge> edges, bool is_complete);
-    // Says which position an expanded node holds.
-    void set_key(Index node, std::uint64_t key) { nodes_.key(node) = key; }
-    // What a position of this key is worth to the side that moved into it, by the node that was visited most; none if no node
-    // can say.
-    std::optional<double> known_value(std::uint64_t key) const;
-    // What an expanded node's position is worth to the side that moved into it, by another node with at least so many visits;
-    // none if there is no such node.
-    std::optional<double> shared_value(Index node, std::uint32_t visits);
 
     void begin_visit(const Path& path, std::size_t depth) { ++entry(path, depth).visits; }
     void undo_visit(const Path& path);
     void back_up(const Path& path, Values values);
-    // Backs up a visit that ends at an expanded node with a value of another one, for the side that moved into it.
-    void back_up_shared(const Path& path, double value);
-    // A repetition ends the path, of a position that lies `plies` above its end: nodes in between need their past.
-    void mark_past(const Path& path, int plies);
     // Backs up a visit to a node whose result is proven.
     void back_up_proven(const Path& path);
     // Enters the result of the path's last node, and of every node above that it decides. It may come at any time and from
@@ -119,7 +104,6 @@ private:
 
     ChunkPool pool_;
     NodePool nodes_;
-    Transpositions transpositions_;
     BlockPool edge_blocks_;
     BlockPool child_blocks_;
     Child root_{0.0F, 0, 1.0F, NOWHERE};
@@ -136,7 +120,7 @@ private:
     };
     Pruning pruning_;
     Index prune_from_ = 0;     // where it goes on, from one pruning to the next
-    bool has_lone_visits_ = false;  // some nodes have more visits than their children account for
+    bool has_pruned_ = false;  // so that some nodes have more visits than their children account for
 };
 
 }  // namespace fukayomi

@@ -39,7 +39,7 @@ void Tree::check() {
         if (node.state != NodeState::EXPANDED) continue;
         require(node.child_count <= node.edge_count && node.edge_count > 0, "more children than edges", i);
         if (node.children == NOWHERE) {
-            require(node.child_count == 0 && (node.visits == 1 || ends_visits || has_lone_visits_), "visits went nowhere", i);
+            require(node.child_count == 0 && (node.visits == 1 || ends_visits || has_pruned_), "visits went nowhere", i);
             continue;
         }
         child_units += BlockPool::units_for(child_blocks_.payload_bytes(node.children));
@@ -69,7 +69,7 @@ void Tree::check() {
             mass += entry.prior;
             open.push_back(entry.node);
         }
-        require(visits == node.visits || ((ends_visits || has_lone_visits_) && visits < node.visits),
+        require(visits == node.visits || ((ends_visits || has_pruned_) && visits < node.visits),
                 "the visits are not one more than the children's", i);
         require(std::abs(mass - children(i).visited_mass) < 1e-3F, "the visited mass is wrong", i);
     }

@@ -51,19 +51,18 @@ int History::occurrences() const {
     }));
 }
 
-Recurrence History::find_recurrence(int window) const {
+Repetition History::first_recurrence(int window) const {
     const Entry& now = entries_.back();
     const std::size_t limit = std::min(entries_.size() - 1, static_cast<std::size_t>(std::max(window, 0)));
     for (std::size_t plies = SHORTEST_CYCLE; plies <= limit; plies += 2) {
         const Entry& then = entries_[entries_.size() - 1 - plies];
         if (then.board_key != now.board_key) continue;
-        const int since = static_cast<int>(plies);
-        if (then.hand == now.hand) return {verdict(plies), since};
+        if (then.hand == now.hand) return verdict(plies);
         const bool more = now.hand.covers(then.hand);
         if (!more && !then.hand.covers(now.hand)) continue;
-        return {more == now.black_to_move ? Repetition::SUPERIOR : Repetition::INFERIOR, since};
+        return more == now.black_to_move ? Repetition::SUPERIOR : Repetition::INFERIOR;
     }
-    return {};
+    return Repetition::NONE;
 }
 
 }  // namespace fukayomi

@@ -11,11 +11,6 @@ namespace fukayomi {
 // How many plies back the search looks for a repetition, as dlshogi does.
 constexpr int REPETITION_WINDOW = 16;
 
-struct Recurrence {
-    Repetition repetition = Repetition::NONE;
-    int plies = 0;  // since the position before
-};
-
 class History {
 public:
     void clear() { entries_.clear(); }
@@ -31,8 +26,7 @@ public:
     // How often the current position has occurred, itself included.
     int occurrences() const;
     // What the search asks: the first recurrence within `window` plies decides, SUPERIOR and INFERIOR included.
-    Repetition first_recurrence(int window = REPETITION_WINDOW) const { return find_recurrence(window).repetition; }
-    Recurrence find_recurrence(int window = REPETITION_WINDOW) const;
+    Repetition first_recurrence(int window = REPETITION_WINDOW) const;
 
 private:
     struct Entry {

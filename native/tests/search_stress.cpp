@@ -156,7 +156,6 @@ int play(Search& search, Position position, CurrentGame& current, std::mt19937& 
 int run() {
     SearchParams params;
     params.leaf_mate_nodes = 10;  // each batch has a solver of its own
-    params.transposition_values = true;
     params.draw_value_black = 0.4F;
     Search search(params, 1);
     EvalCache cache(1);

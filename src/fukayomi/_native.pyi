@@ -1398,16 +1398,6 @@ class SearchParams:
     def lcb_visits(self, value: float) -> None: ...
 
     @property
-    def transposition_values(self) -> bool:
-        """
-        Whether a visit to a position that was visited more often after other moves takes the mean value of those visits
-        and ends there.
-        """
-
-    @transposition_values.setter
-    def transposition_values(self, value: bool) -> None: ...
-
-    @property
     def softmax_temperature(self) -> float:
         """Divisor of the policy's logits; above 1 flattens the policy."""
 

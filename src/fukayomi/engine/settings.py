@@ -161,8 +161,6 @@ class UsiSettings:
     """Standard errors below a move's value at which it is judged for the choice, percent; 0: by visits."""
     lcb_visits: int = spin("LCB_Visits", 15, 0, 100)
     """Visits that a move needs to be chosen so, percent of the most visits."""
-    transposition_values: bool = check("Transposition_Values", False)
-    """Whether a visit to a position that other moves reached more often takes its value from there and ends."""
     # The rules of the game.
     draw_ply: int = spin("Draw_Ply", 0, 0, 100_000)
     """Moves after which a game is drawn; 0: no limit."""
@@ -282,7 +280,6 @@ class UsiSettings:
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("transposition_values",)
         names += ("leaf_mate_plies", "leaf_mate_nodes")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
@@ -356,7 +353,6 @@ class UsiSettings:
         params.c_stdev = self.c_stdev / 1000
         params.lcb_stdevs = self.lcb_stdevs / 100
         params.lcb_visits = self.lcb_visits / 100
-        params.transposition_values = self.transposition_values
         params.draw_value_black = self.draw_value_black / 1000
         params.draw_value_white = self.draw_value_white / 1000
         params.draw_ply = self.draw_ply

@@ -53,8 +53,8 @@ class Model:
         params = self.params
         c_init = params.c_init_root if is_root else params.c_init
         c_base = params.c_base_root if is_root else params.c_base
+        visits = sum(len(part.values) for part in branch.branches.values())
         n = len(branch.values)
-        visits = n - 1  # all but the one that evaluated it
         spread = math.sqrt((2 * params.c_stdev**2 + n * pvariance(branch.values)) / (n + 1))
         factor = 1 + params.c_variance * (spread / params.c_stdev - 1)
         return factor * (math.log((visits + c_base + 1) / c_base) + c_init) * max(visits, 1) ** params.c_exponent
@@ -79,11 +79,7 @@ class Model:
             q = fmean(part.values) if part.values else unvisited
             return q + scale * part.prior / (1 + len(part.values))
 
-        return max(self.candidates(branch), key=score)
-
-    def candidates(self, branch: Branch) -> list[str]:
-        """The moves that a visit may take."""
-        return list(branch.branches)
+        return max(branch.branches, key=score)
 
     def visit(self) -> None:
         """One visit: down, evaluate, back up."""

@@ -17,7 +17,6 @@ def test_defaults_are_dlshogis() -> None:
     assert params.declaration_rule == DeclarationRule.POINTS_27
     assert params.leaf_mate_plies == 3, "dlshogi: 5, but its mate in one misses some"
     assert params.root_noise_epsilon == 0, "no noise"
-    assert not params.transposition_values
     assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
     assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
 
