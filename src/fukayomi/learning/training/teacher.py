@@ -23,7 +23,7 @@ class Teacher:
     def __init__(self, network: nn.Module, device: torch.device, *, weight: float, temperature: float) -> None:
         self._device = device
         self._where = torch.device("cpu") if isinstance(network, OnnxNetwork) else device
-        self._network = network.to(self._where).eval().requires_grad_(False)
+        self._network = network.to(self._where).eval()
         self._weight, self._temperature = weight, temperature
 
     def __call__(self, batch: TensorBatch) -> TeacherTargets:
