@@ -1,5 +1,6 @@
 """Curves of runs: what was written last counts; pictures have what runs have; other programs' files are read."""
 
+import html
 import json
 import math
 import re
@@ -179,6 +180,7 @@ def test_pictures_and_a_page_of_several_runs(tmp_path: Path) -> None:
     assert png.startswith(b"\x89PNG")
     assert "<b>" not in page.decode()
     assert page.count(b"data:image/svg+xml") == 2, "light and dark"
+    assert b"img-src data:; style-src" in html.unescape(page.decode()).encode()
     assert not re.search(rb'(src|srcset|href)="(?!data:)', page), "no file besides it"
     again = tmp_path / "again.svg"
     run("plot", first["path"], f"$other={second['path']}", "-o", again)

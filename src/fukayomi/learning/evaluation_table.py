@@ -224,17 +224,17 @@ def _sums_of_groups(
 ) -> Floats:
     """The sums of the metrics over each group of positions, for each network: [K, G, 7]."""
     sums = np.zeros((len(networks), len(starts), len(MEASURES)))
-    chunks = [np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch)]
+    chunks = (np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch))
     done = 0
     with torch.inference_mode():
-        for indices, arrays in zip(chunks, prefetch(map(data.arrays, chunks)), strict=True):
-            groups = np.searchsorted(starts, indices, side="right") - 1
+        for arrays in prefetch(map(data.arrays, chunks)):
+            groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
             for number, (network, where) in enumerate(networks):
                 part = TensorBatch.of(arrays, where)
                 policy, value = network(*part.features_for(network))
                 metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)
-            done += len(indices)
+            done += len(arrays)
             listener.progress(stage, done, len(data))
     return sums
 
