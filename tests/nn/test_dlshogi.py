@@ -3,6 +3,7 @@
 `dlshogi_shapes` lists the parameters of dlshogi's networks as its classes declare them; `Dlshogi` computes with them.
 """
 
+import contextlib
 import io
 import zipfile
 from collections.abc import Callable, Iterator
@@ -329,6 +330,23 @@ def test_damaged_files_are_refused(suffix, tmp_path: Path):
         path.write_bytes(flipped)
         with pytest.raises(ParameterFileError, match=f"model{suffix}: "):
             load_dlshogi(path)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_files_with_changed_bytes_are_read_or_refused(suffix, tmp_path: Path):
+    path = tmp_path / f"model{suffix}"
+    data = WRITERS[suffix](drawn(numbered_layers(1, 4, 2, wide=False)), path).read_bytes()
+    random = np.random.default_rng(1)
+    loaded = 0
+    for _ in range(150):
+        changed = bytearray(data)
+        ends = [*range(3000), *range(len(data) - 3000, len(data))]  # the pickle, headers and the archive's directory
+        for place in random.choice(ends, random.integers(1, 4)):
+            changed[place] = random.integers(256)
+        path.write_bytes(changed)
+        with contextlib.suppress(ParameterFileError):
+            loaded += load_dlshogi(path).config.blocks == 1
+    assert 0 < loaded < 150
 
 
 class Runs:

@@ -40,6 +40,8 @@ NORM_NAMES = {
 TORCH_NAMES = {chainer: name for names in (PLAIN_NAMES, NORM_NAMES) for name, chainer in names.items()}
 MOST_ARRAYS = 20_000
 """More than a network of the most blocks has."""
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+"""What reading damaged archives raises: NotImplementedError and UnicodeDecodeError are among them."""
 NUMBERED = (NetworkConfig(activation="relu", pre_activation=True), NetworkConfig())
 """wideresnet10 and resnet10_swish, whose layers dlshogi numbers through."""
 PLAIN = {
@@ -89,8 +91,10 @@ def load_dlshogi(path: Path | str, *, activation: Activation | None = None) -> P
             if ours not in tensors:
                 tensors[ours] = tensor(theirs)
         return build_network(config, tensors)
-    except (NetworkConfigError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except NetworkConfigError as error:
         raise ParameterFileError(f"{path}: {error}") from error
+    except DAMAGE as error:
+        raise ParameterFileError(f"{path}: not a network of dlshogi, or damaged ({error})") from error
 
 
 def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
@@ -261,7 +265,7 @@ def _read_npz(path: Path) -> tuple[dict[str, tuple[int, ...]], Callable[[str], T
         try:
             with zipfile.ZipFile(path) as archive, archive.open(entries[name]) as file:
                 array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-        except (ValueError, zlib.error) as error:
+        except DAMAGE as error:
             raise NetworkConfigError(f"{entries[name]} is damaged ({error})") from error
         return torch.from_numpy(array.astype(np.int64 if array.dtype.kind in "iu" else np.float32))
 
