@@ -27,6 +27,7 @@ from fukayomi.learning import (
     runs,
     train,
 )
+from fukayomi.learning.curves import pictures
 from fukayomi.learning.curves.series import Curve, CurveLog
 from fukayomi.learning.listeners.listener import RunStart
 from fukayomi.nn import NetworkConfig
@@ -187,6 +188,17 @@ def test_pictures_and_a_page_of_several_runs(tmp_path: Path) -> None:
     assert again.read_bytes() == svg
     run("plot", first["path"], f"$other={second['path']}", "-o", again, "--theme", "dark", "--log-x", "--smooth", 3)
     assert b"#1e2228" in again.read_bytes() != svg
+
+
+def test_japanese_labels_need_a_font_only_in_png(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "japanese_font", lambda: None)
+    folder = write_lines(tmp_path / "run")
+    assert run("plot", folder, "-o", tmp_path / "a.svg", "--language", "ja").exit_code == 0
+    assert "方策の損失" in (tmp_path / "a.svg").read_text()
+    refused = run("plot", folder, "-o", tmp_path / "a.png", "--language", "ja")
+    assert refused.exit_code == 1
+    assert "need a Japanese font" in refused.stderr
+    assert not (tmp_path / "a.png").exists()
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,11 @@ def write(
 
 def picture(figure: "Figure", kind: str, theme: Theme, language: Language) -> bytes:
     """The picture as "svg" or "png"; the same curves give the same bytes."""
+    if kind == "png" and language == "ja" and japanese_font() is None:
+        raise ValueError(
+            "Japanese labels in .png need a Japanese font; install one, for example Noto Sans CJK JP, write .svg or "
+            ".html, or use English"
+        )
     data = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     with styled(theme, language):

@@ -87,7 +87,7 @@ class Runs(Tabular):
                 installed, otherwise English.
 
         Raises:
-            ValueError: The path has another suffix.
+            ValueError: The path has another suffix, or Japanese labels of a .png have no font.
             OSError: The file cannot be written.
         """
         from fukayomi.learning.curves.pictures import draw, write
