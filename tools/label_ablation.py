@@ -41,6 +41,8 @@ MORE = 4
 """How many times as many positions the third way has."""
 MEASURES = ("policy_accuracy", "policy_loss", "value_accuracy", "result_loss", "search_value_loss")
 BASELINE = "one line"
+RESAMPLES = 300
+"""Of the bootstrap."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def table(ablation: Ablation, compared: Sequence[Arm]) -> str:
     return "\n".join([*lines, "", seeds])
 
 
-def fitted_temperature(shares: Dataset, moves: Dataset) -> tuple[float, float]:
+def fit_temperature(shares: Dataset, moves: Dataset) -> str:
     """The temperature of labels that gives the moves of other labels of the same positions the greatest likelihood.
 
     Args:
@@ -196,7 +198,7 @@ def fitted_temperature(shares: Dataset, moves: Dataset) -> tuple[float, float]:
         moves: Labels of one line.
 
     Returns:
-        The temperature, and the share of positions whose move is one of the lines.
+        A sentence: the temperature with its 95 % interval (bootstrap of the positions).
     """
     logs: list[NDArray[np.float64]] = []
     for index in range(len(moves)):
@@ -204,8 +206,14 @@ def fitted_temperature(shares: Dataset, moves: Dataset) -> tuple[float, float]:
         if move in policy:
             logs.append(np.log(np.array([policy[move], *policy.values()])))
     grid = np.geomspace(0.05, 20, 241)
-    scores = [sum(each[0] / t - np.log(np.exp(each[1:] / t).sum()) for each in logs) for t in grid.tolist()]
-    return TEMPERATURE * float(grid[int(np.argmax(scores))]), len(logs) / len(moves)
+    scores = np.array([[each[0] / t - np.log(np.exp(each[1:] / t).sum()) for t in grid.tolist()] for each in logs])
+    draws = np.random.default_rng(0).integers(0, len(logs), (RESAMPLES, len(logs)))
+    best, *others = (TEMPERATURE * grid[int(np.argmax(scores[draw].sum(0)))] for draw in (slice(None), *draws))
+    low, high = np.percentile(others, [2.5, 97.5]).tolist()
+    return (
+        f"these moves are among the lines at {len(logs) / len(moves):.1%} of {len(moves)} positions, and most likely "
+        f"with temperature {best:.3f} (95 % interval {low:.3f} to {high:.3f})"
+    )
 
 
 def row(cells: Sequence[str]) -> str:
@@ -233,7 +241,7 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--multipv", type=int, default=4, help="Lines of the soft policies.")
     parser.add_argument("--test-positions", type=int, default=5000, help="Positions of the test.")
     parser.add_argument("--test-nodes", type=int, default=20_000, help="Nodes of each search of the test.")
-    parser.add_argument("--seeds", type=int, default=3, help="Networks for each way.")
+    parser.add_argument("--seeds", type=int, default=3, help="Networks for each way; 0: only fit the temperature.")
     parser.add_argument("--steps", type=int, default=2000, help="Steps of each network.")
     parser.add_argument("--batch", type=int, default=256, help="Positions per step.")
     parser.add_argument("--blocks", type=int, default=3, help="Blocks of the networks.")
@@ -248,16 +256,16 @@ def main(words: Sequence[str] | None = None) -> None:
     ablation = Ablation(options)
     compared = arms(options)
     test = ablation.label(Labels("test-labels.hcpe3", options.test_positions, 1, options.test_nodes), "test")
-    for arm in compared:
-        ablation.label(arm.labels, "train")
-    for seed in range(options.seeds):
-        for arm in compared:
-            ablation.run(arm, seed, test)
-    print(table(ablation, compared))
     lines = Labels("test-lines.hcpe3", options.test_positions, options.multipv, options.nodes)
-    fitted, share = fitted_temperature(Dataset(ablation.label(lines, "test")), Dataset(test))
-    fit = f"the shares fit these moves best at a temperature of {fitted:.4f}"
-    print(f"{fit}; {share:.1%} of the moves are one of the lines")
+    fit = fit_temperature(Dataset(ablation.label(lines, "test")), Dataset(test))
+    if options.seeds:
+        for arm in compared:
+            ablation.label(arm.labels, "train")
+        for seed in range(options.seeds):
+            for arm in compared:
+                ablation.run(arm, seed, test)
+        print(table(ablation, compared))
+    print(fit)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def test_the_table_compares_all_ways_over_the_seeds(tmp_path: Path, capsys: pyte
     assert sorted(found["runs"]) == sorted(f"{name}, seed {seed}" for name in ways for seed in (0, 1))
     files = ("test-labels", "test-lines", "lines-4", "single", "single-4x")
     assert set(found["seconds"]) == {f"{name}.hcpe3" for name in files}
-    assert "100.0% of the moves are one of the lines" in printed  # this engine finds the same with any nodes
+    assert "among the lines at 100.0% of 12 positions" in printed  # this engine finds the same with any nodes
     data = {name: Dataset(tmp_path / "out" / f"{name}.hcpe3") for name in ("lines-4", "single", "single-4x")}
     assert [len(data[name]) for name in data] == [16, 16, 64]
     assert len(data["lines-4"][0].policy) == 4

@@ -12,6 +12,7 @@ from multipv_engine import MATE, scored_lines
 from fukayomi import _native
 from fukayomi.data import Games, read_data
 from fukayomi.data.formats.hcpe3 import join_games
+from fukayomi.learning.labelling.settings import TEMPERATURE
 from fukayomi.shogi import Move, Position
 from fukayomi.usi import UsiEngine
 
@@ -36,7 +37,7 @@ def candidates(games: Games) -> list[dict[str, int]]:
 
 
 def expected(
-    hcp: np.ndarray, multipv: int, temperature: float = 0.02, scale: float = 756.0864962951762
+    hcp: np.ndarray, multipv: int, temperature: float = TEMPERATURE, scale: float = 756.0864962951762
 ) -> dict[str, int]:
     """The candidates of a position, by the formula of the documentation."""
     lines = scored_lines(position_of(hcp), multipv)

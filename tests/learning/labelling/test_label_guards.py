@@ -85,7 +85,7 @@ def test_a_position_without_a_label_is_left_out(tmp_path: Path, rows: Path, whol
 def test_an_engine_that_always_fails_ends_the_work_which_can_go_on(tmp_path: Path, rows: Path, whole: bytes) -> None:
     notes, switch = Notes(), tmp_path / "works"
     dying = engine("dies=1", f"unless={switch}", "repeats=1")
-    with pytest.raises(LabelError, match=rf"failed at {FAILURES_IN_A_ROW} positions in a row(.|\n)*I am tired"):
+    with pytest.raises(LabelError, match=rf"failed {FAILURES_IN_A_ROW} times in a row(.|\n)*I am tired"):
         label_positions(rows, tmp_path / "out.hcpe3", dying, QUICK, listener=notes)
     assert len(notes.notes) == FAILURES_IN_A_ROW
     switch.touch()

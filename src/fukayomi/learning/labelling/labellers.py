@@ -190,8 +190,10 @@ class NetworkLabeller(Labeller):
         self._engine.close()
 
 
-def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position]) -> Generator[Label]:
+def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position]) -> Generator[list[Label]]:
     """Label positions, as many at once as there are labellers; the labels come in the order of the positions.
+
+    Yields what is ready: the next label, and those behind it that are finished too.
 
     A position without legal moves gets a label without candidates, unsearched. Closing the iterator stops the searches.
     """
@@ -208,16 +210,22 @@ def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position])
         finally:
             idle.put(labeller)
 
+    def take() -> list[Label]:
+        ready = [futures.popleft().result()]
+        while futures and futures[0].done():
+            ready.append(futures.popleft().result())
+        return ready
+
     futures: deque[Future[Label]] = deque()
     most = IN_FLIGHT * len(labellers)
     with ThreadPoolExecutor(len(labellers), "fukayomi-label") as threads:
         try:
             for position in positions:
                 futures.append(threads.submit(work, position))
-                while futures and (len(futures) >= most or futures[0].done()):
-                    yield futures.popleft().result()
+                if len(futures) >= most or futures[0].done():
+                    yield take()
             while futures:
-                yield futures.popleft().result()
+                yield take()
         finally:
             for labeller in labellers:
                 labeller.stop()

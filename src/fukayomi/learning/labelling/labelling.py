@@ -158,27 +158,30 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
             job.found["labels" if label.best is not None else "unlabelled"] += 1
         return len(labels)
 
-    positions = _positions(inputs, plies, done)
-    found = label_in_order(labellers, positions)
+    def judge(label: Label) -> None:
+        for note in label.notes:
+            if note not in notes:
+                notes.add(note)
+                job.listener.note(note)
+        if label.problem:
+            job.listener.note(f"no label for {label.problem}")
+
+    found = label_in_order(labellers, _positions(inputs, plies, done))
     try:
         job.listener.progress(LABELLING, done, job.read)
-        for label in found:
-            for note in label.notes:
-                if note not in notes:
-                    notes.add(note)
-                    job.listener.note(note)
-            if label.problem:
+        for ready in found:
+            for label in ready:
+                judge(label)
                 failed.append(label)
-                job.listener.note(f"no label for {label.problem}")
-                if len(failed) == FAILURES_IN_A_ROW:
-                    raise LabelError(
-                        f"the engine failed at {FAILURES_IN_A_ROW} positions in a row, the last time at {label.problem}"
-                    )
-                continue
-            done += keep([*failed, label])
-            failed = []
+                if not label.problem:
+                    done += keep(failed)
+                    failed = []
             job.reached(LABELLING, done, now=True)
             job.listener.progress(LABELLING, done, job.read)
+            if len(failed) >= FAILURES_IN_A_ROW:
+                raise LabelError(
+                    f"the engine failed {len(failed)} times in a row, the last time at {failed[-1].problem}"
+                )
         done += keep(failed)
     finally:
         found.close()  # stops the searches

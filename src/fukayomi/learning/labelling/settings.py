@@ -7,8 +7,8 @@ from fukayomi._native import EVAL_SCALE
 
 MULTIPV = 4
 """Lines that a USI engine is asked for."""
-TEMPERATURE = 0.02
-"""Temperature of the shares of lines, as a difference of win rates."""
+TEMPERATURE = 0.05
+"""Temperature of the shares of lines, as a difference of win rates. tools/label_ablation.py fits it to an engine."""
 WORKERS = 1
 """USI engines at once."""
 
