@@ -2,7 +2,11 @@
 
 import signal
 import threading
+import time
 from typing import Any
+
+ONE_PRESS = 1.0
+"""Seconds within which two signals are one Ctrl-C: torchrun sends the terminal's on to its processes."""
 
 
 class StopRequest:
@@ -10,6 +14,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.requested = False
+        self._since = 0.0
         self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> "StopRequest":
@@ -23,6 +28,7 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        if self.requested and number == signal.SIGINT:
+        if not self.requested:
+            self.requested, self._since = True, time.monotonic()
+        elif number == signal.SIGINT and time.monotonic() > self._since + ONE_PRESS:
             raise KeyboardInterrupt
-        self.requested = True

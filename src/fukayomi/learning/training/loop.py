@@ -100,7 +100,7 @@ def train(
     if processes.is_main:
         teacher_file = None if teacher is None or isinstance(teacher, nn.Module) else str(teacher)
         setup = RunSettings(
-            teacher_file, str(where), prepared.threads, eval_interval, checkpoint_interval, test_positions
+            teacher_file, str(device), prepared.threads, eval_interval, checkpoint_interval, test_positions
         )
         training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
         folder.write_configuration(resolved(config, training, data, test, setup))

@@ -65,7 +65,7 @@ class Trainer:
         for group in self._optimizer.param_groups:
             group["lr"] = self._schedule.learning_rate(step)
         # Dropout is a function of the step, and has no state in a checkpoint.
-        torch.manual_seed((settings.seed << 40) + (step << 10) + self._processes.rank)
+        torch.manual_seed(((settings.seed << 40) + (step << 10) + self._processes.rank) % (1 << 63))
         self.network.train()
         features = batch.features_for(self.network)
         teacher = self._teacher(batch) if self._teacher else None
