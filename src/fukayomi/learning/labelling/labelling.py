@@ -158,7 +158,7 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
             job.found["labels" if label.best is not None else "unlabelled"] += 1
         return len(labels)
 
-    def judge(label: Label) -> None:
+    def tell(label: Label) -> None:
         for note in label.notes:
             if note not in notes:
                 notes.add(note)
@@ -171,7 +171,7 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
         job.listener.progress(LABELLING, done, job.read)
         for ready in found:
             for label in ready:
-                judge(label)
+                tell(label)
                 failed.append(label)
                 if not label.problem:
                     done += keep(failed)
@@ -179,8 +179,10 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
             job.reached(LABELLING, done, now=True)
             job.listener.progress(LABELLING, done, job.read)
             if len(failed) >= FAILURES_IN_A_ROW:
+                last = failed[-1].problem
                 raise LabelError(
-                    f"the engine failed {len(failed)} times in a row, the last time at {failed[-1].problem}"
+                    f"the engine failed {len(failed)} times in a row, the last time at {last}\n"
+                    f"{done} labels are kept; run the same again to resume"
                 )
         done += keep(failed)
     finally:
