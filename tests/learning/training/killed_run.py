@@ -19,14 +19,15 @@ class Slow(TrainingListener):
 
 
 def run(train_file: Path, out: Path, *, resume: bool = False, listener: TrainingListener | None = None) -> None:
-    """A run that uses everything that has state: an optimiser, averages, schedules, weighted files, a loss scale."""
+    """A run that uses everything that has state: dropout, an optimiser, averages, weighted files, a loss scale."""
     settings = TrainingSettings(
         steps=STEPS, batch=16, lr=0.002, warmup=5, optimizer="muon", schedule="halving", ema_interval=4,
         val_lambda_decay=6, amp="fp16", seed=3,
     )  # fmt: skip
     listeners = [JsonLinesListener(1)] + ([listener] if listener else [])
     train(
-        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8), Dataset(train_file, weights=[1.5]), out,
+        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, dropout=0.2),
+        Dataset(train_file, weights=[1.5]), out,
         settings=settings, device="cpu", threads=1, checkpoint_interval=5, resume=resume,
         listener=TrainingListeners(*listeners),
     )  # fmt: skip

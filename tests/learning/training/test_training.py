@@ -285,6 +285,13 @@ def test_changed_settings_are_told_on_resumption(tmp_path: Path, train_file: Pat
     settings = TrainingSettings(steps=2, batch=8, lr=0.005)
     run_training(tmp_path / "run", (train_file, test_file), settings, resume=True, listener=Notes())
     assert notes == ["steps changes from 1 to 2 after step 1", "lr changes from 0.01 to 0.005 after step 1"]
+    notes.clear()
+    more = TrainingSettings(steps=3, batch=8, lr=0.005)
+    run_training(tmp_path / "run", (test_file, test_file), more, resume=True, listener=Notes())
+    assert notes[1:] == [
+        "files changes from ['train.hcpe'] to ['test.hcpe'] after step 2",
+        "positions changes from 96 to 50 after step 2",
+    ]
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 not a zip"])

@@ -4,7 +4,7 @@
 
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,12 @@ def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str
     """What a checkpoint records: settings without "auto" and epochs, and how the data became targets."""
     used = asdict(schedule.settings) | {"steps": schedule.steps, "amp": precision}
     del used["epochs"]
-    return used | {"temperature": data.temperature, "eval_scale": data.eval_scale, "positions": data.epoch_size}
+    files = [
+        path.name if weight == 1 else f"{path.name}*{weight:g}"
+        for path, weight in zip(data.paths, data.weights, strict=True)
+    ]
+    targets = {"temperature": data.temperature, "eval_scale": data.eval_scale}
+    return used | targets | {"files": files, "positions": data.epoch_size}
 
 
 def check_resumption(path: Path, before: Checkpoint, config: NetworkConfig, used: dict[str, Any]) -> None:
@@ -141,7 +146,8 @@ def choose_threads(
     size = min(schedule.settings.batch, THREAD_TEST_POSITIONS, len(data))
     with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1)) as batches:
         batch = TensorBatch.of(next(batches), torch.device("cpu"))
-    trainer = Trainer(deepcopy(network), schedule, precision)
+    plain = replace(schedule, settings=replace(schedule.settings, compile=False))
+    trainer = Trainer(deepcopy(network), plain, precision)
     seconds = measure_threads(lambda: trainer.update(batch, 0), most)
     count = fastest_threads(seconds)
     rates = ", ".join(f"{size / time:,.0f} positions/s with {number}" for number, time in seconds.items())
