@@ -89,7 +89,7 @@ class TrainingSettings:
     """Precision: "bf16", "fp16" (with scaled losses), "off" (float32), or "auto": bfloat16 if the device has
     instructions for it."""
     compile: bool = False
-    """Compile the network with torch.compile, which takes a minute and pays off on a GPU."""
+    """Compile the network with torch.compile: the first step takes minutes, later ones may be faster on a GPU."""
 
     def __post_init__(self) -> None:
         if self.steps is not None and self.epochs is not None:

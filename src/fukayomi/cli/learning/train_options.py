@@ -99,7 +99,9 @@ class OptimisationOptions:
         AmpMode | None,
         option("Mixed precision; auto uses bfloat16 if the device is fast at it.", _DEFAULT.amp),
     ] = None
-    compile: Annotated[bool | None, option("Compile the network, which pays off on a GPU.")] = None
+    compile: Annotated[bool | None, option("Compile the network with torch.compile; the first step takes minutes.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
