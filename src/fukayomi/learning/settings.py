@@ -52,7 +52,7 @@ class TrainingSettings:
     optimizer: OptimizerName = "sgd"
     """"sgd" with Nesterov momentum 0.9, "adamw", or "muon" (blocks by Muon, the rest by AdamW)."""
     lr: float = 0.04
-    """Peak learning rate; for "adamw" and "muon" 0.001 is a usual one."""
+    """Peak learning rate; for "adamw" and "muon" 0.001 to 0.01, the higher the smaller the network."""
     schedule: ScheduleName = "cosine"
     """The learning rate after the warm-up: along a cosine to zero at the last step, halved every `halving_epochs`, or
     constant."""

@@ -69,7 +69,7 @@ class OptimisationOptions:
         OptimizerName | None,
         option("Optimiser; sgd has Nesterov momentum 0.9, muon is for blocks beside adamw.", _DEFAULT.optimizer),
     ] = None
-    lr: Annotated[float | None, option("Peak learning rate; for adamw and muon try 0.001.", _DEFAULT.lr)] = None
+    lr: Annotated[float | None, option("Peak learning rate; for adamw and muon 0.001 to 0.01.", _DEFAULT.lr)] = None
     schedule: Annotated[
         ScheduleName | None,
         option("Learning rate: along a cosine to zero, halved by epochs, or constant.", _DEFAULT.schedule),
