@@ -1,0 +1,89 @@
+"""How large the runs of tools/learning_tables.py are: for two CPU cores, for a GPU, and for the tests."""
+
+from dataclasses import dataclass, replace
+
+from fukayomi.learning import TrainingSettings
+from fukayomi.nn import NetworkConfig
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of networks, data, training and matches."""
+
+    network: NetworkConfig = NetworkConfig(  # noqa: RUF009 - frozen
+        blocks=3, channels=48, activation="relu", value_hidden=64
+    )
+    """The network that all others are compared with."""
+    settings: TrainingSettings = TrainingSettings(  # noqa: RUF009 - frozen
+        steps=1000, batch=256, optimizer="adamw", lr=0.005, warmup=50, weight_decay=0.02
+    )
+    """How it learns."""
+    positions: int = 200_000
+    """How many it learns from."""
+    dropout: float = 0.1
+    averaging: int = 10
+    """Steps between two updates of averaged weights. dlshogi's 250 of a run of 25 000 steps."""
+    sizes: tuple[int, ...] = (25_000, 50_000, 100_000, 200_000, 400_000, 800_000)
+    """Numbers of positions; each takes the same steps."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of blocks; none: they are not compared."""
+    large_kernel_interval: int = 2
+    """Every n-th block has a large kernel."""
+    speed_blocks: int = 10
+    """Blocks of the networks whose speed is measured; every fifth has a large kernel."""
+    speed_channels: tuple[int, ...] = (256, 512)
+    speed_batch: int = 16
+    speed_seconds: float = 5.0
+    speed_rounds: int = 4
+    plies: tuple[int, ...] = (26, 30, 40)
+    """Where the ranges of plies end, which averaged and other duplicates are tested on."""
+    labelled: int = 20_000
+    """Positions with shares of visits."""
+    label_nodes: int = 64
+    """Nodes of each search for them."""
+    random_games: int = 100
+    """Games of each network against itself, with moves at random as in the seed's matches."""
+    random_nodes: int = 32
+    colour_games: int = 200
+    colour_nodes: int = 16
+    seeds: int = 3
+
+
+CPU = Scale()
+GPU = replace(
+    CPU,
+    network=NetworkConfig.from_name("resnet10_swish"),
+    settings=TrainingSettings(steps=4000, batch=1024, optimizer="adamw", lr=0.002, warmup=200, weight_decay=0.02),
+    positions=1_600_000,
+    averaging=40,
+    sizes=(100_000, 200_000, 400_000, 800_000, 1_600_000),
+    blocks=(2, 5, 10, 20),
+    large_kernel_interval=5,
+    speed_blocks=20,
+    speed_batch=256,
+    labelled=100_000,
+    random_games=300,
+    colour_games=500,
+)  # fmt: skip
+TINY = replace(
+    CPU,
+    network=NetworkConfig(blocks=3, channels=8, activation="relu", value_hidden=8),
+    settings=TrainingSettings(steps=4, batch=8, optimizer="adamw", lr=0.005, warmup=1, amp="off"),
+    positions=64,
+    averaging=2,
+    sizes=(16, 32, 64),
+    blocks=(1, 3),
+    speed_blocks=5,
+    speed_channels=(8,),
+    speed_batch=2,
+    speed_seconds=0.02,
+    speed_rounds=2,
+    plies=(4, 8),
+    labelled=16,
+    label_nodes=4,
+    random_games=2,
+    random_nodes=2,
+    colour_games=2,
+    colour_nodes=2,
+    seeds=2,
+)  # fmt: skip
