@@ -35,8 +35,10 @@ class Scale:
     speed_batch: int = 16
     speed_seconds: float = 5.0
     speed_rounds: int = 4
-    plies: tuple[int, ...] = (26, 30, 40)
-    """Where the ranges of plies end, which averaged and other duplicates are tested on."""
+    duplicated: int = 10_000_000
+    """Positions, all if there are fewer, whose duplicates are averaged or not; few of them have few duplicates."""
+    plies: tuple[int, ...] = (24, 28, 34, 60)
+    """Where the ranges of plies end, on which averaged and other duplicates are tested."""
     labelled: int = 20_000
     """Positions with shares of visits."""
     label_nodes: int = 64
@@ -78,6 +80,7 @@ TINY = replace(
     speed_batch=2,
     speed_seconds=0.02,
     speed_rounds=2,
+    duplicated=64,
     plies=(4, 8),
     labelled=16,
     label_nodes=4,

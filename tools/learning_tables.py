@@ -172,11 +172,12 @@ def speeds(study: Study) -> Table:
 
 def duplicates(study: Study) -> list[Table]:
     """Duplicates averaged or not."""
-    base, count = study.base(), study.scale.positions
+    count = study.scale.duplicated
+    base = replace(study.base(), data=study.drawn(count))
     arms = {"as they are": base, "averaged": replace(base, data=study.averaged(count))}
     table = compared(study, "Duplicate positions averaged or not, by ply of the test", arms, study.tests_by_ply())
-    left = len(Dataset(study.folder / "data" / study.averaged(count)))
-    table.notes.append(f"{count:,} positions are {left:,} different ones. Both runs have the same number of steps.")
+    drawn, left = (len(Dataset(study.folder / "data" / run.data)) for run in arms.values())
+    table.notes.append(f"{drawn:,} positions are {left:,} different ones. Both runs have the same number of steps.")
     return [table]
 
 

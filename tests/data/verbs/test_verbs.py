@@ -14,8 +14,9 @@ from verb_runs import as_bytes, make_games, make_inputs
 from fukayomi._native import EVAL_SCALE
 from fukayomi.data.convert.blocks import read_blocks
 from fukayomi.data.convert.keys import game_hashes, seeded_keys
+from fukayomi.data.dedup import average
 from fukayomi.data.formats.content import as_rows
-from fukayomi.data.formats.hcpe import HCPE, read_hcpe
+from fukayomi.data.formats.hcpe import HCPE, read_hcpe, without_flags
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import read_psv
@@ -133,9 +134,12 @@ def test_a_sample_of_any_size_has_exactly_this_size(tmp_path: Path, count: int) 
 def test_positions_are_sampled_out_of_games(tmp_path: Path) -> None:
     path, out = make_inputs(tmp_path, "hcpe3")[0], tmp_path / "out.hcpe"
     found = CliRunner().invoke(app, ["data", "sample", str(path), "-o", str(out), "-n", "50", "--positions", "--json"])
-    rows = as_rows(join_games(games_of(path))).records.tolist()
+    flagged = as_rows(join_games(games_of(path))).records
+    rows = without_flags(flagged).tolist()
     assert json.loads(found.stdout)["read"] == len(rows)
+    assert flagged["gameResult"].max() > 2
     assert len(read_hcpe(out)) == 50
+    average(out, tmp_path / "out.avg")  # refuses hcpe with flags
     assert all(str(row) in set(map(str, rows)) for row in read_hcpe(out).tolist())
     with pytest.raises(VerbError, match="positions are drawn from hcpe3 games, not from hcpe"):
         sample(out, tmp_path / "again.hcpe", 3, positions=True)

@@ -217,7 +217,7 @@ def read_blocks(
     for file, path in list(enumerate(inputs.paths))[begin.file :]:
         for content, after in inputs.format.read(path, place, advance):
             if inputs.as_rows:
-                content = as_rows(content).records
+                content = without_flags(as_rows(content).records)
             if len(content):
                 yield Block(content, items, Cursor(file, *after, items + len(content)), path)
             items += len(content)
