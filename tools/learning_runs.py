@@ -21,6 +21,7 @@ from tune_search import MEMORY_MB, settings_of
 from fukayomi.arena import count_strategies, play_match
 from fukayomi.arena.results.diversity import measure_diversity
 from fukayomi.arena.results.first_move import first_move
+from fukayomi.arena.strategy.counts import NO_STRATEGY
 from fukayomi.engine import Engine, Network, measure_speed
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, evaluate_networks, load_model, train
@@ -191,7 +192,8 @@ def play_itself(
         device: Where the network computes.
 
     Returns:
-        Games, distinct ones and distinct positions at ply 32; wins of Black and White, draws; shares of strategies.
+        Games, distinct ones and distinct positions at ply 32; wins of Black and White, draws; shares of strategies,
+        without the games that have none.
     """
     key = key_of(run)
     file = folder / "runs" / key / "network.onnx"
@@ -219,7 +221,7 @@ def play_itself(
     return {
         "games": variety.games, "distinct_games": variety.distinct_games, "distinct_positions": variety.share,
         "black": black.wins, "white": black.losses, "draws": black.draws,
-        "strategies": {row["strategy"]: row["share"] for row in strategies.rows()},
+        "strategies": {row["strategy"]: row["share"] for row in strategies.rows() if row["strategy"] != NO_STRATEGY},
     }  # fmt: skip
 
 

@@ -39,14 +39,14 @@ class Scale:
     """Positions, all if there are fewer, whose duplicates are averaged or not; few of them have few duplicates."""
     plies: tuple[int, ...] = (24, 28, 34, 60)
     """Where the ranges of plies end, on which averaged and other duplicates are tested."""
-    labelled: int = 20_000
+    labelled: int = 60_000
     """Positions with shares of visits."""
     label_nodes: int = 64
     """Nodes of each search for them."""
-    random_games: int = 100
+    random_games: int = 300
     """Games of each network against itself, with moves at random as in the seed's matches."""
     random_nodes: int = 32
-    colour_games: int = 200
+    colour_games: int = 600
     colour_nodes: int = 16
     seeds: int = 3
 
@@ -63,9 +63,9 @@ GPU = replace(
     large_kernel_interval=5,
     speed_blocks=20,
     speed_batch=256,
-    labelled=100_000,
-    random_games=300,
-    colour_games=500,
+    labelled=200_000,
+    random_games=1000,
+    colour_games=2000,
 )  # fmt: skip
 TINY = replace(
     CPU,

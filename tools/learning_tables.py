@@ -26,9 +26,10 @@ from learning_scales import CPU, GPU, TINY
 from learning_study import RANDOM, Study
 from tune_search import start_pool
 
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, LockedError
-from fukayomi.learning import Dataset
+from fukayomi.learning import Dataset, DeviceError
 from fukayomi.nn import NetworkConfig
 
 COMMONEST = 3
@@ -175,7 +176,10 @@ def duplicates(study: Study) -> list[Table]:
     count = study.scale.duplicated
     base = replace(study.base(), data=study.drawn(count))
     arms = {"as they are": base, "averaged": replace(base, data=study.averaged(count))}
-    table = compared(study, "Duplicate positions averaged or not, by ply of the test", arms, study.tests_by_ply())
+    tests = study.tests_by_ply()
+    table = compared(study, "Duplicate positions averaged or not, by ply of the test", arms, tests)
+    if len(tests) == 1:
+        table.notes.append("The test set does not know plies: give one in hcpe3 or psv.")
     drawn, left = (len(Dataset(study.folder / "data" / run.data)) for run in arms.values())
     table.notes.append(f"{drawn:,} positions are {left:,} different ones. Both runs have the same number of steps.")
     return [table]
@@ -316,6 +320,8 @@ def main(words: Sequence[str] | None = None) -> None:
                 raise
     except LockedError as error:
         sys.exit(f"{error}; wait for it, or choose another folder for --out")
+    except (DataFileError, DeviceError) as error:
+        sys.exit(str(error))
     if options.json:
         print(json.dumps({name: [table.as_dict() for table in tables] for name, tables in made.items()}))
 
