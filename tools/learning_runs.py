@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -37,6 +38,9 @@ MATCH_BATCH = 8
 """Positions per batch in matches."""
 MOST_PLIES = 320
 """Longer games are draws."""
+
+_STOPPED = threading.Event()
+"""In a process of the pool: Ctrl-C ended its job, and those that the pool has handed to it already must not begin."""
 
 Found = dict[str, Any]
 
@@ -104,7 +108,13 @@ def do(folder: Path, jobs: Sequence[Job], pool: ProcessPoolExecutor) -> list[Fou
 
 
 def _work(job: Job, folder: Path, file: Path) -> None:
-    found = job.work(folder, *job.arguments)
+    if _STOPPED.is_set():
+        raise StoppedError
+    try:
+        found = job.work(folder, *job.arguments)
+    except (KeyboardInterrupt, StoppedError):
+        _STOPPED.set()
+        raise
     replace_file(file, json.dumps({"job": job.name, **found}, indent=1).encode())
 
 
