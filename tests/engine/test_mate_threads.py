@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator
 
 import pytest
+from odd_evaluators import Slow
 
 from fukayomi._native import HashEvaluator
 from fukayomi.engine.control import Control, Limits
@@ -43,6 +44,14 @@ def searcher() -> Generator[Searcher]:
     searcher.close()
 
 
+@pytest.fixture
+def patient() -> Generator[Searcher]:
+    """A searcher whose tree grows so slowly that only the threads find the mates, however busy the machine is."""
+    searcher = Searcher([Slow(0.05)], memory_mb=64)
+    yield searcher
+    searcher.close()
+
+
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Generator[None]:
     yield
@@ -66,10 +75,10 @@ def check_mate(result: SearchResult, position: Position) -> None:
 
 
 @pytest.mark.parametrize("sfen", MATES)
-def test_a_mate_of_the_root_ends_the_search(searcher: Searcher, sfen: str) -> None:
+def test_a_mate_of_the_root_ends_the_search(searcher: Searcher, patient: Searcher, sfen: str) -> None:
     position = Position.from_sfen(sfen)
     assert search(searcher, position, Limits(nodes=1000), None).lines[0].mate is None
-    result = search(searcher, position, Limits(time_ms=20_000), ROOT)
+    result = search(patient, position, Limits(time_ms=20_000), ROOT)
     check_mate(result, position)
 
 
@@ -89,24 +98,24 @@ def test_the_game_must_last_as_long_as_the_mate() -> None:
     position = Position.from_sfen(MATES[0])
     for moves_left, is_found in ((8, True), (7, False)):
         settings = UsiSettings(draw_ply=position.ply + moves_left)
-        with Searcher([hash_evaluator(8)], settings.search_params(), memory_mb=64) as searcher:
+        with Searcher([Slow(0.05)], settings.search_params(), memory_mb=64) as searcher:
             result = search(searcher, position, Limits(time_ms=20_000 if is_found else 200), ROOT)
         assert (result.lines[0].mate == 9) == is_found
 
 
-def test_a_mate_that_begins_with_a_repetition_is_left_alone(searcher: Searcher) -> None:
+def test_a_mate_that_begins_with_a_repetition_is_left_alone(patient: Searcher) -> None:
     game = "sfen l5+P1l/7R1/p1nk1gn2/2s1psp1p/5p3/P1S1P1+b2/1P1G2N1P/2GP1+r3/LNK2b2L w gs7p 112"
-    check_mate(search(searcher, Position.from_usi(game), Limits(time_ms=20_000), ROOT), Position.from_usi(game))
+    check_mate(search(patient, Position.from_usi(game), Limits(time_ms=20_000), ROOT), Position.from_usi(game))
     again = Position.from_usi(game + " moves 3f6i 7i8h 6i3f 8h7i")
-    assert search(searcher, again, Limits(time_ms=300), ROOT).reason is Reason.TIME
+    assert search(patient, again, Limits(time_ms=300), ROOT).reason is Reason.TIME
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_mates_along_the_principal_variation(searcher: Searcher, threads: int) -> None:
+def test_mates_along_the_principal_variation(patient: Searcher, threads: int) -> None:
     position = Position.from_sfen(ONE_ANSWER)
     mate = MateSolver(memory_mb=16).solve(position).moves
     position.push(mate[0])
-    result = search(searcher, position, Limits(time_ms=20_000), MateOptions(pv_threads=threads))
+    result = search(patient, position, Limits(time_ms=20_000), MateOptions(pv_threads=threads))
     assert result.reason is Reason.DECIDED
     best = result.lines[0]
     assert best.mate is not None
@@ -128,10 +137,10 @@ def test_a_stop_ends_the_threads_at_once(searcher: Searcher) -> None:
     assert time.monotonic() - begin < 5
 
 
-def test_a_decided_search_that_only_a_stop_ends_waits_for_it(searcher: Searcher) -> None:
+def test_a_decided_search_that_only_a_stop_ends_waits_for_it(patient: Searcher) -> None:
     control = Control(Limits(until_stopped=True))
     threading.Timer(0.3, control.stop).start()
-    result = searcher.search(Position.from_sfen(MATES[0]), control, mates=ROOT)
+    result = patient.search(Position.from_sfen(MATES[0]), control, mates=ROOT)
     assert result.reason is Reason.STOPPED
     assert result.lines[0].mate == 9
 
@@ -150,10 +159,10 @@ def test_an_evaluator_that_fails_ends_the_threads_too() -> None:
     assert result.best is not None
 
 
-def test_one_after_the_other(searcher: Searcher) -> None:
+def test_one_after_the_other(patient: Searcher) -> None:
     position = Position.from_sfen(MATES[1])
     for _ in range(3):
-        result = search(searcher, position, Limits(time_ms=20_000), MateOptions(33, 2))
+        result = search(patient, position, Limits(time_ms=20_000), MateOptions(33, 2))
         check_mate(result, position)
         for move in result.lines[0].pv[:2]:
             position.push(move)
