@@ -1,0 +1,1 @@
+"""The learning loop: games from workers are checked, stored and learnt from."""

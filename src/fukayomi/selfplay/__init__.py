@@ -1,0 +1,1 @@
+"""Games of networks against themselves, and the chunks they are stored in."""

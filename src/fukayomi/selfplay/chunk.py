@@ -1,0 +1,259 @@
+"""Chunks: files of self-play games, each with a sidecar that says where it comes from.
+
+| file | content |
+|---|---|
+| `NAME-000001.hcpe3` | the games |
+| `NAME-000001.weights.npy` | weight of each position with targets, float32 [N], unless all are 1 |
+| `NAME-000001.json` | the sidecar, a `ChunkInfo` |
+
+Each file is flushed and renamed, the sidecar last: a chunk without a sidecar does not exist. A chunk never changes.
+
+    >>> import tempfile
+    >>> details = ChunkDetails(
+    ...     games=1, positions=0, plies=0, worker="w1", sequence=1, first_game=0, seed=7, network="0" * 64,
+    ...     build="0.1", settings={"playouts": 800},
+    ... )
+    >>> info = write_chunk(Path(tempfile.mkdtemp()) / "w1-000001.hcpe3", bytes(36), details)
+    >>> info.bytes, info.weights
+    (36, None)
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import read_input
+
+VERSION = 1
+"""Version of the sidecar that is written, and the newest that is read."""
+SUFFIX = ".hcpe3"
+LARGEST_SIDECAR = 1 << 20
+"""Bytes."""
+LARGEST_CHUNK = 1 << 30
+"""Bytes."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+"""SHA-256 in lower-case hexadecimal digits."""
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+"""Letters, digits, dots, underscores and hyphens: part of a file name on every system."""
+
+
+class ChunkError(DataFileError):
+    """A chunk or its sidecar is damaged; the message names the file and what is wrong."""
+
+    __module__ = "fukayomi.selfplay"
+
+
+class _Model(BaseModel):
+    """Fields that a later version of the same number adds are skipped."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class ResultCounts(_Model):
+    """How the games of a chunk ended: by result, and by reason."""
+
+    black_wins: Count = 0
+    white_wins: Count = 0
+    draws: Count = 0
+    mates: Count = 0
+    """Mated, or a mate was found."""
+    resignations: Count = 0
+    repetitions: Count = 0
+    """Draws, and wins by the opponent's perpetual check."""
+    declarations: Count = 0
+    max_plies: Count = 0
+
+
+class WeightsFile(_Model):
+    """Weights of the positions with targets, in the order of the file: float32 [N] as .npy."""
+
+    file: Annotated[str, Field(pattern=r"^[^/\\\x00-\x1f]{1,200}$")]
+    """Its name, in the folder of the chunk."""
+    sha256: Sha256
+
+
+class ChunkDetails(_Model):
+    """What the worker says about a chunk."""
+
+    games: Count
+    positions: Count
+    """Moves with candidates, which are training positions."""
+    plies: Count
+    """Moves of all games."""
+    worker: Name
+    """Name of the worker; tripwires compare workers, and one can be excluded."""
+    sequence: Count
+    """Number of the chunk among those of its worker and seed, from 1."""
+    first_game: Count
+    """Number of its first game among those of its worker and seed."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)]
+    network: Sha256
+    """SHA-256 of the file of the newest network that played."""
+    build: Annotated[str, Field(min_length=1, max_length=200)]
+    """Version of fukayomi."""
+    settings: Mapping[str, JsonValue]
+    """Settings of the self-play, all of them."""
+    results: ResultCounts = ResultCounts()
+    wrong_resignations: tuple[Count, Count] = (0, 0)
+    """Games played out after a side would have resigned, and how many of them it did not lose."""
+
+
+class ChunkInfo(ChunkDetails):
+    """A sidecar: what the worker says, and what identifies the bytes."""
+
+    version: Annotated[int, Field(ge=1)] = VERSION
+    sha256: Sha256
+    """Of the games. It identifies the chunk."""
+    bytes: Count
+    settings_sha256: Sha256
+    """`settings_sha256` of the settings."""
+    weights: WeightsFile | None = None
+
+    def text(self) -> str:
+        """The sidecar as JSON, one field a line."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+class Chunk(NamedTuple):
+    """A chunk that was read: its sidecar, its games, and the weights of its positions (None if all are 1)."""
+
+    info: ChunkInfo
+    data: bytes
+    weights: NDArray[np.float32] | None
+
+
+def settings_sha256(settings: Mapping[str, Any]) -> str:
+    """A hash of settings that does not depend on the order of their names."""
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sidecar_of(chunk: Path) -> Path:
+    """Path of a chunk's sidecar."""
+    return chunk.with_suffix(".json")
+
+
+def find_chunks(folder: Path) -> list[Path]:
+    """The chunks of a folder that have a sidecar, by name."""
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
+
+
+def write_chunk(
+    path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
+) -> ChunkInfo:
+    """Write a chunk and its sidecar. Writing the same chunk again does nothing.
+
+    Args:
+        path: File of the games, ``*.hcpe3``; its folder exists.
+        data: The games as hcpe3.
+        details: What the sidecar says about them.
+        weights: Weight of each position with targets: float32 [`details.positions`]; None if all are 1.
+
+    Raises:
+        ChunkError: Another chunk has this name, or the weights do not fit.
+        DiskError: The disk is full.
+        OSError: A file cannot be written.
+    """
+    encoded = None if weights is None else _encode_weights(path, weights, details.positions)
+    named = None
+    if encoded is not None:
+        named = WeightsFile(file=f"{path.stem}.weights.npy", sha256=hashlib.sha256(encoded).hexdigest())
+    info = ChunkInfo(
+        **dict(details),
+        sha256=hashlib.sha256(data).hexdigest(),
+        bytes=len(data),
+        settings_sha256=settings_sha256(details.settings),
+        weights=named,
+    )
+    sidecar = sidecar_of(path)
+    if sidecar.exists():
+        if read_chunk_info(sidecar) == info:
+            return info
+        raise ChunkError(f"{path}: another chunk has this name; a chunk never changes")
+    replace_file(path, data)
+    if named is not None and encoded is not None:
+        replace_file(path.with_name(named.file), encoded)
+    replace_file(sidecar, info.text().encode())
+    return info
+
+
+def read_chunk_info(sidecar: Path) -> ChunkInfo:
+    """Read a sidecar.
+
+    Raises:
+        ChunkError: It is not a sidecar, or one of a later version; the message names the field.
+        OSError: It cannot be read.
+    """
+    text = read_input(sidecar, LARGEST_SIDECAR)
+    try:
+        info = ChunkInfo.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise ChunkError(f"{sidecar}: not a sidecar of a chunk: {field}: {first['msg']}") from None
+    if info.version > VERSION:
+        raise ChunkError(f"{sidecar}: version {info.version}; this fukayomi reads versions up to {VERSION}; update it")
+    try:
+        hashed = settings_sha256(info.settings)
+    except ValueError as error:  # NaN, or half a surrogate pair
+        raise ChunkError(f"{sidecar}: settings: {error}") from None
+    if info.settings_sha256 != hashed:
+        raise ChunkError(f"{sidecar}: settings_sha256 is not that of the settings")
+    return info
+
+
+def read_chunk(path: Path) -> Chunk:
+    """Read a chunk and compare its files with the sidecar. The games are not looked at.
+
+    Raises:
+        ChunkError: A file is not the one that the sidecar describes.
+        OSError: A file cannot be read.
+    """
+    info = read_chunk_info(sidecar_of(path))
+    data = read_input(path, LARGEST_CHUNK)
+    if len(data) != info.bytes:
+        raise ChunkError(f"{path}: {len(data)} bytes, but its sidecar says {info.bytes}")
+    if hashlib.sha256(data).hexdigest() != info.sha256:
+        raise ChunkError(f"{path}: the checksum (SHA-256) is not the sidecar's")
+    return Chunk(info, data, None if info.weights is None else _read_weights(path, info.weights, info.positions))
+
+
+def _encode_weights(path: Path, weights: NDArray[np.float32], positions: int) -> bytes:
+    _require_weights(path, weights, positions)
+    file = io.BytesIO()
+    np.save(file, np.asarray(weights, "<f4"), allow_pickle=False)
+    return file.getvalue()
+
+
+def _read_weights(path: Path, named: WeightsFile, positions: int) -> NDArray[np.float32]:
+    file = path.with_name(named.file)
+    data = read_input(file, LARGEST_CHUNK)
+    if hashlib.sha256(data).hexdigest() != named.sha256:
+        raise ChunkError(f"{file}: the checksum (SHA-256) is not the sidecar's")
+    try:
+        weights: object = np.load(io.BytesIO(data), allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ChunkError(f"{file}: not an array of NumPy: {error}") from None
+    if not isinstance(weights, np.ndarray) or str(cast(NDArray[Any], weights).dtype) != "float32":
+        raise ChunkError(f"{file}: not an array of float32")
+    weights = cast(NDArray[np.float32], weights)
+    _require_weights(file, weights, positions)
+    return weights
+
+
+def _require_weights(path: Path, weights: NDArray[np.float32], positions: int) -> None:
+    if weights.shape != (positions,):
+        raise ChunkError(f"{path}: weights of shape {weights.shape} for {positions} positions with targets")
+    if not bool(np.all(np.isfinite(weights) & (weights >= 0))):
+        raise ChunkError(f"{path}: a weight is negative or not a number")
