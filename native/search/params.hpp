@@ -1,4 +1,5 @@
-// The parameters of the search. The defaults are dlshogi's, so that a network tuned for it plays alike.
+// The parameters of the search. The defaults are dlshogi's, so that a network tuned for it plays alike, but for those whose
+// change won a match (docs/strength.md).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct SearchParams {
     float c_init = 1.44F;
     float c_base = 28288.0F;
     Fpu fpu = Fpu::PARENT;
-    float fpu_reduction = 0.27F;
+    float fpu_reduction = 0.45F;
     float c_init_root = 1.16F;
     float c_base_root = 25617.0F;
     Fpu fpu_root = Fpu::PARENT;

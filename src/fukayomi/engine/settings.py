@@ -139,7 +139,7 @@ class UsiSettings:
     """Visits over which exploration grows, below the root."""
     fpu: str = combo("FPU", "parent", FPUS)
     """Value of moves without visits, below the root: their position's less a reduction, 0.5, a loss, or a win."""
-    c_fpu_reduction: int = spin("C_fpu_reduction", 27, 0, 100)
+    c_fpu_reduction: int = spin("C_fpu_reduction", 45, 0, 100)
     """Reduction where FPU is "parent", below the root, percent of the square root of the visited moves' priors."""
     c_init_root: int = spin("C_init_root", 116, 0, 10_000)
     """Exploration at the root, percent."""

@@ -48,10 +48,10 @@ def test_small_trees(name: str) -> None:
 
 # position, batch size -> root visits, visits of the best move, its line's beginning
 SIGNATURES = [
-    (Position().sfen(), 1, (5002, 519, "2h7h 7a6b 6i6h 1a1b")),
-    (Position().sfen(), 16, (5000, 526, "2h7h 7a6b 6i6h 1a1b")),
-    (MATSURI, 1, (6213, 2042, "P*5h R*3h G*1g 3h3i")),
-    (MATSURI, 16, (6340, 1001, "P*5h R*2h P*4a G*6i")),
+    (Position().sfen(), 1, (5002, 573, "2h7h 7a6b 6i6h 2c2d")),
+    (Position().sfen(), 16, (5003, 735, "2h7h 7a6b 6i6h 2c2d")),
+    (MATSURI, 1, (5832, 1106, "P*5h R*3h 2a1c 3h5h")),
+    (MATSURI, 16, (6361, 758, "6f4h R*1h S*3a 2g2f")),
 ]
 
 
