@@ -18,6 +18,7 @@
 #include "codec/endings.hpp"
 #include "codec/hcpe3.hpp"
 #include "codec/records.hpp"
+#include "codec/self_play.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
 
@@ -163,6 +164,46 @@ void bind_endings(nb::module_& m) {
           "Raises:\n    ShogiError: A start is not a position, or a move is not legal.");
 }
 
+SelfPlayCheck checked_self_play(const DecodedGames& games, const SelfPlayRules& rules) {
+    const nb::gil_scoped_release release;
+    return check_self_play(games.games, rules);
+}
+
+void bind_self_play(nb::module_& m) {
+    nb::enum_<EndReason>(m, "EndReason", nb::is_arithmetic(), "Why a game of self-play ended.")
+        .value("MATE", EndReason::MATE)
+        .value("RESIGNATION", EndReason::RESIGNATION)
+        .value("REPETITION", EndReason::REPETITION, "A draw, or a loss by perpetual check.")
+        .value("DECLARATION", EndReason::DECLARATION)
+        .value("MAX_PLIES", EndReason::MAX_PLIES)
+        .value("NONE", EndReason::NONE, "The game has a fault.");
+    nb::class_<SelfPlayRules>(m, "SelfPlayRules", "What the settings of self-play promise about its games.")
+        .def("__init__", [](SelfPlayRules* self, int least_plies, int most_plies, double resign_threshold,
+                            std::uint32_t most_visits) {
+            new (self) SelfPlayRules{least_plies, most_plies, resign_threshold, most_visits};
+        }, nb::kw_only(), "least_plies"_a, "most_plies"_a, "resign_threshold"_a, "most_visits"_a,
+           "Args:\n    least_plies: Moves of the shortest game.\n    most_plies: Moves after which a game is a draw.\n"
+           "    resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.\n"
+           "    most_visits: Most visits of all candidates of a move together.")
+        .def_ro("least_plies", &SelfPlayRules::least_plies)
+        .def_ro("most_plies", &SelfPlayRules::most_plies)
+        .def_ro("resign_threshold", &SelfPlayRules::resign_threshold)
+        .def_ro("most_visits", &SelfPlayRules::most_visits);
+    nb::class_<SelfPlayCheck>(m, "SelfPlayCheck", "How games of self-play ended, and which broke their rules.")
+        .def_prop_ro("ends", [](const SelfPlayCheck& check) { return column(check.ends); },
+                     nb::rv_policy::reference_internal, "uint8 [G]: `EndReason` of each game.")
+        .def_prop_ro("faults", [](const SelfPlayCheck& check) {
+            std::vector<std::tuple<std::size_t, int, std::string>> rows;
+            for (const GameFault& f : check.faults) rows.emplace_back(f.game, f.ply, f.reason);
+            return rows;
+        }, "The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.");
+    m.def("check_self_play", &checked_self_play, "games"_a, "rules"_a,
+          "Derive the results of games again, and check candidates, visits and evaluations.\n\n"
+          "A game ends with mate; with the flag of a repetition (within 16 plies), a declaration (27 points) or the\n"
+          "maximum of plies; or by resignation, which the last evaluation must show. A side that is another program has\n"
+          "no candidates and may resign at any time.");
+}
+
 void bind_games(nb::module_& m) {
     nb::class_<DecodedGames>(m, "DecodedGames",
                              "Games of hcpe3 as columns: G games with P moves and C candidates in total.\n\n"
@@ -220,4 +261,5 @@ void bind_games(nb::module_& m) {
 void bind_codec(nb::module_& m) {
     bind_records(m);
     bind_games(m);
+    bind_self_play(m);
 }

@@ -860,6 +860,69 @@ def encode_hcpe3(starts: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), 
             593 candidates.
     """
 
+class EndReason(enum.IntEnum):
+    """Why a game of self-play ended."""
+
+    MATE = 0
+
+    RESIGNATION = 1
+
+    REPETITION = 2
+    """A draw, or a loss by perpetual check."""
+
+    DECLARATION = 3
+
+    MAX_PLIES = 4
+
+    NONE = 5
+    """The game has a fault."""
+
+class SelfPlayRules:
+    """What the settings of self-play promise about its games."""
+
+    def __init__(self, *, least_plies: int, most_plies: int, resign_threshold: float, most_visits: int) -> None:
+        """
+        Args:
+            least_plies: Moves of the shortest game.
+            most_plies: Moves after which a game is a draw.
+            resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.
+            most_visits: Most visits of all candidates of a move together.
+        """
+
+    @property
+    def least_plies(self) -> int: ...
+
+    @property
+    def most_plies(self) -> int: ...
+
+    @property
+    def resign_threshold(self) -> float: ...
+
+    @property
+    def most_visits(self) -> int: ...
+
+class SelfPlayCheck:
+    """How games of self-play ended, and which broke their rules."""
+
+    @property
+    def ends(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), writable=False)]:
+        """uint8 [G]: `EndReason` of each game."""
+
+    @property
+    def faults(self) -> list[tuple[int, int, str]]:
+        """
+        The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.
+        """
+
+def check_self_play(games: DecodedGames, rules: SelfPlayRules) -> SelfPlayCheck:
+    """
+    Derive the results of games again, and check candidates, visits and evaluations.
+
+    A game ends with mate; with the flag of a repetition (within 16 plies), a declaration (27 points) or the
+    maximum of plies; or by resignation, which the last evaluation must show. A side that is another program has
+    no candidates and may resign at any time.
+    """
+
 class CsaGame:
     """
     A game of a CSA text with N legal moves, or the reason why it cannot be read.

@@ -27,12 +27,13 @@ class FolderLock:
         LockedError: another process is working in ...
     """
 
-    def __init__(self, folder: Path, name: str = "lock") -> None:
-        """Take the lock without waiting.
+    def __init__(self, folder: Path, name: str = "lock", *, wait: bool = False) -> None:
+        """Take the lock.
 
         Args:
             folder: An existing folder.
             name: Name of the lock's file in it.
+            wait: Wait until the lock is free; for work that takes milliseconds.
 
         Raises:
             LockedError: Another process, or another FolderLock of this one, holds the lock.
@@ -40,7 +41,7 @@ class FolderLock:
         """
         self._descriptor: int | None = os.open(folder / name, _FLAGS, 0o666)
         try:
-            if not try_lock(self._descriptor):
+            if not try_lock(self._descriptor, wait=wait):
                 raise LockedError(f"another process is working in {folder}")
         except BaseException:
             self.release()
@@ -59,13 +60,14 @@ class FolderLock:
             self._descriptor = None
 
 
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file without waiting; closing its descriptor ends the lock.
+def try_lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Lock an open file; closing its descriptor ends the lock.
 
     On Windows nobody else can read the first byte of a locked file, except through a memory map.
 
     Args:
         descriptor: Of a file that is open for writing.
+        wait: Wait until the lock is free.
 
     Returns:
         Whether it is locked now; False if another process or descriptor holds the lock.
@@ -75,4 +77,4 @@ def try_lock(descriptor: int) -> bool:
     """
     from filelock import lock_descriptor  # takes as long to import as all of a command's help
 
-    return lock_descriptor(descriptor, blocking=False)
+    return lock_descriptor(descriptor, blocking=wait, poll_interval=0.01)

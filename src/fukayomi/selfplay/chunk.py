@@ -38,7 +38,7 @@ VERSION = 1
 SUFFIX = ".hcpe3"
 LARGEST_SIDECAR = 1 << 20
 """Bytes."""
-LARGEST_CHUNK = 1 << 30
+LARGEST_CHUNK = 256 << 20
 """Bytes."""
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -144,6 +144,11 @@ def sidecar_of(chunk: Path) -> Path:
     return chunk.with_suffix(".json")
 
 
+def weights_of(chunk: Path) -> Path:
+    """Path of the weights of a chunk's positions, which exists unless all are 1."""
+    return chunk.with_name(f"{chunk.stem}.weights.npy")
+
+
 def find_chunks(folder: Path) -> list[Path]:
     """The chunks of a folder that have a sidecar, by name."""
     return sorted(path for path in folder.glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
@@ -168,7 +173,7 @@ def write_chunk(
     encoded = None if weights is None else _encode_weights(path, weights, details.positions)
     named = None
     if encoded is not None:
-        named = WeightsFile(file=f"{path.stem}.weights.npy", sha256=hashlib.sha256(encoded).hexdigest())
+        named = WeightsFile(file=weights_of(path).name, sha256=hashlib.sha256(encoded).hexdigest())
     info = ChunkInfo(
         **dict(details),
         sha256=hashlib.sha256(data).hexdigest(),
@@ -183,7 +188,7 @@ def write_chunk(
         raise ChunkError(f"{path}: another chunk has this name; a chunk never changes")
     replace_file(path, data)
     if named is not None and encoded is not None:
-        replace_file(path.with_name(named.file), encoded)
+        replace_file(weights_of(path), encoded)
     replace_file(sidecar, info.text().encode())
     return info
 
@@ -237,7 +242,11 @@ def _encode_weights(path: Path, weights: NDArray[np.float32], positions: int) ->
 
 
 def _read_weights(path: Path, named: WeightsFile, positions: int) -> NDArray[np.float32]:
-    file = path.with_name(named.file)
+    file = weights_of(path)
+    if named.file != file.name:
+        raise ChunkError(f"{sidecar_of(path)}: weights.file is not {file.name}")
+    if not file.is_file():
+        raise ChunkError(f"{file}: missing, but named by the sidecar")
     data = read_input(file, LARGEST_CHUNK)
     if hashlib.sha256(data).hexdigest() != named.sha256:
         raise ChunkError(f"{file}: the checksum (SHA-256) is not the sidecar's")

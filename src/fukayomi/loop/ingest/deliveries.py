@@ -1,0 +1,227 @@
+"""Takes the chunks that workers delivered into the manifest, or puts them into quarantine with the reasons.
+
+A store is a folder:
+
+| path | content |
+|---|---|
+| `games/**/NAME-000001.hcpe3` | chunks, as workers deliver them; an accepted one stays where it is |
+| `quarantine/NAME-SHA/` | the files of a rejected chunk, and `reasons.json` |
+| `manifest.jsonl` | the manifest: a chunk is accepted when its line is there |
+| `games.keys` | hashes of all accepted games |
+"""
+
+import contextlib
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import InputFileError, read_input
+from fukayomi.files.lock import FolderLock
+from fukayomi.listener import SILENT, Listener
+from fukayomi.loop.ingest.game_keys import GameKeys
+from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest, QuarantinedEntry
+from fukayomi.loop.ingest.tripwires import Tripwires, check_workers
+from fukayomi.loop.ingest.validation import Fault, RejectedError, ValidChunk, validate_chunk
+from fukayomi.selfplay.chunk import (
+    LARGEST_CHUNK,
+    SUFFIX,
+    ChunkError,
+    ChunkInfo,
+    read_chunk_info,
+    sidecar_of,
+    weights_of,
+)
+from fukayomi.tabular import counted
+
+GAMES = "games"
+QUARANTINE = "quarantine"
+REASONS = "reasons.json"
+LOCK = ".ingest.lock"
+
+
+@dataclass(frozen=True)
+class IngestSettings:
+    """What is asked of chunks beyond valid games."""
+
+    most_duplicates: float = 0.05
+    """Share of a chunk's games that may be equal to known ones; one game always may."""
+    alarm_rate: float = 0.01
+    """Probability that the tripwires flag any of the workers of a generation when all are alike."""
+    least_games: int = 32
+    """Games of a worker, and of the others, from which on they are compared."""
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """What one call of `ingest` did."""
+
+    accepted: tuple[ChunkEntry, ...]
+    """The chunks that were accepted, in the order of the manifest."""
+    quarantined: tuple[QuarantinedEntry, ...]
+    """The chunks that were rejected."""
+    copies: int
+    """Chunks that were delivered before under another name; they stay, and do not count."""
+    tripwires: Tripwires
+    """The workers of the newest generation of these chunks, compared."""
+
+
+def ingest(store: Path | str, settings: IngestSettings | None = None, listener: Listener = SILENT) -> IngestResult:
+    """Check all new chunks of a store, in the order of their paths. Calling it again after a kill goes on.
+
+    Args:
+        store: The folder; its manifest has the networks and settings of the run.
+        settings: What is asked of chunks; None: the defaults.
+        listener: Follows the chunks of the stage "ingest", and is told of rejected chunks and flagged workers.
+
+    Raises:
+        LockedError: Another process is at it.
+        ManifestError: The manifest is damaged.
+        DiskError: The disk is full.
+        OSError: A file cannot be read or written.
+    """
+    store = Path(store)
+    with FolderLock(store, LOCK):
+        return _Ingest(store, settings or IngestSettings(), listener).run()
+
+
+class _Ingest:
+    def __init__(self, store: Path, settings: IngestSettings, listener: Listener) -> None:
+        self._store, self._settings, self._listener = store, settings, listener
+        self._manifest = Manifest(store)
+        self._keys = self._open_keys()
+        self._by_origin: dict[tuple[str, int, str], list[ChunkEntry]] = defaultdict(list)
+        for entry in self._manifest.accepted.values():
+            self._by_origin[entry.worker, entry.seed, entry.network].append(entry)
+
+    def run(self) -> IngestResult:
+        if self._manifest.quarantined:
+            self._move(list(self._manifest.quarantined.values())[-1])  # a kill may have come between
+        accepted: list[ChunkEntry] = []
+        quarantined: list[QuarantinedEntry] = []
+        copies = 0
+        delivered = {entry.path for entry in self._manifest.accepted.values()}
+        new = [path for path in find_delivered(self._store) if self._name(path) not in delivered]
+        for done, path in enumerate(new):
+            self._listener.progress("ingest", done, len(new))
+            try:
+                info = self._known_copy(path)
+                if info is not None:
+                    copies += 1
+                    continue
+                accepted.append(self._accept(path, validate_chunk(path)))
+            except RejectedError as error:
+                quarantined.append(self._quarantine(path, error))
+        self._listener.progress("ingest", len(new), len(new))
+        newest = max((entry.generation for entry in accepted), default=None)
+        tripwires = check_workers(self._manifest, newest, self._settings.alarm_rate, self._settings.least_games)
+        for flag in tripwires.flags:
+            self._listener.note(str(flag))
+        return IngestResult(tuple(accepted), tuple(quarantined), copies, tripwires)
+
+    def _open_keys(self) -> GameKeys:
+        chunks = self._manifest.accepted.values()
+        count = sum(entry.games for entry in chunks)
+        try:
+            return GameKeys(self._store, count)
+        except ValueError:  # it can be made again
+            keys = GameKeys(self._store, 0)
+            for entry in chunks:
+                keys.append(validate_chunk(self._store / entry.path).keys)
+            return keys
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._store).as_posix()
+
+    def _known_copy(self, path: Path) -> ChunkInfo | None:
+        """The sidecar of a chunk that was delivered before; whether its bytes are the same does not matter then."""
+        with contextlib.suppress(ChunkError, InputFileError):
+            info = read_chunk_info(sidecar_of(path))
+            if info.sha256 in self._manifest.accepted:
+                return info
+        return None
+
+    def _accept(self, path: Path, chunk: ValidChunk) -> ChunkEntry:
+        info = chunk.info
+        faults = [Fault(path.name, None, None, None, reason) for reason in self._refusals(info)]
+        duplicates = self._keys.count_known(chunk.keys)
+        if duplicates > max(1, self._settings.most_duplicates * info.games):
+            reason = f"{counted(duplicates, 'game')} of {info.games} were delivered before, or are in it twice"
+            faults.append(Fault(path.name, None, None, None, reason))
+        if faults:
+            raise RejectedError(faults, info)
+        entry = ChunkEntry(
+            sha256=info.sha256, path=self._name(path), worker=info.worker, seed=info.seed, sequence=info.sequence,
+            first_game=info.first_game, network=info.network, settings_sha256=info.settings_sha256,
+            generation=self._manifest.networks[info.network].generation, games=info.games, plies=info.plies,
+            positions=info.positions, duplicates=duplicates, results=chunk.results,
+            wrong_resignations=info.wrong_resignations, weights=info.weights.file if info.weights else None,
+            statistics=chunk.statistics,
+        )  # fmt: skip
+        self._keys.append(chunk.keys)
+        self._manifest.append([entry])
+        self._by_origin[entry.worker, entry.seed, entry.network].append(entry)
+        return entry
+
+    def _refusals(self, info: ChunkInfo) -> Iterable[str]:
+        """Why a chunk cannot belong to the run, or not beside what it already has."""
+        if info.network not in self._manifest.networks:
+            yield f"the network {info.network} is not one of the run"
+        if info.settings_sha256 not in self._manifest.settings:
+            yield f"the settings {info.settings_sha256} are not those of the run"
+        end = info.first_game + info.games
+        for other in self._by_origin[info.worker, info.seed, info.network]:
+            if other.first_game < end and info.first_game < other.first_game + other.games:
+                yield f"games {info.first_game} to {end - 1} of this worker and seed overlap with those of {other.path}"
+                return
+
+    def _quarantine(self, path: Path, error: RejectedError) -> QuarantinedEntry:
+        """Write the reasons for a rejected chunk, enter it in the manifest, then move its files."""
+        files = (path, sidecar_of(path), weights_of(path))
+        entry = QuarantinedEntry(
+            path=self._name(path),
+            folder=self._folder(path),
+            files=tuple(file.name for file in files if file.exists()),
+            worker=error.info.worker if error.info else None,
+            faults=len(error.faults),
+            reason=str(error.faults[0])[:1000],
+        )
+        folder = self._store / entry.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        faults = [asdict(fault) for fault in error.faults]
+        text = json.dumps({"path": entry.path, "worker": entry.worker, "faults": faults}, indent=1, ensure_ascii=False)
+        replace_file(folder / REASONS, text.encode(errors="replace"))
+        self._manifest.append([entry])
+        self._move(entry)
+        self._listener.note(f"{entry.path} is in quarantine: {error}")
+        return entry
+
+    def _folder(self, path: Path) -> str:
+        """The folder for a rejected chunk; the same after a kill, a new one if the chunk is delivered again."""
+        identity = hashlib.sha256()
+        for file in (path, sidecar_of(path)):
+            with contextlib.suppress(InputFileError):
+                identity.update(read_input(file, LARGEST_CHUNK))
+        first = f"{QUARANTINE}/{path.stem}-{identity.hexdigest()[:12]}"
+        folder = first
+        while folder in self._manifest.quarantined:
+            number = int(folder[len(first) + 1 :] or 0) + 1
+            folder = f"{first}-{number}"
+        return folder
+
+    def _move(self, entry: QuarantinedEntry) -> None:
+        """Move the files of a rejected chunk, the sidecar last; those already moved are left alone."""
+        folder, source = self._store / entry.folder, (self._store / entry.path).parent
+        for name in sorted(entry.files, key=lambda name: name.endswith(".json")):
+            if not (folder / name).exists() and (source / name).exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                (source / name).rename(folder / name)
+
+
+def find_delivered(store: Path) -> list[Path]:
+    """The files of games in a store that have a sidecar, by path."""
+    found = (store / GAMES).rglob(f"*{SUFFIX}")
+    return sorted(path for path in found if path.is_file() and sidecar_of(path).is_file())

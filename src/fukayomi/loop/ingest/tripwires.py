@@ -1,0 +1,217 @@
+"""Workers of one generation compared with each other. A worker whose games differ is reported, not removed.
+
+Workers with the same network and the same settings draw their games from one distribution. Each is compared with all
+others together in seven numbers (`METRICS`), and the smallest p-value is looked at first. If it is significant, its
+worker is flagged and leaves the comparison, so that it does not make the honest ones look odd; then the rest are
+compared again.
+
+All tests of the first round share the alarm rate (Bonferroni): when all workers are alike, the probability that any of
+them is flagged is at most `alarm_rate`, as far as the tests hold at their sample sizes; see
+`tools/canaries.py`.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fukayomi.loop.ingest.manifest import Manifest
+from fukayomi.loop.ingest.statistics import ChunkStatistics, total
+from fukayomi.tabular import Tabular
+
+METRICS = {
+    "length": "moves of a game (Welch's t-test)",
+    "draws": "share of draws (Fisher's exact test)",
+    "first_moves": "how often games begin with each move (chi-squared test)",
+    "calibration": "Brier score of the values, mean of a game (Welch's t-test)",
+    "entropy": "entropy of the policy targets in nats, mean of a game (Welch's t-test)",
+    "visits": "logarithm of a position's visits, mean of a game (Welch's t-test)",
+    "unique": "share of different positions in 16 games (Welch's t-test)",
+}
+"""What is compared."""
+_MOMENTS = {"length": "length", "calibration": "brier", "entropy": "entropy", "visits": "visits", "unique": "unique"}
+_LEAST_GROUPS = 8  # groups of games for "unique"
+_LEAST_EXPECTED = 5.0  # of a cell of the chi-squared test
+_SMALLEST_P = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One number of a worker, beside that of the others."""
+
+    worker: str
+    metric: str
+    """One of `METRICS`."""
+    games: int
+    """Games of the worker."""
+    value: float | None
+    """Mean of the worker; None for first moves."""
+    others: float | None
+    """Mean of the other workers, those flagged earlier left out."""
+    z: float
+    """Standard deviations of a normal distribution with the same p-value; negative where the worker's mean is lower."""
+    p: float
+    """Probability of such a difference between workers that are alike."""
+
+    def __str__(self) -> str:
+        means = "" if self.value is None else f" ({self.value:.4g}, others {self.others:.4g})"
+        return f"worker {self.worker} differs in {self.metric}{means}: z = {self.z:.1f}"
+
+
+@dataclass(frozen=True)
+class Tripwires(Tabular):
+    """The comparisons of a generation; as a table, one row for each."""
+
+    generation: int | None
+    comparisons: tuple[Comparison, ...]
+    """Of all workers, flagged ones included."""
+    flags: tuple[Comparison, ...]
+    """The comparison that gave each flagged worker away, the most significant first."""
+    threshold: float
+    """The absolute z from which on a worker is flagged; infinite without comparisons."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per comparison."""
+        flagged = {flag.worker for flag in self.flags}
+        return [
+            {
+                "worker": row.worker, "metric": row.metric, "games": row.games, "value": row.value,
+                "others": row.others, "z": row.z, "p": row.p, "flagged": "yes" if row.worker in flagged else "",
+            }
+            for row in self.comparisons
+        ]  # fmt: skip
+
+
+def check_workers(
+    manifest: Manifest, generation: int | None, alarm_rate: float = 0.01, least_games: int = 32
+) -> Tripwires:
+    """Compare the workers of a generation, excluded ones left out.
+
+    Args:
+        manifest: The accepted chunks.
+        generation: Number of the network; None compares nothing.
+        alarm_rate: As for `compare_workers`, for all settings of the generation together.
+        least_games: As for `compare_workers`.
+    """
+    groups: dict[str, dict[str, list[ChunkStatistics]]] = defaultdict(lambda: defaultdict(list))
+    for chunk in manifest.chunks():
+        if chunk.generation == generation:
+            groups[f"{chunk.network} {chunk.settings_sha256}"][chunk.worker].append(chunk.statistics)
+    parts = [
+        compare_workers(
+            {worker: total(chunks) for worker, chunks in workers.items()}, alarm_rate / len(groups), least_games
+        )
+        for workers in groups.values()
+    ]
+    return Tripwires(
+        generation,
+        tuple(row for part in parts for row in part.comparisons),
+        tuple(flag for part in parts for flag in part.flags),
+        max((part.threshold for part in parts), default=float("inf")),
+    )
+
+
+def compare_workers(
+    workers: Mapping[str, ChunkStatistics], alarm_rate: float = 0.01, least_games: int = 32
+) -> Tripwires:
+    """Compare workers that should be alike.
+
+    Args:
+        workers: The numbers of each worker's games.
+        alarm_rate: Probability that any of them is flagged when all are alike.
+        least_games: Workers with fewer games are not compared, nor are others compared with fewer.
+    """
+    remaining = {name: numbers for name, numbers in sorted(workers.items()) if numbers.games >= least_games}
+    judged = dict(remaining)
+    tests = sum(len(_compare(name, remaining)) for name in remaining)
+    if not tests:
+        return Tripwires(None, (), (), float("inf"))
+    level = alarm_rate / tests
+    flags: list[Comparison] = []
+    while len(remaining) > 1:
+        worst = min(
+            (row for name in remaining for row in _compare(name, remaining)), key=lambda row: row.p, default=None
+        )
+        if worst is None or worst.p >= level:
+            break
+        if len(remaining) == 2:  # one of them is odd, and nothing says which
+            flags += [min(_compare(name, remaining), key=lambda row: row.p) for name in remaining]
+            break
+        flags.append(worst)
+        del remaining[worst.worker]
+    final = tuple(row for name, numbers in judged.items() for row in _compare(name, remaining | {name: numbers}))
+    return Tripwires(None, final, tuple(flags), float(_scipy_stats().norm.isf(level / 2)))
+
+
+def _compare(name: str, workers: Mapping[str, ChunkStatistics]) -> list[Comparison]:
+    """A worker beside all others together, in every number that both have."""
+    own = workers[name]
+    others = total(numbers for other, numbers in workers.items() if other != name)
+    rows: list[Comparison] = []
+    for metric in METRICS:
+        if metric in _MOMENTS:
+            found = _compare_means(metric, own, others)
+        elif metric == "draws":
+            found = _compare_draws(own, others)
+        else:
+            found = _compare_first_moves(own, others)
+        if found is not None:
+            rows.append(_comparison(name, metric, own.games, *found))
+    return rows
+
+
+def _comparison(name: str, metric: str, games: int, value: float | None, others: float | None, p: float) -> Comparison:
+    p = max(p, _SMALLEST_P)
+    z = float(_scipy_stats().norm.isf(p / 2))
+    if value is not None and others is not None and value < others:
+        z = -z
+    return Comparison(name, metric, games, value, others, z, p)
+
+
+def _scipy_stats() -> Any:
+    import scipy.stats  # pyright: ignore[reportMissingTypeStubs]  # here: it takes long to import
+
+    return scipy.stats
+
+
+_Found = tuple[float | None, float | None, float]
+
+
+def _compare_means(metric: str, own: ChunkStatistics, others: ChunkStatistics) -> _Found | None:
+    one, two = getattr(own, _MOMENTS[metric]), getattr(others, _MOMENTS[metric])
+    if min(one.count, two.count) < (_LEAST_GROUPS if metric == "unique" else 2):
+        return None
+    if one.variance == 0 and two.variance == 0:
+        return one.mean, two.mean, 1.0 if one.mean == two.mean else 0.0
+    test = _scipy_stats().ttest_ind_from_stats(
+        one.mean, one.variance**0.5, one.count, two.mean, two.variance**0.5, two.count, equal_var=False
+    )
+    return one.mean, two.mean, float(test.pvalue)
+
+
+def _compare_draws(own: ChunkStatistics, others: ChunkStatistics) -> _Found | None:
+    if not own.games or not others.games:
+        return None
+    table = [[own.draws, own.games - own.draws], [others.draws, others.games - others.draws]]
+    return own.draws / own.games, others.draws / others.games, float(_scipy_stats().fisher_exact(table).pvalue)
+
+
+def _compare_first_moves(own: ChunkStatistics, others: ChunkStatistics) -> _Found | None:
+    """Rare moves are counted together, so that the test holds."""
+    ours, theirs = sum(own.first_moves.values()), sum(others.first_moves.values())
+    if not ours or not theirs:
+        return None
+    smaller_share = min(ours, theirs) / (ours + theirs)
+    cells: list[tuple[int, int]] = []
+    rest = (0, 0)
+    for move in sorted(own.first_moves.keys() | others.first_moves.keys()):
+        cell = own.first_moves.get(move, 0), others.first_moves.get(move, 0)
+        if sum(cell) * smaller_share >= _LEAST_EXPECTED:
+            cells.append(cell)
+        else:
+            rest = rest[0] + cell[0], rest[1] + cell[1]
+    if sum(rest) * smaller_share >= _LEAST_EXPECTED:
+        cells.append(rest)
+    if len(cells) < 2:
+        return None
+    return None, None, float(_scipy_stats().chi2_contingency(list(zip(*cells, strict=True))).pvalue)

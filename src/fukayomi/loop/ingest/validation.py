@@ -1,0 +1,185 @@
+"""Whether a chunk is what its sidecar says, and every game one that its settings allow.
+
+All games are decoded and replayed by the rules (`_native.decode_hcpe3`, `_native.check_self_play`); nothing that the
+worker says is believed. A chunk with a fault is rejected as a whole: its worker is broken or hostile, and where one
+game is wrong the others deserve no trust.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fukayomi import _native
+from fukayomi._native import EndReason, SelfPlayRules
+from fukayomi.data.formats.hcpe import RESULT_BITS
+from fukayomi.files.inputs import InputFileError
+from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
+from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
+
+MOST_FAULTS = 100
+"""Faults of a chunk that are kept."""
+_EXTENDED = 2  # times the playouts: extended twice by a half
+_TAUGHT_WEIGHT = 65_535  # sum of a Gumbel policy's weights, each rounded
+_KEY_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with a chunk."""
+
+    file: str
+    """Name of the file."""
+    game: int | None
+    """Number of the game in the file, from 0; None if it is not about a game."""
+    ply: int | None
+    """Move of the game, from 0; None if it is not about a move."""
+    offset: int | None
+    """Where the game begins in the file, in bytes."""
+    reason: str
+
+    def __str__(self) -> str:
+        place = self.file
+        place += "" if self.game is None else f", game {self.game}"
+        place += "" if self.ply is None else f", move {self.ply}"
+        place += "" if self.offset is None else f" (offset {self.offset})"
+        return f"{place}: {self.reason}"
+
+
+class RejectedError(ChunkError):
+    """A chunk has faults.
+
+    Attributes:
+        faults: The first of them.
+        info: Its sidecar; None if it cannot be read.
+    """
+
+    __module__ = "fukayomi.loop.ingest"
+
+    def __init__(self, faults: list[Fault], info: ChunkInfo | None) -> None:
+        self.faults, self.info = faults, info
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        super().__init__(f"{faults[0]}{more}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValidChunk:
+    """A chunk whose games are all valid by themselves."""
+
+    info: ChunkInfo
+    keys: NDArray[np.uint64]
+    """Hash of each game's first position and moves: uint64 [games]."""
+    results: ResultCounts
+    """How the games ended, derived again."""
+    statistics: ChunkStatistics
+
+
+class _Settings(BaseModel):
+    """What the settings of self-play say about its games; the names are those of `SelfplaySettings`."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    playouts: int = Field(ge=1)
+    extension: float = 0.0
+    leaves: int = Field(default=1, ge=1)
+    root_rule: str = "puct"
+    threshold: float = Field(ge=0, le=1)
+    min_move: int = Field(default=0, ge=0)
+    max_move: int = Field(ge=1)
+
+
+def rules_of(settings: Mapping[str, Any]) -> SelfPlayRules:
+    """The rules that games with these settings keep.
+
+    Raises:
+        ValueError: The settings are not those of self-play.
+    """
+    known = _Settings.model_validate(dict(settings))
+    if known.root_rule.lower() == "gumbel":
+        most_visits = _TAUGHT_WEIGHT + _native.MAX_MOVES
+    else:
+        most_visits = known.playouts * (_EXTENDED if known.extension > 0 else 1) + known.leaves - 1
+    return SelfPlayRules(
+        least_plies=known.min_move, most_plies=known.max_move, resign_threshold=known.threshold,
+        most_visits=min(most_visits, (1 << 32) - 1),
+    )  # fmt: skip
+
+
+def validate_chunk(path: Path) -> ValidChunk:
+    """Check everything about a chunk that it can be asked alone.
+
+    Args:
+        path: File of its games, with the sidecar beside it.
+
+    Raises:
+        RejectedError: It has faults.
+        OSError: A file cannot be read.
+    """
+    try:
+        chunk = read_chunk(path)
+    except (ChunkError, InputFileError) as error:
+        reason = str(error).removeprefix(f"{path.parent}/")
+        name, _, rest = reason.partition(": ")
+        raise RejectedError([Fault(name, None, None, None, rest)], None) from None
+    try:
+        rules = rules_of(chunk.info.settings)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        reason = f"settings.{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        raise RejectedError([Fault(path.with_suffix(".json").name, None, None, None, reason)], chunk.info) from None
+    return _validate(path.name, chunk, rules)
+
+
+def _validate(name: str, chunk: Chunk, rules: SelfPlayRules) -> ValidChunk:
+    info = chunk.info
+    games = _native.decode_hcpe3(np.frombuffer(chunk.data, np.uint8), True)
+    faults: list[Fault] = []
+    for offset, _, ply, reason in games.damages[:MOST_FAULTS]:
+        game = int(np.searchsorted(games.offsets, offset))
+        faults.append(Fault(name, game, ply if ply >= 0 else None, offset, reason))
+    if faults:
+        raise RejectedError(faults, info)
+    check = _native.check_self_play(games, rules)
+    for game, ply, reason in check.faults[:MOST_FAULTS]:
+        faults.append(Fault(name, game, ply if ply >= 0 else None, int(games.offsets[game]), reason))
+    results = count_results(games.results & RESULT_BITS, check.ends)
+    positions = int((np.diff(games.candidates.astype(np.int64)) > 0).sum())
+    counted = {"games": len(games.results), "plies": len(games.moves), "positions": positions, "results": results}
+    for field, value in counted.items():
+        if not faults and (said := getattr(info, field)) != value:
+            faults.append(Fault(name, None, None, None, f"the sidecar says {field} {said}, but there are {value}"))
+    if faults:
+        raise RejectedError(faults, info)
+    return ValidChunk(info, _keys_of(games), results, statistics_of(games))
+
+
+def count_results(results: NDArray[np.integer[Any]], ends: NDArray[np.uint8]) -> ResultCounts:
+    """Count games by result and by reason: results without flags [G], and their `EndReason` [G]."""
+
+    def ended(reason: EndReason) -> int:
+        return int((ends == int(reason)).sum())
+
+    return ResultCounts(
+        draws=int((results == 0).sum()), black_wins=int((results == 1).sum()), white_wins=int((results == 2).sum()),
+        mates=ended(EndReason.MATE), resignations=ended(EndReason.RESIGNATION),
+        repetitions=ended(EndReason.REPETITION), declarations=ended(EndReason.DECLARATION),
+        max_plies=ended(EndReason.MAX_PLIES),
+    )  # fmt: skip
+
+
+def _keys_of(games: _native.DecodedGames) -> NDArray[np.uint64]:
+    starts, moves = games.starts.tobytes(), games.moves.tobytes()
+    plies = games.plies.tolist()
+    digests = b"".join(
+        hashlib.blake2b(
+            starts[32 * game : 32 * game + 32] + moves[2 * begin : 2 * end], digest_size=_KEY_BYTES
+        ).digest()
+        for game, (begin, end) in enumerate(pairwise(plies))
+    )
+    return np.frombuffer(digests, "<u8")

@@ -1,0 +1,327 @@
+"""Every kind of damage is found and named; what the rules and the settings allow is accepted."""
+
+import hashlib
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selfplay_chunks import SETTINGS, deliver, game, new_store, random_games
+
+from fukayomi import _native
+from fukayomi.data.formats.hcpe3 import Game, join_games
+from fukayomi.loop.ingest.validation import RejectedError, rules_of, validate_chunk
+from fukayomi.selfplay.chunk import ResultCounts, sidecar_of
+from fukayomi.shogi import Color, DeclarationRule, Move, Position, Repetition
+
+BLACK, WHITE = 1, 2
+REPETITION, DECLARATION, MAX_PLIES = 4, 8, 16
+MATE_IN_ONE = "8k/9/8P/9/9/9/9/9/K8 b G 1"
+PERPETUAL = ("1i1a+ 9a9b 1a1b 9b9a 1b1a", "k8/9/9/9/9/9/9/9/K7R b - 1")
+ENTERED = "K+R+R+B+B4/GGGGSS3/9/9/9/9/9/9/8k w 2P 1"
+ROOKS = "2h3h 8b7b 3h2h 7b8b"
+
+
+def checked(found: Game | Sequence[Game], **changes: Any) -> tuple[list[str], list[tuple[int, int, str]]]:
+    """How games end, and their faults."""
+    games = join_games([found] if isinstance(found, Game) else found)
+    decoded = _native.decode_hcpe3(bytes_of(games.write()), True)
+    assert decoded.damages == []
+    check = _native.check_self_play(decoded, rules_of(SETTINGS | changes))
+    return [_native.EndReason(end).name for end in check.ends.tolist()], check.faults
+
+
+def bytes_of(data: bytes) -> Any:
+    return np.frombuffer(data, np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("found", "end"),
+    [
+        (game("G*1b", BLACK, MATE_IN_ONE), "MATE"),
+        (game("G*1b", BLACK, MATE_IN_ONE, opponent=1), "MATE"),
+        (game(ROOKS, REPETITION), "REPETITION"),
+        (game(PERPETUAL[0], WHITE | REPETITION, PERPETUAL[1]), "REPETITION"),
+        (game("1i1h", BLACK | DECLARATION, ENTERED), "DECLARATION"),
+        (game("7g7f 3c3d", WHITE, evals={1: 4002}), "RESIGNATION"),
+        (game("7g7f 3c3d", BLACK, evals={1: -4002}), "RESIGNATION"),
+        (game("7g7f 3c3d", WHITE, evals={0: -5000}, opponent=2), "RESIGNATION"),
+        (game("7g7f 3c3d", BLACK, opponent=2), "RESIGNATION"),
+        (game("7g7f", BLACK, evals={0: 30_000}, targets={0: [("7g7f", 200)]}), "RESIGNATION"),
+    ],
+)
+def test_each_way_to_end_is_derived(found: Game, end: str) -> None:
+    assert checked(found) == ([end], [])
+
+
+def test_a_game_ends_at_the_maximum_of_plies() -> None:
+    found = game("7g7f 3c3d 2g2f 8c8d", MAX_PLIES)
+    assert checked(found, max_move=4) == (["MAX_PLIES"], [])
+    [(number, ply, reason)] = checked(found, max_move=3)[1]
+    assert (number, ply, reason) == (0, -1, "4 moves; the settings allow 0 to 3")
+    [(_, _, reason)] = checked(found, max_move=5)[1]
+    assert reason == "flagged as stopped at the maximum of plies, which is 5, after 4"
+    assert checked(found, max_move=4, min_move=5)[1] == [(0, -1, "4 moves; the settings allow 5 to 4")]
+
+
+@pytest.mark.parametrize(
+    ("found", "ply", "reason"),
+    [
+        (game("G*1b", WHITE, MATE_IN_ONE), -1, "the last move mates makes it a win for Black, but the result is"),
+        (game("G*1b", BLACK | DECLARATION, MATE_IN_ONE), -1, "the last move mates, but the flags say otherwise"),
+        (game(ROOKS, BLACK | REPETITION), -1, "the repetition at the end makes it a draw, but the result is a win"),
+        (game(ROOKS, 0), -1, "a draw without a repetition or the maximum of plies"),
+        (game(ROOKS + " 7g7f", WHITE, evals={4: -9000}), 4, "the position before this move is a repetition, but the g"),
+        (game("7g7f 3c3d", REPETITION), -1, "flagged as a repetition, but the last position does not repeat"),
+        (game(PERPETUAL[0], REPETITION, PERPETUAL[1]), -1, "makes it a win for White, but the result is a draw"),
+        (game(PERPETUAL[0], BLACK | REPETITION, PERPETUAL[1]), -1, "makes it a win for White, but the result is a win"),
+        (game("7g7f", WHITE | DECLARATION), -1, "flagged as a declaration, but the side to move cannot declare a win"),
+        (game("1i1h", WHITE | DECLARATION, ENTERED), -1, "the declaration makes it a win for Black"),
+        (game("7g7f", REPETITION | MAX_PLIES), -1, "flagged with several reasons for its end"),
+        (game("7g7f 3c3d", WHITE, evals={1: 3999}), 1, "the game ends with the evaluation 3999, too small to resign"),
+        (game("7g7f 3c3d", BLACK, evals={1: 4100}), 1, "the evaluation 4100 makes it a win for White, but the result"),
+        (game("7g7f 3c3d", WHITE, opponent=2), 0, "the game ends with the evaluation 0, too small to resign"),
+        (game("7g7f", WHITE, opponent=1), -1, None),
+        (game("7g7f", BLACK, opponent=1), -1, "a resignation without an evaluation"),
+        (game("", BLACK), -1, "a resignation without an evaluation"),
+        (game("7g7f", BLACK, evals={0: 30_001}), 0, "evaluation 30001 is beyond that of a mate"),
+        (game("7g7f", BLACK, evals={0: -32_768}), 0, "evaluation -32768 is beyond that of a mate"),
+        (game("7g7f", BLACK, targets={0: [("2g2f", 9)]}), 0, "the move played is not a candidate"),
+        (game("7g7f", BLACK, targets={0: [("7g7f", 9), ("7g7f", 9)]}), 0, "is among the candidates more than once"),
+        (game("7g7f", BLACK, targets={0: [("7g7f", 0)]}), 0, "candidates without a single visit"),
+        (game("7g7f", BLACK, targets={0: [("7g7f", 200), ("2g2f", 1)]}), 0, "201 visits; the settings allow 200"),
+        (game("7g7f", BLACK, targets={0: [("7g7f", 9)]}, opponent=1), 0, "candidates for a move of another program"),
+        (game("7g7f", BLACK, opponent=3), -1, "opponent 3 is not 0, 1 or 2"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_named(found: Game, ply: int, reason: str | None) -> None:
+    good = game("G*1b", BLACK, MATE_IN_ONE)
+    ends, faults = checked([good, found])
+    if reason is None:
+        assert (ends, faults) == (["MATE", "RESIGNATION"], [])
+        return
+    assert ends == ["MATE", "NONE"]
+    [(number, at, said)] = faults
+    assert (number, at) == (1, ply)
+    assert reason in said
+
+
+def test_visits_are_those_that_the_settings_allow() -> None:
+    found = game("7g7f", BLACK, evals={0: 9000}, targets={0: [("7g7f", 60_000), ("2g2f", 5_536)]})
+    assert rules_of(SETTINGS).most_visits == 200
+    assert rules_of(SETTINGS | {"extension": 0.0}).most_visits == 100
+    assert rules_of(SETTINGS | {"extension": 0.0, "leaves": 4}).most_visits == 103
+    assert "65536 visits" in checked(found)[1][0][2]
+    assert checked(found, root_rule="Gumbel")[1] == []
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    new_store(tmp_path)
+    return tmp_path
+
+
+def rejected(store: Path, name: str = "w1-000001") -> RejectedError:
+    with pytest.raises(RejectedError) as error:
+        validate_chunk(store / "games" / f"{name}.hcpe3")
+    return error.value
+
+
+def test_a_valid_chunk_tells_its_numbers(store: Path) -> None:
+    games = random_games(40)
+    deliver(store, games)
+    chunk = validate_chunk(store / "games" / "w1-000001.hcpe3")
+    assert len(set(chunk.keys.tolist())) == 40
+    assert chunk.results == chunk.info.results
+    assert chunk.statistics.games == 40
+    assert chunk.statistics.length.total == len(games.moves)
+    assert sum(chunk.statistics.first_moves.values()) == 40
+    assert chunk.results.black_wins + chunk.results.white_wins + chunk.results.draws == 40
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("games", 9, "the sidecar says games 9, but there are 8"),
+        ("plies", 9, "the sidecar says plies 9, but there are "),
+        ("positions", 9, "the sidecar says positions 9, but there are "),
+        ("results", ResultCounts(black_wins=8), "the sidecar says results black_wins=8 white_wins=0"),
+    ],
+)
+def test_the_sidecar_must_fit_the_games(store: Path, field: str, value: object, reason: str) -> None:
+    deliver(store, random_games(8), **{field: value})
+    assert str(rejected(store)).startswith(f"w1-000001.hcpe3: {reason}")
+
+
+def test_files_must_be_those_of_the_sidecar(store: Path) -> None:
+    deliver(store, random_games(3))
+    path = store / "games" / "w1-000001.hcpe3"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    assert "w1-000001.hcpe3: " in str(rejected(store))
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert "w1-000001.hcpe3: the checksum (SHA-256) is not the sidecar's" in str(rejected(store))
+    sidecar_of(path).write_bytes(b"{}")
+    error = rejected(store)
+    assert "w1-000001.json: not a sidecar of a chunk: " in str(error)
+    assert error.info is None
+
+
+def test_settings_must_be_those_of_self_play(store: Path) -> None:
+    deliver(store, random_games(3))
+    path = sidecar_of(store / "games" / "w1-000001.hcpe3")
+    sidecar = json.loads(path.read_text()) | {"settings": {"playouts": 0}}
+    sidecar["settings_sha256"] = hashlib.sha256(b'{"playouts":0}').hexdigest()
+    path.write_text(json.dumps(sidecar))
+    assert "w1-000001.json: settings.playouts: " in str(rejected(store))
+
+
+def forge(store: Path, data: bytes, **fields: Any) -> Path:
+    """Change the bytes of a chunk and let its sidecar agree, as far as it says anything about bytes."""
+    path = store / "games" / "w1-000001.hcpe3"
+    path.write_bytes(data)
+    sidecar = json.loads(sidecar_of(path).read_text())
+    sidecar |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} | fields
+    sidecar_of(path).write_text(json.dumps(sidecar))
+    return path
+
+
+def test_an_illegal_move_is_named_with_game_move_and_offset(store: Path) -> None:
+    games = random_games(3)
+    deliver(store, games)
+    data = bytearray(games.write())
+    sizes = games.sizes()
+    at = int(sizes[0]) + 36
+    assert int(games[1].candidates[1]) == 0  # random moves come first
+    data[at : at + 2] = struct.pack("<H", Move.from_usi("5i5a").raw)
+    forge(store, bytes(data))
+    fault = rejected(store).faults[0]
+    assert (fault.file, fault.game, fault.ply, fault.offset) == ("w1-000001.hcpe3", 1, 0, int(sizes[0]))
+    assert "illegal move" in fault.reason
+    assert str(fault).startswith(f"w1-000001.hcpe3, game 1, move 0 (offset {sizes[0]}): move ")
+
+
+def test_an_impossible_start_is_named(store: Path) -> None:
+    games = random_games(2)
+    deliver(store, games)
+    forge(store, replace(games, starts=games.starts ^ 255).write())
+    fault = rejected(store).faults[0]
+    assert (fault.game, fault.ply, fault.offset) == (0, None, 0)
+    assert "hcp " in fault.reason
+
+
+# An oracle that shares nothing with check_self_play but the rules.
+
+
+ENDS_GAME = (Repetition.DRAW, Repetition.WIN, Repetition.LOSE)
+
+
+def end_by_the_rules(position: Position, plies: int, most_plies: int) -> set[int]:
+    """The result bytes that the last position allows, resignations aside."""
+    mover, other = (BLACK, WHITE) if position.turn is Color.BLACK else (WHITE, BLACK)
+    if not position.legal_moves:
+        return {other}
+    allowed: set[int] = set()
+    match position.first_recurrence():
+        case Repetition.DRAW:
+            allowed.add(REPETITION)
+        case Repetition.WIN:
+            allowed.add(mover | REPETITION)
+        case Repetition.LOSE:
+            allowed.add(other | REPETITION)
+        case _:
+            pass
+    if position.can_declare_win(DeclarationRule.POINTS_27):
+        allowed.add(mover | DECLARATION)
+    if plies == most_plies:
+        allowed.add(MAX_PLIES)
+    return allowed
+
+
+def is_valid_game(data: bytes, at: int, rules: dict[str, Any]) -> int | None:
+    """Where the next game begins if the one here is valid."""
+    moves, result, opponent = struct.unpack_from("<HBB", data, at + 32)
+    position = _native.position_from_hcp(data[at : at + 32])
+    if opponent > 2 or moves > rules["max_move"]:
+        return None
+    at += 36
+    evals: list[tuple[int, Color]] = []
+    for ply in range(moves):
+        raw, value, count = struct.unpack_from("<HhH", data, at)
+        found = struct.unpack_from(f"<{2 * count}H", data, at + 6)
+        legal = {move.raw for move in position.legal_moves}
+        is_program = opponent == (BLACK if position.turn is Color.BLACK else WHITE)
+        if raw not in legal or not set(found[::2]) <= legal or len(set(found[::2])) < count:
+            return None
+        if count and (raw not in found[::2] or is_program or not 0 < sum(found[1::2]) <= 2 * rules["playouts"]):
+            return None
+        if abs(value) > 30_000 or (ply and position.first_recurrence() in ENDS_GAME):
+            return None
+        if not is_program:
+            evals.append((value, position.turn))
+        position.push(Move.from_raw(raw))
+        at += 6 + 4 * count
+    if result in end_by_the_rules(position, moves, rules["max_move"]):
+        return at
+    if result not in (BLACK, WHITE) or not position.legal_moves:
+        return None
+    if opponent == 3 - result:
+        return at
+    if not evals or abs(evals[-1][0]) < 4001:
+        return None
+    value, mover = evals[-1]
+    winner = mover if value > 0 else Color(1 - mover)
+    return at if result == (BLACK if winner is Color.BLACK else WHITE) else None
+
+
+def is_valid(data: bytes) -> bool:
+    at: int | None = 0
+    try:
+        while at is not None and at < len(data):
+            at = is_valid_game(data, at, SETTINGS)
+    except (struct.error, ValueError):
+        return False
+    return at == len(data)
+
+
+MUTATED = random_games(4, seed=7)
+# What is legal whatever its value: results, opponents, the last evaluations.
+SENSITIVE = [at for end in MUTATED.sizes().cumsum().tolist() for at in range(end - 60, end)]
+SENSITIVE += [at + i for at in (0, *MUTATED.sizes().cumsum()[:-1].tolist()) for i in (32, 33, 34, 34, 34, 35)]
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_mutated_games_are_accepted_exactly_if_they_are_valid(data: st.DataObject) -> None:
+    games = bytearray(MUTATED.write())
+    for _ in range(data.draw(st.integers(0, 2))):
+        at = data.draw(st.integers(0, len(games) - 1) | st.sampled_from(SENSITIVE))
+        games[at] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        del games[data.draw(st.integers(0, len(games))) :]
+    decoded = _native.decode_hcpe3(bytes_of(bytes(games)), True)
+    faults = decoded.damages or _native.check_self_play(decoded, rules_of(SETTINGS)).faults
+    assert (not faults) == is_valid(bytes(games))
+
+
+def test_the_oracle_accepts_what_was_not_mutated() -> None:
+    assert is_valid(MUTATED.write())
+    assert is_valid(random_games(60, seed=3).write())
+
+
+@settings(max_examples=30)
+@given(data=st.binary(max_size=300))
+def test_any_bytes_are_rejected(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    store = tmp_path_factory.getbasetemp() / "any"
+    if not store.exists():
+        new_store(store)
+        deliver(store, random_games(1))
+    path = forge(store, data)
+    with pytest.raises(RejectedError):
+        validate_chunk(path)
