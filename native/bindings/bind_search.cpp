@@ -17,30 +17,18 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "codec/evaluation.hpp"
+#include "parameters.hpp"
 #include "search/eval_cache.hpp"
 #include "search/hash_evaluator.hpp"
 #include "search/search.hpp"
 #include "shogi/usi_move.hpp"
+#include "slots.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace fukayomi;
 
 namespace {
-
-using Planes1 = Rows<std::uint8_t, PACKED1_BYTES>;
-using Planes2 = Rows<std::uint8_t, PACKED2_BYTES>;
-using Labels = Rows<std::uint16_t, MAX_MOVES>;
-using Counts = Rows<std::uint16_t>;
-
-template <class... Arrays>
-void require_rows(std::size_t rows, const Arrays&... arrays) {
-    const auto check = [rows](std::size_t has) {
-        if (has < rows)
-            throw nb::value_error(("an array has " + std::to_string(has) + " rows; it needs " + std::to_string(rows)).c_str());
-    };
-    (check(arrays.shape(0)), ...);
-}
 
 int gather(Search& search, Batch& batch, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
            const Counts& counts, std::size_t limit, std::optional<std::size_t> nodes) {
@@ -73,20 +61,6 @@ void run(const Evaluator& evaluator, const Planes1& planes1, const Planes2& plan
             throw nb::value_error(("row " + std::to_string(row) + " has a count above " + std::to_string(MAX_MOVES)).c_str());
     const nb::gil_scoped_release release;
     evaluator.run({planes1.data(), planes2.data(), labels.data(), counts.data()}, n, {logits.data(), values.data()});
-}
-
-// A property whose setter validates all parameters together before it changes one.
-template <class T>
-void parameter(nb::class_<SearchParams>& type, const char* name, T SearchParams::*field, const char* doc) {
-    type.def_prop_rw(
-        name, [field](const SearchParams& params) { return params.*field; },
-        [field](SearchParams& params, T value) {
-            SearchParams changed = params;
-            changed.*field = value;
-            changed.validate();
-            params = changed;
-        },
-        "value"_a, doc);
 }
 
 void bind_params(nb::module_& m) {

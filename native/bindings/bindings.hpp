@@ -10,3 +10,4 @@ void bind_csa(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_dedup(nanobind::module_& m);
 void bind_mate(nanobind::module_& m);
+void bind_selfplay(nanobind::module_& m);

@@ -5,7 +5,7 @@ NB_MODULE(_native, m) {
     // What the program still holds when it ends (a cache, an exception that a test tool keeps) is no user's concern.
     nanobind::set_leak_warnings(false);
 #endif
-    m.doc() = "The native core of fukayomi: rules, encoding, search.";
+    m.doc() = "The native core of fukayomi: rules, encoding, search, games.";
     bind_shogi(m);
     bind_mate(m);
     bind_codec(m);
@@ -13,4 +13,5 @@ NB_MODULE(_native, m) {
     bind_encode(m);
     bind_dedup(m);
     bind_search(m);
+    bind_selfplay(m);
 }

@@ -102,6 +102,32 @@ std::vector<std::size_t> Search::ranked_slots() const {
     return slots;
 }
 
+std::vector<RootMove> Search::root_moves() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<RootMove> moves;
+    for (const std::size_t slot : ranked_slots()) {
+        const Child& entry = tree_.children(tree_.root()).begin()[slot];
+        const Node& child = tree_[entry.node];
+        const Proof proof = child.proof == Proof::LOSS ? Proof::WIN : child.proof == Proof::WIN ? Proof::LOSS : child.proof;
+        moves.push_back({Move(child.move), child.visits, winrate_of(entry, child), proof, mate_plies(child).has_value()});
+    }
+    return moves;
+}
+
+std::pair<std::uint32_t, std::uint32_t> Search::most_visits() const {
+    const std::lock_guard lock(mutex_);
+    const Node& root = tree_[tree_.root()];
+    std::pair<std::uint32_t, std::uint32_t> most{0, 0};
+    if (root.children == NOWHERE) return most;
+    const Child* entries = tree_.children(tree_.root()).begin();
+    for (std::size_t slot = 0; slot < root.child_count; ++slot) {
+        const std::uint32_t visits = entries[slot].visits;
+        if (visits > most.first) most = {visits, most.first};
+        else most.second = std::max(most.second, visits);
+    }
+    return most;
+}
+
 // The child that the side to move would choose, or child_count if nothing is known of any.
 std::size_t Search::best_slot(Index i) const {
     const Node& node = tree_[i];

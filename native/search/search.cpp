@@ -100,9 +100,15 @@ bool Search::set_position(const Position& position, std::span<const Move> search
     deepest_ = 0;
     wants_room_ = is_full_ = false;
     comparison_.reset();
-    const bool kept = search_moves.empty() && !is_restricted_ && try_advance(position);
+    const bool kept = search_moves.empty() && !is_restricted_ && !is_forgotten_ && try_advance(position);
+    is_forgotten_ = false;
     if (!kept) start_anew(position, search_moves);
     return kept;
+}
+
+void Search::forget() {
+    const std::lock_guard lock(mutex_);
+    is_forgotten_ = true;
 }
 
 void Search::compare(std::span<const Move> moves) {
@@ -163,7 +169,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
-int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes) {
+int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes, std::size_t playouts) {
     const BatchUse use(batch.is_busy_);
     if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
@@ -185,7 +191,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
         back_up_judged(batch, selected);
         if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
         goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) &&
-                  batch.collision_count_ <= limit && !is_over();
+                  batch.collision_count_ <= limit && playouts_ < playouts && !is_over();
     }
     const std::lock_guard lock(mutex_);
     undo_collisions(batch);

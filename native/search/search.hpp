@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "search/batch.hpp"
@@ -52,6 +53,15 @@ struct SearchLine {
     bool operator==(const SearchLine&) const = default;
 };
 
+// A move of the root as the root's policy ranks it.
+struct RootMove {
+    Move move;
+    std::uint32_t visits = 0;
+    float winrate = 0.0F;          // of the side to move at the root
+    Proof proof = Proof::NONE;     // for the side to move at the root
+    bool has_mate = false;         // the proof is a mate
+};
+
 class Search {
 public:
     // Throws std::invalid_argument at bad parameters or a memory size out of range.
@@ -65,14 +75,19 @@ public:
     bool set_position(const Position& position, std::span<const Move> search_moves = {},
                       std::optional<std::uint64_t> nodes = {});
 
+    // The next position starts a new tree, even if the game goes on.
+    void forget();
+
     // From now on gives visits to these moves of the root alone, to each the same number, until the position is set again. The
     // other moves keep what they have. Throws std::invalid_argument if there is no move, or one that the root has not.
     void compare(std::span<const Move> moves);
 
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided. With those
-    // found in the cache (batch.hits) there are at most `nodes` leaves.
-    int gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes = SIZE_MAX);
+    // found in the cache (batch.hits) there are at most `nodes` leaves. It ends early once
+    // playouts() has reached `playouts`, or a few more: leaves whose result is known, without a row, may be many.
+    int gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes = SIZE_MAX,
+               std::size_t playouts = SIZE_MAX);
     // logits[row * MAX_MOVES + i] belongs to the i-th label; values[row] is the win probability of the side to move.
     // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
@@ -107,6 +122,10 @@ public:
     // The best moves in the order of choice: proven wins, shortest first, then as the root's policy
     // ranks them, by visits as a rule; proven losses last.
     std::vector<SearchLine> lines(std::size_t multipv) const;
+    // The moves of which anything is known, in the same order. Cheaper than their lines.
+    std::vector<RootMove> root_moves() const;
+    // The most visits that a move of the root has, and the second most.
+    std::pair<std::uint32_t, std::uint32_t> most_visits() const;
     std::string tree_text() const;  // Tree::text, for tests
     void check_invariants();  // throws std::logic_error; only while no batch is in flight
 
@@ -150,6 +169,7 @@ private:
     Board start_;
     std::vector<Move> game_moves_;
     bool is_restricted_ = false;  // to search moves
+    bool is_forgotten_ = false;   // the next position starts a new tree
     std::unordered_map<std::uint64_t, std::vector<Move>> mates_;  // the lines of enter_mate by position
     std::vector<Batch*> active_;  // batches with visits in flight
     std::uint64_t nodes_ = 0;

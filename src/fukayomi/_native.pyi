@@ -1,4 +1,4 @@
-"""The native core of fukayomi: rules, encoding, search."""
+"""The native core of fukayomi: rules, encoding, search, games."""
 
 from collections.abc import Iterator, Sequence
 import enum
@@ -1877,3 +1877,388 @@ class UniformEvaluator:
         """
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
+
+class SelfplayParams:
+    """
+    How games against itself are played; names and defaults are dlshogi's. Setting one to a bad value raises ValueError.
+
+    Plies count from a game's first searched move, unless something else is said.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def playouts(self) -> int:
+        """Visits of the root's moves for each move."""
+
+    @playouts.setter
+    def playouts(self, value: int) -> None: ...
+
+    @property
+    def early_stop(self) -> bool:
+        """Whether a search ends when the best move cannot be overtaken any more."""
+
+    @early_stop.setter
+    def early_stop(self, value: bool) -> None: ...
+
+    @property
+    def extension(self) -> float:
+        """
+        A search is extended by half, at most twice, while the best move has fewer than so many times the visits of the
+        second. 0: never.
+        """
+
+    @extension.setter
+    def extension(self, value: float) -> None: ...
+
+    @property
+    def reuse(self) -> bool:
+        """Whether to keep the subtree of the move played."""
+
+    @reuse.setter
+    def reuse(self, value: bool) -> None: ...
+
+    @property
+    def leaves(self) -> int:
+        """Maximum number of leaves that a game gives to a batch."""
+
+    @leaves.setter
+    def leaves(self, value: int) -> None: ...
+
+    @property
+    def random(self) -> int:
+        """
+        Number of moves that are drawn at random in proportion to visits^(1/temperature).
+        """
+
+    @random.setter
+    def random(self, value: int) -> None: ...
+
+    @property
+    def random_temperature(self) -> float:
+        """Temperature of the first random move; at least 0.1 counts."""
+
+    @random_temperature.setter
+    def random_temperature(self, value: float) -> None: ...
+
+    @property
+    def random_temperature_drop(self) -> float:
+        """What it loses with each move of the same side."""
+
+    @random_temperature_drop.setter
+    def random_temperature_drop(self, value: float) -> None: ...
+
+    @property
+    def random_cutoff(self) -> float:
+        """
+        Only moves whose win rate is at most this much below the best are drawn.
+        """
+
+    @random_cutoff.setter
+    def random_cutoff(self, value: float) -> None: ...
+
+    @property
+    def random_cutoff_drop(self) -> float:
+        """What it loses with each move of the same side."""
+
+    @random_cutoff_drop.setter
+    def random_cutoff_drop(self, value: float) -> None: ...
+
+    @property
+    def train_random(self) -> bool:
+        """Whether positions in which the move was drawn have targets."""
+
+    @train_random.setter
+    def train_random(self, value: bool) -> None: ...
+
+    @property
+    def random2(self) -> float:
+        """
+        After these moves: where the best move has fewer than random2 times the visits of the second, one of the two is drawn
+        in proportion to visits.
+        """
+
+    @random2.setter
+    def random2(self, value: float) -> None: ...
+
+    @property
+    def max_move(self) -> int:
+        """
+        Moves after which a game is drawn, those of its opening included, 1 to 512.
+        """
+
+    @max_move.setter
+    def max_move(self, value: int) -> None: ...
+
+    @property
+    def threshold(self) -> float:
+        """
+        A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.
+        """
+
+    @threshold.setter
+    def threshold(self, value: float) -> None: ...
+
+    @property
+    def play_out(self) -> float:
+        """Share of the games that are played on instead, to check resignations."""
+
+    @play_out.setter
+    def play_out(self, value: float) -> None: ...
+
+    @property
+    def mate_depth(self) -> int:
+        """Longest mate to look for at the root by df-pn, plies; 0: none."""
+
+    @mate_depth.setter
+    def mate_depth(self, value: int) -> None: ...
+
+    @property
+    def mate_nodes(self) -> int:
+        """Maximum number of positions of each such search."""
+
+    @mate_nodes.setter
+    def mate_nodes(self, value: int) -> None: ...
+
+    @property
+    def seed(self) -> int:
+        """Random seed. A game depends on it and on its own number."""
+
+    @seed.setter
+    def seed(self, value: int) -> None: ...
+
+class SelfplayPlayer:
+    """A side of a game."""
+
+    def __init__(self, network: int = 0, teaches: bool = True) -> None:
+        """
+        Args:
+            network: Number of the network that plays; 0 is the newest. OUTSIDE: another program.
+            teaches: Whether its positions have targets.
+        """
+
+    @property
+    def network(self) -> int:
+        """Number of the network."""
+
+    @property
+    def teaches(self) -> bool:
+        """Whether its positions have targets."""
+
+    def __repr__(self) -> "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >": ...
+
+    def __eq__(self, other: SelfplayPlayer) -> bool: ...
+
+OUTSIDE: int = -1
+
+class GameReason(enum.Enum):
+    """Why a game against itself ended."""
+
+    MATE = 0
+    """The record ends in checkmate."""
+
+    RESIGNATION = 1
+    """The search saw the result, or an outside player gave up."""
+
+    REPETITION = 2
+    """A position came back: drawn, or lost by perpetual check (千日手)."""
+
+    DECLARATION = 3
+    """The side to move could declare a win (入玉宣言)."""
+
+    MAX_PLIES = 4
+    """Drawn after SelfplayParams.max_move moves."""
+
+class FinishedGame:
+    """A game that is over."""
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+
+    @property
+    def data(self) -> bytes:
+        """The game as hcpe3."""
+
+    @property
+    def winner(self) -> fukayomi.Color | None:
+        """None for a draw."""
+
+    @property
+    def reason(self) -> GameReason:
+        """Why it ended."""
+
+    @property
+    def moves(self) -> list[fukayomi.Move]:
+        """All moves, those of the opening included."""
+
+    @property
+    def plies(self) -> int:
+        """Number of moves."""
+
+    @property
+    def opening_plies(self) -> int:
+        """Moves of the opening."""
+
+    @property
+    def random_plies(self) -> int:
+        """Moves drawn at random."""
+
+    @property
+    def searches(self) -> int:
+        """Moves that were searched for."""
+
+    @property
+    def playouts(self) -> int:
+        """Visits of all searches."""
+
+    @property
+    def evaluations(self) -> int:
+        """Positions that a network evaluated for them."""
+
+    @property
+    def positions(self) -> int:
+        """Number of positions with targets."""
+
+    @property
+    def weights(self) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+        """float32 [positions]: weight of each position with targets."""
+
+    @property
+    def is_played_out(self) -> bool:
+        """
+        Whether a side would have resigned, but the game was played on to check that.
+        """
+
+    @property
+    def is_wrong_resignation(self) -> bool:
+        """Whether that side did not lose."""
+
+class WaitingGame:
+    """A game in which another program is to move."""
+
+    @property
+    def index(self) -> int:
+        """Its number."""
+
+    @property
+    def position(self) -> fukayomi.Position:
+        """The position with its past; plies count from the start of the game."""
+
+class SelfplayPool:
+    """
+    Many games at once, which fill batches together. Any method may be called from any thread.
+
+        pool.add(0, Position())
+        while pool.playing:
+            n = pool.gather(0, planes1, planes2, labels, counts, limit)
+            evaluate(n)
+            pool.apply(0, logits, values)
+        games = pool.take_finished()
+
+    The games are divided into shares: threads with a share each do not wait for each other. With one leaf a game at a time
+    (SelfplayParams.leaves), a game depends on parameters, seed, number, opening and networks alone.
+    """
+
+    def __init__(self, params: SelfplayParams, search: SearchParams, games: int, shares: int = 1, cache_mb: int = 0) -> None:
+        """
+        Args:
+            params: Copied.
+            search: Parameters of the trees; copied. Each game has a seed of its own.
+            games: Maximum number of games at once.
+            shares: Number of parts that they are divided into.
+            cache_mb: Memory in MiB for what each network has said of positions; 0: none.
+
+        Raises:
+            ValueError: A number is out of range.
+        """
+
+    def add(self, index: int, opening: fukayomi.Position, black: SelfplayPlayer = ..., white: SelfplayPlayer = ...) -> None:
+        """
+        Queue a game. It begins when a place is free.
+
+        Args:
+            index: Its number; its random numbers depend on it.
+            opening: The position with its past, whose moves become the first of the game, without targets.
+            black: Player.
+            white: Player.
+
+        Raises:
+            ValueError: The opening is over, or longer than max_move; or a game of this number is being played.
+        """
+
+    def gather(self, share: int, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int, network: int = 0) -> int:
+        """
+        Write leaves of games in which this network is to move into rows of the arrays (see `Search.gather`).
+
+        Args:
+            share: Number of the share, from 0.
+            limit: Maximum number of rows.
+
+        Returns:
+            The number of rows filled; 0 if no game of the share needs this network now.
+
+        Raises:
+            RuntimeError: The last batch of this share and network was not applied.
+        """
+
+    def apply(self, share: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], network: int = 0) -> None:
+        """
+        Enter what the network said of a batch.
+
+        Raises:
+            ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.
+        """
+
+    def cancel(self, share: int, network: int = 0) -> None:
+        """Give up a gathered batch; its leaves can be gathered again."""
+
+    def take_waiting(self) -> list[WaitingGame]:
+        """
+        The games in which another program has come to move since the last call. `answer` or `drop` each.
+        """
+
+    def answer(self, index: int, move: fukayomi.Move | None, eval: int = 0) -> bool:
+        """
+        Play the other program's move.
+
+        Args:
+            move: None: it resigns.
+            eval: Its evaluation in centipawns.
+
+        Returns:
+            Whether the game was waiting for it.
+
+        Raises:
+            InvalidMoveError: The move is not legal.
+        """
+
+    def drop(self, index: int) -> bool:
+        """
+        Give up a game that is waiting or queued.
+
+        Returns:
+            Whether there was such a game.
+        """
+
+    def clear_queue(self) -> int:
+        """Begin no more of the games that were added. Returns their number."""
+
+    def take_finished(self) -> list[FinishedGame]:
+        """The games that have ended since the last call, in that order."""
+
+    @property
+    def queued(self) -> int:
+        """Number of games that have not begun."""
+
+    @property
+    def playing(self) -> int:
+        """Number of games that are queued or being played."""
+
+    @property
+    def shares(self) -> int:
+        """Number of shares."""
+
+    @property
+    def bytes_used(self) -> int:
+        """Memory of all trees in bytes."""

@@ -1,0 +1,47 @@
+// How games are played against itself. Names and defaults are dlshogi's where it has the option.
+#pragma once
+
+#include <cstdint>
+
+#include "shogi/types.hpp"
+
+namespace fukayomi {
+
+// Plies count from a game's first searched move; those of its opening come before.
+struct SelfplayParams {
+    // A search gives the root's moves this many visits in all. It ends early if the best move can no longer be overtaken. It is
+    // extended by half as many, at most twice, while the best move has fewer than `extension` times the visits of the second.
+    int playouts = 800;
+    bool early_stop = true;
+    float extension = 1.2F;  // 0: no extension
+    bool reuse = false;      // keep the subtree of the move played
+    int leaves = 1;          // a game gives this many to a batch at most
+    // The first `random` moves are drawn in proportion to visits^(1 / temperature) among the moves whose win rate is at most
+    // `cutoff` below the best. Temperature and cutoff fall with each move of the same side.
+    int random = 4;
+    float random_temperature = 10.0F;
+    float random_temperature_drop = 1.0F;
+    float random_cutoff = 0.015F;
+    float random_cutoff_drop = 0.001F;
+    bool train_random = false;  // whether these positions have targets
+    // After them, where the best move has fewer than random2 times the visits of the second, one of the two is drawn by visits.
+    float random2 = 0.0F;
+    int max_move = 320;       // a game is drawn after so many moves, those of its opening included
+    float threshold = 0.99F;  // a game ends by resignation when |2 p - 1| of the best move exceeds it; 1: never
+    float play_out = 0.1F;    // share of the games that are played on then, to check the result
+    int mate_depth = 0;       // longest mate of the root to look for by df-pn, plies; 0: none
+    int mate_nodes = 100'000;
+    std::uint64_t seed = 0;
+
+    void validate() const;  // throws std::invalid_argument, which names the parameter and its value
+};
+
+constexpr int OUTSIDE = -1;  // the network of a player who is not in the pool
+
+struct SelfplayPlayer {
+    int network = 0;      // 0: the newest
+    bool teaches = true;  // whether this player's positions have targets
+    bool operator==(const SelfplayPlayer&) const = default;
+};
+
+}  // namespace fukayomi

@@ -1,0 +1,113 @@
+// Many games at once, which feed one batch: each gives one leaf, or a few. The caller says what each game is, evaluates the
+// batches, and takes the finished games.
+//
+//   pool.add(setup); ...
+//   while (pool.playing() > 0) { n = pool.gather(share, slot, limit); evaluate(slot, n); pool.apply(share, logits, values); }
+//
+// The games are divided into shares, one for each batch in flight, so that threads with different shares never wait for each
+// other. A share has a lock, which is held while a batch of it is gathered or applied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "mate/mate_solver.hpp"
+#include "search/eval_cache.hpp"
+#include "search/slot.hpp"
+#include "selfplay/game.hpp"
+#include "selfplay/params.hpp"
+
+namespace fukayomi {
+
+// A game whose outside player is to move.
+struct WaitingGame {
+    std::uint64_t index;
+    Position position;  // plies count from the start of the game
+};
+
+class SelfplayPool {
+public:
+    static constexpr std::size_t MOST_GAMES = 65536;
+
+    // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. Throws
+    // std::invalid_argument.
+    SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares = 1,
+                 std::size_t cache_mb = 0);
+
+    // Queues a game; it begins when a place is free, in the order of the calls. Throws std::invalid_argument if there is nothing
+    // to play in the opening, or a game with this index is queued or being played.
+    void add(GameSetup setup);
+
+    // Fills rows of the slot with leaves of games of the share in which this network is to move, and returns their number; 0 if
+    // there is none now. Throws std::logic_error if a batch of the share and the network is in flight.
+    std::size_t gather(std::size_t share, const SlotInput& slot, std::size_t limit, int network = 0);
+    std::size_t rows(std::size_t share, int network = 0) const;  // of the batch in flight
+    // As Search::apply. If the output of the evaluator is unusable, the batch is cancelled.
+    void apply(std::size_t share, const float* logits, const float* values, int network = 0);
+    void cancel(std::size_t share, int network = 0);
+
+    // The games that began to wait for an outside player since the last call.
+    std::vector<WaitingGame> take_waiting();
+    // The move of an outside player; a null move resigns. False if the game is not waiting (any more). Throws
+    // ParseError(ILLEGAL_MOVE).
+    bool answer(std::uint64_t index, Move move, int eval = 0);
+    // Gives up a game that is waiting, or queued. False if there is none.
+    bool drop(std::uint64_t index);
+    // Empties the queue and returns how many games it held.
+    std::size_t clear_queue();
+
+    std::vector<FinishedGame> take_finished();
+    std::size_t queued() const;
+    std::size_t playing() const;  // games that are queued or being played
+    std::size_t shares() const { return shares_.size(); }
+    std::size_t bytes() const;  // of all trees
+
+private:
+    struct Place {
+        std::unique_ptr<Game> game;  // null: free
+        bool is_in_flight = false;
+        bool is_waiting = false;  // for the answer of an outside player
+    };
+    // The rows of a batch that hold leaves of one game.
+    struct Part {
+        Place* place;
+        std::size_t first;
+        std::size_t count;
+    };
+    struct Share {
+        mutable std::mutex mutex;
+        std::vector<Place> places;
+        std::size_t cursor = 0;                     // the place to ask first
+        std::map<int, std::vector<Part>> in_flight;  // by network
+        MateSolver solver{SOLVER_MB};
+    };
+    static constexpr std::size_t SOLVER_MB = 8;
+
+    Share& share_at(std::size_t share) const;
+    std::size_t gather_from(Share& share, Place& place, const SlotInput& slot, std::size_t limit, int network);
+    bool fill(Share& share, Place& place);
+    bool settle(Place& place);
+    EvalCache* cache_of(int network);
+    void forget(std::uint64_t index);
+    void cancel(Share& share, int network);
+
+    const SelfplayParams params_;
+    const SearchParams search_params_;
+    const std::size_t cache_mb_;
+    std::vector<std::unique_ptr<Share>> shares_;
+
+    mutable std::mutex mutex_;  // guards everything below; taken after a share's, never before
+    std::deque<GameSetup> queue_;
+    std::set<std::uint64_t> indices_;  // of games that are queued or being played
+    std::vector<FinishedGame> finished_;
+    std::vector<WaitingGame> waiting_;
+    std::map<int, std::unique_ptr<EvalCache>> caches_;
+};
+
+}  // namespace fukayomi

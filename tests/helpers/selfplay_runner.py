@@ -1,0 +1,133 @@
+"""What the tests of self-play share: driving a pool, and a network that plays moves from a list."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from fukayomi._native import (
+    FinishedGame,
+    HashEvaluator,
+    SearchParams,
+    SelfplayParams,
+    SelfplayPool,
+    decode_hcpe3,
+    encode_position,
+)
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.shogi import Move, Position
+
+
+class Network(Protocol):
+    """What answers batches."""
+
+    def run(self, slot: Slot, n: int) -> None: ...
+
+
+class Hash:
+    """The native hash evaluator."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._native = HashEvaluator(seed)
+
+    def run(self, slot: Slot, n: int) -> None:
+        self._native.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+
+
+class Script:
+    """Prefers the moves of a line, whenever its positions come up; all positions have the same value.
+
+    Args:
+        opening: Where the line begins.
+        moves: In USI.
+        value: Win probability of the side to move.
+    """
+
+    def __init__(self, opening: Position, moves: Sequence[str], value: float = 0.5) -> None:
+        self._labels: dict[bytes, int] = {}
+        self._value = value
+        position = Position.from_usi(opening.usi())
+        for usi in moves:
+            move = Move.from_usi(usi)
+            self._labels.setdefault(_key(position), position.policy_label(move))
+            position.push(move)
+
+    def run(self, slot: Slot, n: int) -> None:
+        for row in range(n):
+            slot.logits[row] = 0.0
+            key = slot.planes1[row].tobytes() + slot.planes2[row].tobytes()
+            labels = slot.labels[row, : slot.counts[row]].tolist()
+            if self._labels.get(key) in labels:
+                slot.logits[row, labels.index(self._labels[key])] = 30.0
+            slot.values[row] = self._value
+
+
+def _key(position: Position) -> bytes:
+    planes1, planes2 = encode_position(position)
+    return planes1.tobytes() + planes2.tobytes()
+
+
+def selfplay_params(**values: object) -> SelfplayParams:
+    """Parameters for games that are over soon."""
+    params = SelfplayParams()
+    for name, value in {"playouts": 24, "max_move": 60, **values}.items():
+        setattr(params, name, value)
+    return params
+
+
+def search_params(**values: object) -> SearchParams:
+    """Parameters of the trees."""
+    params = SearchParams()
+    for name, value in values.items():
+        setattr(params, name, value)
+    return params
+
+
+def drive(
+    pool: SelfplayPool,
+    batch: int = 4,
+    networks: Sequence[Network] | None = None,
+    answer: Callable[[int, Position], Move | None] | None = None,
+) -> list[FinishedGame]:
+    """Play all games of a pool; networks[k] is network k, and `answer` the other program."""
+    slot = Slot.zeros(batch)
+    games: list[FinishedGame] = []
+    while pool.playing:
+        for share in range(pool.shares):
+            for network, evaluator in enumerate(networks or [Hash()]):
+                n = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, batch, network)
+                evaluator.run(slot, n)
+                pool.apply(share, slot.logits, slot.values, network)
+        for game in pool.take_waiting():
+            assert answer is not None
+            assert pool.answer(game.index, answer(game.index, game.position))
+        games += pool.take_finished()
+    return games
+
+
+def scripted(opening: Position, moves: Sequence[str], **values: object) -> FinishedGame:
+    """The game in which both sides play the moves of a list."""
+    params = selfplay_params(**{"playouts": 1, "random": 0, "threshold": 1.0, **values})
+    pool = SelfplayPool(params, search_params(leaf_mate_plies=0), 1)
+    pool.add(7, opening)
+    (game,) = drive(pool, 1, [Script(opening, moves)])
+    return game
+
+
+class Decoded:
+    """A game as its bytes have it."""
+
+    def __init__(self, game: FinishedGame) -> None:
+        found = decode_hcpe3(np.frombuffer(game.data, np.uint8), True)
+        assert not found.damages
+        assert len(found.results) == 1
+        self.start = found.starts[0].tobytes()
+        self.result = int(found.results[0])
+        self.opponent = int(found.opponents[0])
+        self.moves = found.moves.tolist()
+        self.evals = found.evals.tolist()
+        ends = found.candidates.tolist()
+        pairs = list(zip(found.candidate_moves.tolist(), found.candidate_visits.tolist(), strict=True))
+        self.candidates = [dict(pairs[begin:end]) for begin, end in pairwise(ends)]
+        self.hcps = [row.tobytes() for row in found.hcps]
