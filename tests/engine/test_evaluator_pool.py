@@ -2,10 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE_S, until
 
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.control import Control, Limits
@@ -25,8 +26,9 @@ class Recorder:
     identity = "recorder"
     batch_size = 8
 
-    def __init__(self, slots: int = 1) -> None:
+    def __init__(self, slots: int = 1, pause_s: float = 0.0) -> None:
         self.slots = slots
+        self._pause_s = pause_s  # in which another evaluator gets its share
         self._inner = hash_evaluator(8)
         self.permission = threading.Event()
         self.permission.set()
@@ -47,7 +49,8 @@ class Recorder:
         self.running += 1
         self.rows.append(n)
         try:
-            self.permission.wait(10)
+            self.permission.wait(PATIENCE_S)
+            time.sleep(self._pause_s)
             if self.error is not None:
                 raise self.error
             self._inner.run(slot, n)
@@ -75,13 +78,6 @@ def pool(evaluator: Recorder) -> Generator[EvaluatorPool]:
 
 def run(searcher: Searcher, nodes: int, position: Position | None = None) -> SearchResult:
     return searcher.search(position or Position(), Control(Limits(nodes=nodes)), multipv=600)
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 5.0
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def at_once(searchers: Sequence[Searcher], nodes: int) -> list[SearchResult]:
@@ -174,7 +170,7 @@ def test_a_batch_in_flight_of_an_ended_search_delays_only_its_slot(pool: Evaluat
     begin = time.monotonic()
     late = first.search(Position(), Control(Limits(time_ms=100)))
     assert (late.reason, evaluator.running) == (Reason.TIME, 1)
-    assert 0.09 < time.monotonic() - begin < 0.3
+    assert 0.09 < time.monotonic() - begin < PATIENCE_S / 2
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(run, second, 300)
         time.sleep(0.05)
@@ -217,7 +213,7 @@ def test_stops_at_any_moment(pool: EvaluatorPool) -> None:
             for control in controls:
                 control.stop()
             for future, position in zip(running, positions, strict=True):
-                assert future.result(5).best in position.legal_moves
+                assert future.result(PATIENCE_S).best in position.legal_moves
         positions.reverse()
 
 
@@ -314,7 +310,7 @@ def test_sharing_searches_on_several_slots_stop_at_any_moment() -> None:
             time.sleep(delay_ms / 1000)
             for control in controls:
                 control.stop()
-            assert all(future.result(5).best in Position().legal_moves for future in running)
+            assert all(future.result(PATIENCE_S).best in Position().legal_moves for future in running)
     assert all(evaluator.clashes == 0 for evaluator in evaluators)
 
 
@@ -339,7 +335,7 @@ def test_searches_that_share_batches_share_a_cache_too() -> None:
 
 def test_each_network_has_a_cache_of_its_own() -> None:
     def rows_of(identity: str) -> int:
-        first, second = Recorder(), Recorder()
+        first, second = Recorder(pause_s=0.002), Recorder(pause_s=0.002)
         second.identity = identity
         with EvaluatorPool([first, second], cache_mb=8) as pool:
             for _ in range(4):

@@ -1,6 +1,7 @@
 """Several networks that search one tree: shared out among the positions, or as an ensemble."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ class Counting(StubEvaluator):
 
     def run(self, slot: Slot, n: int) -> None:
         self.count += n
+        time.sleep(0.001)  # in which the other network gets its share
         super().run(slot, n)
 
 

@@ -27,8 +27,8 @@ def test_each_position_is_searched() -> None:
 def test_without_nodes_the_time_ends_the_search() -> None:
     with Network(hash_evaluator(4)) as network:
         (search,) = measure_speed(network, {"start": Position()}, seconds=0.2).searches
-    assert 0.15 < search.seconds < 5
-    assert search.nodes > 100
+    assert 0.15 < search.seconds < 30
+    assert search.nodes > 1
     assert search.nodes_per_s == pytest.approx(search.nodes / search.seconds)
 
 

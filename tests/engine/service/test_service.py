@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator
 
 import pytest
+from patience import PATIENCE_S, until
 
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, EvaluatorError, Network, QueryError, TurnAnswer
 from fukayomi.engine.evaluators.protocol import Slot
@@ -36,7 +37,7 @@ class Gate:
         return self._inner.allocate(capacity)
 
     def run(self, slot: Slot, n: int) -> None:
-        self.permission.wait(10)
+        self.permission.wait(PATIENCE_S)
         self.rows.append(n)
         if self.error is not None:
             raise self.error
@@ -59,7 +60,7 @@ def service(gate: Gate) -> Generator[AnalysisService]:
 
 
 def test_turns_are_answered_from_blacks_side(service: AnalysisService) -> None:
-    answers = service.submit(AnalysisQuery(moves=GAME, turns=(3, 0, 4), visits=50, multipv=5)).result(10)
+    answers = service.submit(AnalysisQuery(moves=GAME, turns=(3, 0, 4), visits=50, multipv=5)).result(PATIENCE_S)
     assert [answer.turn for answer in answers] == [3, 0, 4]
     for answer in answers:
         assert (answer.visits, answer.is_during_search, len(answer.moves)) == (50, False, 5)
@@ -71,7 +72,7 @@ def test_turns_are_answered_from_blacks_side(service: AnalysisService) -> None:
 
 @pytest.mark.parametrize("turn", [3, 4])
 def test_one_position_alone_is_searched_as_by_an_engine(service: AnalysisService, turn: int) -> None:
-    (answer,) = service.submit(AnalysisQuery(moves=GAME, turns=[turn], visits=500)).result(10)
+    (answer,) = service.submit(AnalysisQuery(moves=GAME, turns=[turn], visits=500)).result(PATIENCE_S)
     with Network(hash_evaluator(16), cache_mb=0) as network, Engine(network) as engine:
         result = engine.search(Position.from_usi(f"startpos moves {' '.join(GAME[:turn])}"), nodes=500, multipv=3)
     assert [(move.move, move.visits) for move in answer.moves] == [(x.move.usi(), x.visits) for x in result.lines]
@@ -84,24 +85,24 @@ def test_one_position_alone_is_searched_as_by_an_engine(service: AnalysisService
 def test_decided_positions_need_no_search(
     service: AnalysisService, gate: Gate, sfen: str, win_rate: float, move: str | None
 ) -> None:
-    (answer,) = service.submit(AnalysisQuery(sfen=sfen, visits=50)).result(10)
+    (answer,) = service.submit(AnalysisQuery(sfen=sfen, visits=50)).result(PATIENCE_S)
     assert (answer.visits, answer.win_rate, answer.score_cp) == (0, win_rate, 30_000)
     assert [each.move for each in answer.moves] == ([] if move is None else [move])
     assert gate.rows == []
 
 
 def test_a_mate_is_proven(service: AnalysisService) -> None:
-    (answer,) = service.submit(AnalysisQuery(sfen=MATE_IN_ONE, visits=50)).result(10)
+    (answer,) = service.submit(AnalysisQuery(sfen=MATE_IN_ONE, visits=50)).result(PATIENCE_S)
     assert (answer.moves[0].move, answer.moves[0].mate, answer.win_rate) == ("G*2b", 1, 1.0)
 
 
 def test_only_the_given_moves(service: AnalysisService) -> None:
-    (answer,) = service.submit(AnalysisQuery(visits=60, multipv=9, search_moves=("7g7f", "1g1f"))).result(10)
+    (answer,) = service.submit(AnalysisQuery(visits=60, multipv=9, search_moves=("7g7f", "1g1f"))).result(PATIENCE_S)
     assert {move.move for move in answer.moves} == {"7g7f", "1g1f"}
 
 
 def test_any_time_gives_a_result(service: AnalysisService) -> None:
-    (answer,) = service.submit(AnalysisQuery(time_ms=1)).result(10)
+    (answer,) = service.submit(AnalysisQuery(time_ms=1)).result(PATIENCE_S)
     assert answer.visits >= 1
     assert answer.moves
 
@@ -109,10 +110,9 @@ def test_any_time_gives_a_result(service: AnalysisService) -> None:
 def test_reports_come_during_the_search_and_before_the_end(service: AnalysisService) -> None:
     seen: list[TurnAnswer] = []
     running = service.submit(AnalysisQuery(visits=ENDLESS, report_every_ms=10), seen.append)
-    while len(seen) < 3:
-        time.sleep(0.002)
+    until(lambda: len(seen) >= 3)
     running.cancel()
-    (final,) = running.result(10)
+    (final,) = running.result(PATIENCE_S)
     assert [answer.is_during_search for answer in seen] == [True] * (len(seen) - 1) + [False]
     assert seen[-1] is final
     visits = [answer.visits for answer in seen]
@@ -124,7 +124,7 @@ def test_many_positions_fill_batches(service: AnalysisService, gate: Gate) -> No
     running = [service.submit(AnalysisQuery(moves=GAME, turns=range_of(5), visits=100)) for _ in range(4)]
     gate.permission.set()
     for each in running:
-        assert [answer.visits for answer in each.result(20)] == [100] * 5
+        assert [answer.visits for answer in each.result(PATIENCE_S)] == [100] * 5
     assert sum(gate.rows) == 2000
     assert gate.rows.count(16) > 0.5 * len(gate.rows)
     assert len(gate.rows) < 20 * 8  # one after another each begins with a batch of 1, and has 7 more
@@ -142,11 +142,10 @@ def test_higher_priorities_come_first(gate: Gate) -> None:
             service.submit(AnalysisQuery(visits=3, priority=priority), lambda _, name=name: order.append(name))
             for name, priority in (("first", 0), ("low", -5), ("middle", 0), ("high", 5), ("high too", 5))
         ]
-        while not service._threads or service._idle:  # pyright: ignore[reportPrivateUsage]
-            time.sleep(0.001)
+        until(lambda: service._threads and not service._idle)  # pyright: ignore[reportPrivateUsage]
         gate.permission.set()
         for each in queries:
-            each.result(10)
+            each.result(PATIENCE_S)
     assert order[1:] == ["high", "high too", "middle", "low"] or order == ["high", "high too", "first", "middle", "low"]
 
 
@@ -154,22 +153,21 @@ def test_cancelling_answers_what_runs_and_what_waits(gate: Gate) -> None:
     with Network(gate) as network, AnalysisService(network, at_once=2) as service:
         running = service.submit(AnalysisQuery(moves=GAME, turns=range_of(5), visits=ENDLESS, report_every_ms=10))
         other = service.submit(AnalysisQuery(visits=20, priority=-1))
-        while not any(each.rows for each in [gate]):
-            time.sleep(0.001)
+        until(lambda: gate.rows)
         running.cancel()
         running.cancel()
-        answers = running.result(10)
+        answers = running.result(PATIENCE_S)
         assert [answer.turn for answer in answers] == [0, 1, 2, 3, 4]
         assert [(answer.visits, answer.win_rate, answer.moves) for answer in answers[2:]] == [(0, None, ())] * 3
         assert not any(answer.is_during_search for answer in answers)
-        assert other.result(10)[0].visits == 20
+        assert other.result(PATIENCE_S)[0].visits == 20
 
 
 def test_two_clients_of_one_service(service: AnalysisService) -> None:
     found: dict[int, list[TurnAnswer]] = {}
 
     def client(number: int) -> None:
-        found[number] = service.submit(AnalysisQuery(moves=GAME, turns=(0, number), visits=200)).result(20)
+        found[number] = service.submit(AnalysisQuery(moves=GAME, turns=(0, number), visits=200)).result(PATIENCE_S)
 
     threads = [threading.Thread(target=client, args=(number,)) for number in (1, 2)]
     for thread in threads:
@@ -181,11 +179,11 @@ def test_two_clients_of_one_service(service: AnalysisService) -> None:
 
 def test_a_failing_network_fails_positions_and_no_more(service: AnalysisService, gate: Gate) -> None:
     gate.error = EvaluatorError("out of memory")
-    answers = service.submit(AnalysisQuery(moves=GAME, turns=(0, 1), visits=20)).result(10)
+    answers = service.submit(AnalysisQuery(moves=GAME, turns=(0, 1), visits=20)).result(PATIENCE_S)
     assert [answer.error for answer in answers] == ["out of memory"] * 2
     assert answers[0].to_fields() == {"turn": 0, "error": "out of memory"}
     gate.error = None
-    assert service.submit(AnalysisQuery(visits=20)).result(10)[0].visits == 20
+    assert service.submit(AnalysisQuery(visits=20)).result(PATIENCE_S)[0].visits == 20
 
 
 def test_a_listener_that_raises_hurts_only_its_own_query(service: AnalysisService) -> None:
@@ -193,9 +191,9 @@ def test_a_listener_that_raises_hurts_only_its_own_query(service: AnalysisServic
         raise KeyError("listener")
 
     running = service.submit(AnalysisQuery(visits=20), broken)
-    assert service.submit(AnalysisQuery(visits=20)).result(10)[0].visits == 20
+    assert service.submit(AnalysisQuery(visits=20)).result(PATIENCE_S)[0].visits == 20
     with pytest.raises(KeyError, match="listener"):
-        running.result(10)
+        running.result(PATIENCE_S)
 
 
 def test_trees_share_the_memory(gate: Gate) -> None:
@@ -206,7 +204,7 @@ def test_trees_share_the_memory(gate: Gate) -> None:
         for each in running:
             each.cancel()
         for each in running:
-            each.result(10)
+            each.result(PATIENCE_S)
         assert service._free_mb == 6  # pyright: ignore[reportPrivateUsage]
 
 
@@ -219,9 +217,9 @@ def test_little_memory_ends_no_search() -> None:
 
     with Network("<uniform>") as network, AnalysisService(network, memory_mb=2) as service:
         running = service.submit(AnalysisQuery(visits=ENDLESS, report_every_ms=10), listen)
-        assert is_long.wait(60)
+        assert is_long.wait(PATIENCE_S)
         running.cancel()
-        assert running.result(10)[0].visits > 30_000
+        assert running.result(PATIENCE_S)[0].visits > 30_000
 
 
 def test_limits_of_the_service(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,8 +236,8 @@ def test_limits_of_the_service(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> N
             with pytest.raises(QueryError, match="turns: more than 12 positions would wait"):
                 service.submit(query)
             gate.permission.set()
-            assert [len(each.result(10)) for each in running] == [5, 5]
-            service.submit(query).result(10)
+            assert [len(each.result(PATIENCE_S)) for each in running] == [5, 5]
+            service.submit(query).result(PATIENCE_S)
 
 
 def test_closing_answers_everything_and_ends_the_threads(gate: Gate) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE_S
 from service_schema import LINE, checked_answer
 
 from fukayomi import __version__
@@ -70,7 +71,7 @@ def test_an_id_may_be_used_again_when_it_is_answered(service: AnalysisService) -
             client.write('{"id": 1, "action": "terminate"}\n')
             assert {checked_answer(answers.readline()).get("turn") for _ in range(2)} == {0, None}
             client.close()
-            thread.join(10)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 
@@ -137,7 +138,7 @@ def test_a_client_that_does_not_read_is_waited_for(service: AnalysisService, mon
 
     class Slow(io.StringIO):
         def write(self, text: str, /) -> int:
-            reads.wait(10)
+            reads.wait(PATIENCE_S)
             return super().write(text)
 
     reads = threading.Event()
@@ -147,7 +148,7 @@ def test_a_client_that_does_not_read_is_waited_for(service: AnalysisService, mon
     thread = threading.Thread(target=session.run)
     thread.start()
     reads.set()
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert sorted(checked_answer(line)["turn"] for line in out.getvalue().splitlines()) == [0, 1, 2, 3, 4]
 
 
