@@ -5,6 +5,7 @@ from collections.abc import Generator
 
 import pytest
 from engine_talk import Start
+from patience import PATIENCE_S
 from places import HELPERS
 
 from fukayomi.usi.client import UsiClient
@@ -22,7 +23,7 @@ def engine_command() -> tuple[str, ...]:
 @pytest.fixture(scope="session")
 def common_engine() -> Generator[UsiClient]:
     """One process for all tests that leave it unchanged."""
-    with UsiClient(ENGINE) as client:
+    with UsiClient(ENGINE, timeout_s=PATIENCE_S) as client:
         client.handshake()
         yield client
 
@@ -38,7 +39,7 @@ def start(common_engine: UsiClient) -> Generator[Start]:
 
     def start_engine(*odd: str, ready: bool = True, fresh: bool = False, **options: str) -> UsiClient:
         if odd or fresh or not ready:
-            client = UsiClient((*ODD_ENGINE, *odd) if odd else ENGINE)
+            client = UsiClient((*ODD_ENGINE, *odd) if odd else ENGINE, timeout_s=PATIENCE_S)
             own.append(client)
             client.handshake()
         else:

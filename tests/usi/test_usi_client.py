@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE_S, until
 
 from fukayomi.usi.client import (
     BadAnswerError,
@@ -34,7 +35,7 @@ def mock(body: str, max_lines: int = 100_000) -> UsiClient:
     lines = "\n".join("    " + line for line in body.strip().splitlines())
     program = f"{PRELUDE}\nfor line in sys.stdin:\n    line = line.strip()\n    if line == 'usi': say_hello()\n"
     code = f"{program}    if line == 'quit': break\n{lines}\n"
-    return UsiClient((sys.executable, "-S", "-E", "-c", code), timeout_s=10, max_lines=max_lines)
+    return UsiClient((sys.executable, "-S", "-E", "-c", code), timeout_s=PATIENCE_S, max_lines=max_lines)
 
 
 def test_talks_a_game() -> None:
@@ -49,7 +50,7 @@ if line.startswith('go'): say('info depth 1 score cp 5 pv 7g7f', 'info string x'
         assert client.wait_ready() == ["info string loading"]
         client.new_game()
         client.position(None, ("7g7f",))
-        answer = client.go(Go(nodes=1), 3)
+        answer = client.go(Go(nodes=1), PATIENCE_S)
         assert answer.bestmove is not None
         assert (answer.bestmove.move, answer.bestmove.ponder) == ("7g7f", "3c3d")
         assert answer.best_info is not None
@@ -61,12 +62,12 @@ if line.startswith('go'): say('info depth 1 score cp 5 pv 7g7f', 'info string x'
 
 def test_a_stall_is_a_timeout() -> None:
     with mock("if line.startswith('go'): time.sleep(60)") as client:
-        client.timeout_s = 0.3
         client.handshake()
+        client.timeout_s = 0.3
         begin = time.monotonic()
         with pytest.raises(EngineTimeoutError, match="Mock 1 did not send bestmove"):
             client.go(Go(nodes=1), 0.3)
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < 30
         with pytest.raises(EngineError, match="no go while the engine is thinking"):
             client.start_go(Go())
     assert client.close() != 0  # it had to be killed
@@ -77,7 +78,7 @@ def test_a_death_is_noticed_with_its_last_words() -> None:
         client.handshake()
         for _ in range(2):
             with pytest.raises(EngineDiedError, match="exit code 1\nout of memory"):
-                client.wait_answer(3) if client.state is State.THINKING else client.go(Go(), 3)
+                client.wait_answer(PATIENCE_S) if client.state is State.THINKING else client.go(Go(), PATIENCE_S)
         with pytest.raises(EngineDiedError):
             client.wait_ready()
 
@@ -85,14 +86,14 @@ def test_a_death_is_noticed_with_its_last_words() -> None:
 def test_chatter_on_stderr_does_not_block() -> None:
     with mock("if line == 'isready': sys.stderr.write('noise\\n' * 100_000); say('readyok')") as client:
         client.handshake()
-        client.wait_ready(5)
+        client.wait_ready(PATIENCE_S)
 
 
 def test_a_bestmove_that_is_none_is_an_error() -> None:
     with mock("if line.startswith('go'): say('bestmove')") as client:
         client.handshake()
         with pytest.raises(EngineError, match="names no move"):
-            client.go(Go(), 3)
+            client.go(Go(), PATIENCE_S)
 
 
 def test_chatter_does_not_put_off_the_end_of_the_waiting() -> None:
@@ -101,7 +102,7 @@ def test_chatter_does_not_put_off_the_end_of_the_waiting() -> None:
         begin = time.monotonic()
         with pytest.raises(EngineTimeoutError, match="bestmove"):
             client.go(Go(nodes=1), 0.2)
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 30
 
 
 def test_a_line_that_came_too_late_is_there_for_the_next_one_who_asks() -> None:
@@ -110,7 +111,7 @@ def test_a_line_that_came_too_late_is_there_for_the_next_one_who_asks() -> None:
         with pytest.raises(EngineTimeoutError):
             client.go(Go(nodes=1), 0.05)
         assert client.state is State.THINKING
-        answer = client.wait_answer(10)
+        answer = client.wait_answer(PATIENCE_S)
         assert answer.bestmove is not None
         assert answer.seconds >= 0.3
         assert len(answer.infos) == 1
@@ -125,12 +126,14 @@ if line.startswith('go'): say('bestmove 7g7f')
 """
     with mock(body) as client:
         client.handshake()
-        client.wait_ready(10)
+        client.wait_ready(PATIENCE_S)
         client.send("again")
-        client.read_until(lambda line: line == "done", 10)
+        client.read_until(lambda line: line == "done", PATIENCE_S)
+        heard: list[str] = []
+        client.listener = heard.append
         client.send("again")
-        time.sleep(0.3)
-        answer = client.go(Go(nodes=1), 10)
+        until(lambda: "< done" in heard)
+        answer = client.go(Go(nodes=1), PATIENCE_S)
         assert answer.bestmove is not None
         assert answer.bestmove.move == "7g7f"
         assert client.unexpected_answers == ["bestmove 1g1f", "bestmove 2g2f", "bestmove 4g4f"]
@@ -140,7 +143,7 @@ def test_an_exact_score_goes_before_a_bound() -> None:
     lines = "'info score cp 7 pv 7g7f', 'info multipv 2 score cp 9', 'info score cp 50 lowerbound', 'bestmove 7g7f'"
     with mock(f"if line.startswith('go'): say({lines})") as client:
         client.handshake()
-        best = client.go(Go(nodes=1), 10).best_info
+        best = client.go(Go(nodes=1), PATIENCE_S).best_info
         assert best is not None
         assert best.score is not None
         assert best.score.cp == 7
@@ -167,9 +170,9 @@ def test_a_flood_is_an_error_and_each_question_counts_anew() -> None:
     with mock(talk, max_lines=100) as client:
         client.handshake()
         for _ in range(5):
-            client.go(Go(nodes=90), 10)
+            client.go(Go(nodes=90), PATIENCE_S)
         with pytest.raises(EngineFloodError, match="more than 100 lines"):
-            client.go(Go(nodes=200), 10)
+            client.go(Go(nodes=200), PATIENCE_S)
         client.close(0)
 
 
@@ -180,8 +183,8 @@ def test_waiting_can_be_interrupted() -> None:
         threading.Timer(0.2, client.interrupt.set).start()
         begin = time.monotonic()
         with pytest.raises(EngineInterruptedError):
-            client.go(Go(nodes=1), 30)
-        assert time.monotonic() - begin < 10
+            client.go(Go(nodes=1), PATIENCE_S)
+        assert time.monotonic() - begin < 30
         client.close(0)
 
 
@@ -220,7 +223,7 @@ def test_options_set_during_a_search_are_sent_after_its_answer(ponder: bool) -> 
         client.set_option("Depth", "5")
         client.stop()
         assert not any("Depth" in line for line in sent)
-        answer = client.wait_answer(10)
+        answer = client.wait_answer(PATIENCE_S)
         assert answer.bestmove is not None
         assert [info.string for info in answer.infos] == ["setoption name Before value 1"]
         assert echoed(client) == ["Clear Hash", "Depth value 5"]
@@ -236,7 +239,7 @@ def test_queued_options_are_sent_after_an_answer_without_a_move_too() -> None:
         client.set_option("Depth", "3")
         client.stop()
         with pytest.raises(BadAnswerError):
-            client.wait_answer(10)
+            client.wait_answer(PATIENCE_S)
         assert echoed(client) == ["Depth value 3"]
 
 
@@ -245,9 +248,8 @@ def test_an_answer_is_not_lost_if_the_engine_dies_before_the_queued_options() ->
         client.handshake()
         client.start_go(Go(nodes=1))
         client.set_option("Depth", "3")
-        while client.is_alive:
-            time.sleep(0.01)
-        assert client.wait_answer(10).bestmove is not None
+        until(lambda: not client.is_alive)
+        assert client.wait_answer(PATIENCE_S).bestmove is not None
         with pytest.raises(EngineDiedError, match="exit code 3"):
             client.wait_ready()
 
@@ -275,7 +277,7 @@ def test_each_state_allows_what_the_protocol_does() -> None:
         with pytest.raises(EngineStateError, match="no ponderhit while the engine is thinking"):
             client.ponderhit()
         client.stop()
-        assert client.wait_answer(10).bestmove is not None
+        assert client.wait_answer(PATIENCE_S).bestmove is not None
         assert client.state is State.READY
         client.game_over("win")
     with pytest.raises(EngineStateError, match="no isready after the engine was closed"):
@@ -287,6 +289,6 @@ def test_an_answer_that_is_read_as_a_line_ends_the_search_as_well() -> None:
         client.handshake()
         client.start_go(Go(nodes=1))
         client.set_option("Depth", "3")
-        assert client.read_line(10).text == "bestmove 7g7f"
+        assert client.read_line(PATIENCE_S).text == "bestmove 7g7f"
         assert client.state is State.READY
         assert echoed(client) == ["Depth value 3"]

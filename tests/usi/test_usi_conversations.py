@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from engine_talk import Command, Start
+from patience import PATIENCE_S, until
 from places import SAMPLES
 
 from fukayomi.shogi import Position
@@ -104,7 +105,7 @@ def is_answer(line: str) -> bool:
 
 def conversation(client: UsiClient, seed: int) -> int:
     """Talk nonsense in good form; return how many answers came, after checking that they are as many as asked for."""
-    client.wait_ready(20)
+    client.wait_ready(PATIENCE_S)
     choose = random.Random(seed)
     lines = lines_at_random(choose, LENGTH)
     for line in lines:
@@ -114,7 +115,7 @@ def conversation(client: UsiClient, seed: int) -> int:
     client.send("stop\nisready")
     answers, readies = 0, lines.count("isready")
     while readies >= 0:
-        line = client.read_line(20, f"an answer to conversation {seed}").text
+        line = client.read_line(PATIENCE_S, f"an answer to conversation {seed}").text
         answers += is_answer(line)
         readies -= line == "readyok"
     assert answers == questions(lines), f"conversation {seed}"
@@ -125,7 +126,7 @@ def flood(engine_command: Command, seed: int, length: int) -> None:
     """Send everything at once, then the end of the input: all is answered, and the engine ends."""
     lines = lines_at_random(random.Random(seed), length)
     asked = "\n".join(("usi", "setoption name DNN_Model value <hash>", "isready", *lines)) + "\n"
-    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, f"flood {seed}"
     assert done.stderr == ""
     assert sum(map(is_answer, done.stdout.splitlines())) == questions(lines), f"flood {seed}"
@@ -135,7 +136,7 @@ def quit_amid(client: UsiClient, seed: int, length: int) -> None:
     """Send lines and quit, whatever the engine is doing: it ends soon and well."""
     for line in lines_at_random(random.Random(seed), length):
         client.send(line)
-    assert client.close(20) == 0, f"quit after {seed}"
+    assert client.close(PATIENCE_S) == 0, f"quit after {seed}"
 
 
 def check_idle(client: UsiClient) -> None:
@@ -143,10 +144,13 @@ def check_idle(client: UsiClient) -> None:
     status = Path(f"/proc/{client.pid}/status")
     if not status.exists():
         return  # only Linux shows it
-    time.sleep(0.2)
-    threads = re.search(r"Threads:\s*(\d+)", status.read_text())
-    assert threads is not None
-    assert int(threads[1]) < 10
+
+    def threads() -> int:
+        found = re.search(r"Threads:\s*(\d+)", status.read_text())
+        assert found is not None
+        return int(found[1])
+
+    until(lambda: threads() < 10)
 
 
 # 2 000 lines together; the long tests below send 100 000.
@@ -176,7 +180,7 @@ def test_answers_belong_to_their_positions(start: Start) -> None:
     for _ in range(60):
         text = choose.choice(POSITIONS + UNPLAYABLE)
         client.send(f"position {text}\n{choose.choice(goes)}\nstop")
-        answer = client.read_until(lambda line: line.startswith("bestmove "), 10)[-1].text.split()[1]
+        answer = client.read_until(lambda line: line.startswith("bestmove "), PATIENCE_S)[-1].text.split()[1]
         legal: set[str] = set() if text in UNPLAYABLE else {move.usi() for move in Position.from_usi(text).legal_moves}
         assert answer in {*legal, "resign"}
 

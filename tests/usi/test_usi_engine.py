@@ -2,6 +2,7 @@
 
 import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
+from patience import PATIENCE_S
 
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.text import Go
@@ -13,7 +14,7 @@ ENDLESS = "9/9/9/9/4k4/9/9/9/9 b 2R2B4g4s4n4l18p 1"
 def test_answers_with_a_legal_move_and_a_legal_ponder_move(start: Start) -> None:
     client = start()
     client.position(None, ("7g7f", "3c3d"))
-    answer = client.go(Go(nodes=500), 10)
+    answer = client.go(Go(nodes=500), PATIENCE_S)
     position = Position.from_usi("startpos moves 7g7f 3c3d")
     assert answer.bestmove is not None
     position.push_usi(answer.bestmove.move)
@@ -34,7 +35,7 @@ def test_answers_with_a_legal_move_and_a_legal_ponder_move(start: Start) -> None
 def test_every_pv_is_legal(start: Start) -> None:
     client = start(MultiPV="5", PV_Interval="20")
     client.position()
-    for info in client.go(Go(movetime_ms=500), 5).infos:
+    for info in client.go(Go(movetime_ms=500), PATIENCE_S).infos:
         position = Position()
         for move in info.pv:
             position.push_usi(move)
@@ -43,9 +44,9 @@ def test_every_pv_is_legal(start: Start) -> None:
 def test_multipv_holds_from_the_next_go_without_isready(start: Start) -> None:
     client = start()
     client.position()
-    client.go(Go(nodes=200), 5)
+    client.go(Go(nodes=200), PATIENCE_S)
     client.set_option("MultiPV", "3")
-    answer = client.go(Go(nodes=400), 5)
+    answer = client.go(Go(nodes=400), PATIENCE_S)
     last = answer.infos[-3:]
     assert [info.multipv for info in last] == [1, 2, 3]
     assert len({info.pv[0] for info in last}) == 3
@@ -54,10 +55,10 @@ def test_multipv_holds_from_the_next_go_without_isready(start: Start) -> None:
 def test_searchmoves(start: Start) -> None:
     client = start()
     client.position()
-    answer = client.go(Go(nodes=200, searchmoves=("9g9f", "1g1f")), 5)
+    answer = client.go(Go(nodes=200, searchmoves=("9g9f", "1g1f")), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move in ("9g9f", "1g1f")
-    answer = client.go(Go(nodes=50, searchmoves=("9g9e", "5e5d") * 50_000), 5)  # not legal: ignored
+    answer = client.go(Go(nodes=50, searchmoves=("9g9e", "5e5d") * 50_000), PATIENCE_S)  # not legal: ignored
     assert answer.bestmove is not None
     assert answer.bestmove.move in moves_of()
     assert [info.string for info in answer.infos if info.string] == [
@@ -68,13 +69,13 @@ def test_searchmoves(start: Start) -> None:
 def test_mate_is_found_and_said(start: Start) -> None:
     client = start()
     client.position(MATE_IN_ONE)
-    answer = client.go(Go(btime_ms=60_000, wtime_ms=60_000), 5)
+    answer = client.go(Go(btime_ms=6_000_000, wtime_ms=6_000_000), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "G*2b"
     assert answer.best_info is not None
     assert answer.best_info.score is not None
     assert answer.best_info.score.mate == 1
-    assert answer.seconds < 1.0
+    assert answer.seconds < PATIENCE_S / 2  # the clock allows two minutes
 
 
 HANDICAPS = {
@@ -100,7 +101,7 @@ def test_a_handicap_is_not_resigned(start: Start, sfen: str) -> None:
 def test_resigns_when_mated(start: Start) -> None:
     client = start()
     client.position(MATED)
-    answer = client.go(Go(byoyomi_ms=1000), 5)
+    answer = client.go(Go(byoyomi_ms=1000), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "resign"
 
@@ -108,18 +109,18 @@ def test_resigns_when_mated(start: Start) -> None:
 def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
     client = start()
     client.position(DECLARED)
-    answer = client.go(Go(byoyomi_ms=1000), 5)
+    answer = client.go(Go(byoyomi_ms=600_000), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "win"
-    assert answer.seconds < 0.5  # there is nothing to think about
+    assert answer.seconds < PATIENCE_S / 2  # there is nothing to think about
     client.start_go(Go(ponder=True))
-    client.ponderhit(Go(byoyomi_ms=1000))
-    answer = client.wait_answer(5)
+    client.ponderhit(Go(byoyomi_ms=600_000))
+    answer = client.wait_answer(PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "win"
-    assert answer.seconds < 0.5
+    assert answer.seconds < PATIENCE_S / 2
     client.set_option("EnteringKingRule", "NoEnteringKing")
-    answer = client.go(Go(byoyomi_ms=500), 5)
+    answer = client.go(Go(byoyomi_ms=500), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move in moves_of(DECLARED)
 
@@ -128,7 +129,7 @@ def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
 def test_go_mate_finds_a_mate_in_one(start: Start, sfen: str) -> None:
     client = start()
     client.position(sfen)
-    answer = client.go(Go(mate=True, mate_ms=1000), 1)
+    answer = client.go(Go(mate=True, mate_ms=1000), PATIENCE_S)
     assert answer.checkmate is not None
     assert answer.checkmate.moves == ("G*2b",)
 
@@ -147,7 +148,7 @@ def test_go_mate_finds_a_mate_in_one(start: Start, sfen: str) -> None:
 def test_go_mate(start: Start, sfen: str, go: Go, moves: tuple[str, ...], verdict: str) -> None:
     client = start()
     client.position(sfen)
-    answer = client.go(go, 10)
+    answer = client.go(go, PATIENCE_S)
     assert answer.checkmate is not None
     assert answer.checkmate.moves == moves
     if not moves:
@@ -158,17 +159,17 @@ def test_go_mate(start: Start, sfen: str, go: Go, moves: tuple[str, ...], verdic
 def test_a_mate_found_beside_the_search_ends_it(start: Start, threads: str) -> None:
     client = start(PV_Mate_Search_Threads=threads)
     client.position(MATE_IN_NINE)
-    answer = client.go(Go(byoyomi_ms=10_000), 10)
-    assert answer.seconds < 5
+    answer = client.go(Go(byoyomi_ms=600_000), PATIENCE_S)
+    assert answer.seconds < PATIENCE_S / 2
     assert answer.best_info is not None
     assert answer.best_info.score is not None
     assert answer.best_info.score.mate == len(answer.best_info.pv) == 9
     assert answer.bestmove is not None
     assert answer.bestmove.move == answer.best_info.pv[0]
     client.start_go(Go(ponder=True))
-    client.ponderhit(Go(byoyomi_ms=10_000))
-    answer = client.wait_answer(10)
-    assert answer.seconds < 5
+    client.ponderhit(Go(byoyomi_ms=600_000))
+    answer = client.wait_answer(PATIENCE_S)
+    assert answer.seconds < PATIENCE_S / 2
     assert answer.bestmove is not None
     assert answer.bestmove.move == "G*4h"
 
@@ -176,7 +177,7 @@ def test_a_mate_found_beside_the_search_ends_it(start: Start, threads: str) -> N
 def test_depth_ends_a_search(start: Start) -> None:
     client = start()
     client.position()
-    answer = client.go(Go(depth=3), 10)
+    answer = client.go(Go(depth=3), PATIENCE_S)
     assert answer.best_info is not None
     assert (answer.best_info.depth or 0) >= 3
 
@@ -197,13 +198,13 @@ def test_after_a_broken_position_no_move_is_played(start: Start, line: str) -> N
     client.send(line)
     (reason,) = strings(client)
     assert len(reason) < 400
-    answer = client.go(Go(byoyomi_ms=5000), 2)
+    answer = client.go(Go(byoyomi_ms=5000), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "resign"
     assert [info.string for info in answer.infos] == ["no search: the last position was refused"]
-    assert client.go(Go(mate=True), 2).checkmate is not None
+    assert client.go(Go(mate=True), PATIENCE_S).checkmate is not None
     client.position(MATE_IN_ONE)
-    answer = client.go(Go(nodes=10), 5)
+    answer = client.go(Go(nodes=10), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "G*2b"
 
@@ -212,11 +213,11 @@ def test_a_position_without_a_king_is_for_go_mate_alone(start: Start) -> None:
     client = start(Stochastic_Ponder="true")
     client.send("position sfen k8/9/9/9/9/9/9/9/9 b G2r2b3g4s4n4l18p 1")
     assert strings(client) == []
-    mate = client.go(Go(mate=True, mate_ms=100), 2).checkmate
+    mate = client.go(Go(mate=True, mate_ms=100), PATIENCE_S).checkmate
     assert mate is not None
     assert mate.verdict == "nomate"
     for go in (Go(byoyomi_ms=5000), Go(nodes=10)):
-        answer = client.go(go, 2)
+        answer = client.go(go, PATIENCE_S)
         assert answer.bestmove is not None
         assert answer.bestmove.move == "resign"
         (info,) = answer.infos
@@ -225,14 +226,14 @@ def test_a_position_without_a_king_is_for_go_mate_alone(start: Start) -> None:
         client.start_go(go)
         never_answers(client, 0.2)
         client.stop()
-        answer = client.wait_answer(2)
+        answer = client.wait_answer(PATIENCE_S)
         assert answer.bestmove is not None
         assert answer.bestmove.move == "resign"
 
 
 def test_go_without_isready_and_position_still_answers(start: Start) -> None:
     client = start(ready=False)
-    answer = client.go(Go(nodes=20), 10)
+    answer = client.go(Go(nodes=20), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move in moves_of()
 
@@ -241,22 +242,22 @@ def test_an_evaluator_that_fails_ends_the_search_with_a_reason_and_a_move(start:
     for batches in ("0", "5"):
         client = start("failing", batches)
         client.position()
-        answer = client.go(Go(byoyomi_ms=5000), 10)
-        assert answer.seconds < 2.0
+        answer = client.go(Go(byoyomi_ms=600_000), PATIENCE_S)
+        assert answer.seconds < PATIENCE_S / 2
         assert answer.bestmove is not None
         assert answer.bestmove.move in moves_of()
         assert any(info.string == "Error: the device caught fire" for info in answer.infos)
         client.start_go(Go(infinite=True))
-        assert "caught fire" in client.read_line(5).text
+        assert "caught fire" in client.read_line(PATIENCE_S).text
         never_answers(client, 0.2)
         client.stop()
-        assert client.wait_answer(5).bestmove is not None
+        assert client.wait_answer(PATIENCE_S).bestmove is not None
 
 
 def test_plays_with_the_embedded_network(start: Start) -> None:
     client = start(DNN_Model="<internal>")
     client.position()
-    answer = client.go(Go(nodes=200), 30)
+    answer = client.go(Go(nodes=200), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move in (
         "7g7f",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from engine_talk import Start, never_answers, strings
+from patience import PATIENCE_S
 
 from fukayomi import Engine, Position
 from fukayomi.engine.settings import UsiSettings
@@ -35,7 +36,7 @@ def book(tmp_path: Path) -> Path:
 def chosen(client: UsiClient, *moves: str, go: Go = LONG) -> str:
     """What the engine answers, as a line, and checks that it did not search."""
     client.position(None, moves)
-    answer = client.go(go, 5)
+    answer = client.go(go, PATIENCE_S)
     assert answer.bestmove is not None
     last = answer.infos[-1]
     assert (last.nodes, last.pv[0]) == (0, answer.bestmove.move)
@@ -47,13 +48,13 @@ def test_a_move_of_the_book_needs_no_search(start: Start, book: Path) -> None:
     client = start(USI_OwnBook="true", Book_File=str(book))
     assert chosen(client) == "bestmove 7g7f ponder 3c3d"
     client.position()
-    info = client.go(LONG, 5).best_info
+    info = client.go(LONG, PATIENCE_S).best_info
     assert info is not None
     assert info.score is not None
     assert (info.score.cp, info.depth, info.pv) == (50, 30, ("7g7f", "3c3d"))
     assert chosen(client, "7g7f", "3c3d") == "bestmove 2g2f ponder 4c4d"
     client.position(None, ("7g7f", "8c8d"))
-    answer = client.go(Go(nodes=20), 5)
+    answer = client.go(Go(nodes=20), PATIENCE_S)
     assert answer.best_info is not None
     assert answer.best_info.nodes == 20, "the book does not know the position"
 
@@ -93,7 +94,7 @@ def test_limits_that_leave_no_move(start: Start, book: Path) -> None:
     ):
         client = start(**{"USI_OwnBook": "true", "Book_File": str(book), name: value})
         client.position()
-        answer = client.go(Go(nodes=20), 5)
+        answer = client.go(Go(nodes=20), PATIENCE_S)
         assert answer.best_info is not None
         assert answer.best_info.nodes == 20
 
@@ -102,7 +103,7 @@ def test_the_colours_exchanged(start: Start, book: Path) -> None:
     client = start(USI_OwnBook="true", Book_File=str(book))
     sfen = Position().sfen().replace(" b ", " w ")
     client.position(sfen)
-    answer = client.go(LONG, 5)
+    answer = client.go(LONG, PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.text() == "bestmove 3c3d ponder 7g7f"
 
@@ -120,13 +121,13 @@ def test_a_book_that_cannot_be_used_is_named_and_does_no_harm(start: Start, tmp_
         assert said.startswith("info string no book: ")
         assert reason in said
         client.position()
-        assert client.go(Go(nodes=20), 5).bestmove is not None
+        assert client.go(Go(nodes=20), PATIENCE_S).bestmove is not None
 
 
 def test_moves_that_are_not_legal_are_named_and_a_search_follows(start: Start, book: Path) -> None:
     client = start(USI_OwnBook="true", Book_File=str(book))
     client.position(None, ("9g9f",))
-    answer = client.go(Go(nodes=20), 5)
+    answer = client.go(Go(nodes=20), PATIENCE_S)
     said = [info.string for info in answer.infos if info.string]
     assert len(said) == 1
     assert said[0].startswith("book: ")
@@ -138,13 +139,13 @@ def test_moves_that_are_not_legal_are_named_and_a_search_follows(start: Start, b
 def test_an_analysis_and_searchmoves_do_without_the_book(start: Start, book: Path) -> None:
     client = start(USI_OwnBook="true", Book_File=str(book))
     client.position()
-    answer = client.go(Go(nodes=20, searchmoves=("9g9f",)), 5)
+    answer = client.go(Go(nodes=20, searchmoves=("9g9f",)), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "9g9f"
     client.start_go(Go(infinite=True))
     never_answers(client, 0.2)
     client.stop()
-    info = client.wait_answer(5).best_info
+    info = client.wait_answer(PATIENCE_S).best_info
     assert info is not None
     assert info.nodes
 
@@ -155,7 +156,7 @@ def test_ponderhit_asks_the_book(start: Start, book: Path) -> None:
     client.start_go(Go(ponder=True, byoyomi_ms=60_000))
     never_answers(client, 0.2)
     client.ponderhit()
-    answer = client.wait_answer(5)
+    answer = client.wait_answer(PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.text() == "bestmove 2g2f ponder 4c4d"
 
@@ -166,7 +167,7 @@ def test_stochastic_ponder_goes_on_after_a_move_of_the_book(start: Start, book: 
     never_answers(client, 0.2)  # it searches in silence
     assert chosen(client, "7g7f", "3c3d") == "bestmove 2g2f"
     client.position(None, ("7g7f", "3c3d", "2g2f", "8c8d"))
-    assert client.go(Go(nodes=50), 5).bestmove is not None
+    assert client.go(Go(nodes=50), PATIENCE_S).bestmove is not None
 
 
 def test_the_engine_in_this_process_plays_from_the_book_too(book: Path) -> None:

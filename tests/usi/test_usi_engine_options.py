@@ -1,5 +1,6 @@
 """The USI engine when a GUI starts it: identification, options, network."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from engine_talk import Command, Start, moves_of, strings
+from patience import PATIENCE_S, one_of_several
 
 from fukayomi.engine.settings import IGNORED_OPTIONS, usi_options
 from fukayomi.usi.client import EngineDiedError, UsiClient
@@ -14,15 +16,18 @@ from fukayomi.usi.options import Kind, Option
 from fukayomi.usi.text import Go
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the CPU time of children is POSIX's")
 def test_introduces_itself_within_a_second(engine_command: Command) -> None:
-    seconds: list[float] = []
-    for _ in range(3):
-        begin = time.monotonic()
-        with UsiClient(engine_command) as client:
+    def cpu_seconds() -> float:
+        before = os.times()
+        with UsiClient(engine_command, timeout_s=PATIENCE_S) as client:
             client.handshake()
-            seconds.append(time.monotonic() - begin)
-    assert min(seconds) < 1.0
-    assert client.name.startswith("fukayomi ")
+        after = os.times()
+        assert client.name.startswith("fukayomi ")
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    # Its own time: others' programs may take as much besides.
+    assert one_of_several(cpu_seconds, lambda seconds: seconds < 1.0, 3) < 1.0
 
 
 def test_declares_dlshogis_options(start: Start) -> None:
@@ -55,7 +60,7 @@ def test_the_program_without_arguments_is_the_engine(engine_command: Command) ->
 def test_loads_nothing_before_isready(start: Start) -> None:
     client = start(ready=False, DNN_Model="/nowhere/net.onnx")
     client.send("usi")
-    client.read_until(lambda line: line == "usiok", 5)
+    client.read_until(lambda line: line == "usiok", PATIENCE_S)
     client.set_option("DNN_Model", "<uniform>")
     assert client.wait_ready() == []
 
@@ -63,16 +68,16 @@ def test_loads_nothing_before_isready(start: Start) -> None:
 def test_a_network_that_is_not_there_ends_the_engine_with_a_reason(start: Start) -> None:
     client = start(ready=False, DNN_Model="/nowhere/net.onnx")
     client.send("isready")
-    lines = [client.read_line(10).text]
+    lines = [client.read_line(PATIENCE_S).text]
     with pytest.raises(EngineDiedError, match="exit code 1"):
-        client.read_line(10)
+        client.read_line(PATIENCE_S)
     assert lines[0] == "info string Error: cannot load DNN_Model /nowhere/net.onnx: no file /nowhere/net.onnx"
 
 
 @pytest.mark.parametrize("model", ["~nosuchuser/x.onnx", "x" * 300 + ".onnx", "a\x00b.onnx", "/", "y/" * 400_000])
 def test_a_name_of_no_file_ends_the_engine_with_a_reason(engine_command: Command, model: str) -> None:
     asked = f"usi\nsetoption name DNN_Model value {model}\nisready\ngo nodes 1\n"
-    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
     assert last.startswith("info string Error: cannot load DNN_Model")
@@ -90,7 +95,7 @@ def test_a_network_that_cannot_play_is_refused(
 
     network = write_network(tmp_path / "toy.onnx", **change)
     asked = f"setoption name DNN_Model value {network}\nisready\n"
-    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
     assert "readyok" not in done.stdout
     assert reason in done.stdout
@@ -104,7 +109,7 @@ def test_a_network_in_float16_plays(start: Start, tmp_path: Path) -> None:
     network = write_network(tmp_path / "half.onnx", types=("FLOAT16", "FLOAT16", "FLOAT16"), batch=3)
     client = start(ready=False, DNN_Model=str(network))
     client.wait_ready()
-    answer = client.go(Go(nodes=100), 10)
+    answer = client.go(Go(nodes=100), PATIENCE_S)
     assert [info.string for info in answer.infos if info.string] == []
     assert answer.best_info is not None
     assert answer.best_info.nodes == 100
@@ -140,7 +145,7 @@ def test_every_option_takes_its_bounds_and_refuses_the_rest(start: Start, name: 
         assert len(said) == (value not in good_values(option)), (value, said)
         assert max(map(len, said), default=0) < 300
         client.position()
-        answer = client.go(Go(nodes=2), 10)
+        answer = client.go(Go(nodes=2), PATIENCE_S)
         assert answer.bestmove is not None
         assert answer.bestmove.move in {*moves_of(), "resign"}, value  # it resigns at Resign_Threshold 1000
         assert not [info.string for info in answer.infos if info.string and "Error" in info.string]
@@ -148,12 +153,14 @@ def test_every_option_takes_its_bounds_and_refuses_the_rest(start: Start, name: 
 
 @pytest.mark.parametrize("name", ["DNN_Batch_Size", "UCT_Threads", "Threads"])
 def test_the_largest_values_do_not_delay_the_network(start: Start, name: str) -> None:
-    client = start(ready=False, DNN_Model="<internal>", **{name: str(OPTIONS[name].maximum)})
     begin = time.monotonic()
-    said = client.wait_ready(60)
-    assert time.monotonic() - begin < 30, "64 threads on two CPUs took as long"
+    client = start(ready=False, DNN_Model="<internal>", **{name: str(OPTIONS[name].maximum)})
+    to_start = time.monotonic() - begin  # long on a busy machine
+    begin = time.monotonic()
+    said = client.wait_ready(600)
+    assert time.monotonic() - begin < 30 + 10 * to_start, "64 threads on two CPUs took as long"
     assert said[-1].startswith("info string fukayomi")
-    assert client.go(Go(nodes=2), 30).bestmove is not None
+    assert client.go(Go(nodes=2), PATIENCE_S).bestmove is not None
 
 
 def test_unknown_options_and_values_are_answered_and_harmless(start: Start) -> None:
@@ -168,7 +175,7 @@ def test_unknown_options_and_values_are_answered_and_harmless(start: Start) -> N
     assert len(lines) == 5
     assert "No_Such_Option" in lines[0]
     assert "1 to 593" in lines[1]
-    assert client.go(Go(nodes=10), 5).bestmove is not None
+    assert client.go(Go(nodes=10), PATIENCE_S).bestmove is not None
 
 
 def test_options_of_dlshogi_that_mean_nothing_here_are_taken_in_silence(start: Start) -> None:
@@ -183,7 +190,7 @@ def test_the_engine_is_called_as_the_user_says(start: Start) -> None:
     assert client.name == client.options["Engine_Name"].default
     client.send("setoption name Engine_Name value 深読み 7")
     client.send("usi")
-    assert client.read_until(lambda line: line == "usiok", 5)[0].text == "id name 深読み 7"
+    assert client.read_until(lambda line: line == "usiok", PATIENCE_S)[0].text == "id name 深読み 7"
 
 
 def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path) -> None:
@@ -191,10 +198,10 @@ def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path
     from toy_network import write_network
 
     network = write_network(tmp_path / "toy.onnx")
-    network.with_name("toy.onnx.ini").write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=1\nNonsense=1\n")
-    client = start(ready=False, DNN_Model=str(network), Threads="2")
+    network.with_name("toy.onnx.ini").write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=2\nNonsense=1\n")
+    client = start(ready=False, DNN_Model=str(network), Threads="1")
     lines = client.wait_ready()
     assert any("Nonsense" in line for line in lines)
-    assert any("2 threads, batch 5" in line for line in lines)
-    answer = client.go(Go(nodes=50), 10)
+    assert any("1 thread, batch 5" in line for line in lines)
+    answer = client.go(Go(nodes=50), PATIENCE_S)
     assert {info.multipv for info in answer.infos if info.score} == {1, 2}

@@ -7,6 +7,7 @@ import pytest
 from engine_talk import Command, Start, moves_of, strings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE_S
 
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import UsiClient
@@ -20,7 +21,7 @@ def test_two_hundred_quick_stops_get_two_hundred_answers(start: Start) -> None:
     for i in range(200):
         go = (Go(infinite=True), Go(ponder=True), Go(nodes=5), Go(movetime_ms=1))[i % 4]
         client.send(f"{go.text()}\nstop")  # a stop that crosses the end of the search included
-        lines = client.read_until(lambda line: line.startswith("bestmove"), 5)
+        lines = client.read_until(lambda line: line.startswith("bestmove"), PATIENCE_S)
         assert lines[-1].text.split()[1] in legal
     assert client.wait_ready() == []  # not one answer too many
 
@@ -30,7 +31,7 @@ def test_a_go_without_stop_ends_the_one_before(start: Start) -> None:
     client.position()
     client.send("go infinite\ngo ponder\ngo nodes 10")
     for _ in range(3):
-        client.read_until(lambda line: line.startswith("bestmove"), 2)
+        client.read_until(lambda line: line.startswith("bestmove"), PATIENCE_S)
     assert client.wait_ready() == []
 
 
@@ -39,25 +40,27 @@ def test_the_end_of_a_game_while_pondering(start: Start, last: str) -> None:
     client = start(PV_Interval="0")
     client.position()
     client.send(f"go ponder\n{last}")
-    client.read_until(lambda line: line.startswith("bestmove"), 2)
+    client.read_until(lambda line: line.startswith("bestmove"), PATIENCE_S)
     client.wait_ready()
     client.new_game()
     client.position()
-    assert client.go(Go(nodes=10), 5).bestmove is not None
+    assert client.go(Go(nodes=10), PATIENCE_S).bestmove is not None
 
 
 @pytest.mark.parametrize("while_doing", ["", "go infinite", "go ponder", "isready", "isready\ngo infinite"])
 def test_quits_at_once(start: Start, while_doing: str) -> None:
+    begin = time.monotonic()
     client = start(fresh=True)
+    to_start = time.monotonic() - begin  # long on a busy machine
     client.send(while_doing)
     begin = time.monotonic()
-    assert client.close() == 0
-    assert time.monotonic() - begin < 1.0
+    assert client.close(PATIENCE_S) == 0
+    assert time.monotonic() - begin < 1.0 + 3 * to_start
 
 
 def test_the_end_of_the_input_is_a_quit_after_what_was_asked(engine_command: Command) -> None:
     asked = "usi\nsetoption name DNN_Model value <hash>\nisready\nposition startpos\ngo infinite\n"
-    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=10, check=False)
+    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0
     assert "readyok" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("bestmove ")
@@ -75,7 +78,7 @@ def test_a_gui_that_has_closed_its_end_is_not_an_error(engine_command: Command) 
     process.stdout.close()
     process.stdin.write(b"setoption name DNN_Model value <hash>\nisready\ngo movetime 100\n")
     process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -96,9 +99,9 @@ def test_no_line_ends_the_engine(common_engine: UsiClient, lines: list[str]) -> 
     client.set_option("DNN_Model", "<hash>")
     for line in lines:
         client.send(line)
-    client.wait_ready(10)
+    client.wait_ready(PATIENCE_S)
     client.position()
-    answer = client.go(Go(nodes=3), 5)
+    answer = client.go(Go(nodes=3), PATIENCE_S)
     assert answer.bestmove is not None
     assert Move.from_usi(answer.bestmove.move) in Position().legal_moves
 
@@ -113,7 +116,7 @@ def test_bytes_that_are_not_text(start: Start) -> None:
 
 def test_a_byte_order_mark_and_other_line_ends(engine_command: Command) -> None:
     asked = "\ufeffusi\r\nsetoption name DNN_Model value <hash>\r\nisready\r\ngo nodes 5\r\n\r\n"
-    done = subprocess.run(engine_command, input=asked.encode(), capture_output=True, timeout=20, check=False)
+    done = subprocess.run(engine_command, input=asked.encode(), capture_output=True, timeout=PATIENCE_S, check=False)
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 0
     assert {"usiok", "readyok"} <= set(lines)
@@ -123,12 +126,12 @@ def test_a_byte_order_mark_and_other_line_ends(engine_command: Command) -> None:
 def test_echoes_are_short_and_without_control_characters(start: Start) -> None:
     client = start()
     client.send(f"go nodes 1 {'x' * 900_000} \x00\x1b[2J")
-    lines = [line.text for line in client.read_until(lambda line: line.startswith("bestmove"), 5)]
+    lines = [line.text for line in client.read_until(lambda line: line.startswith("bestmove"), PATIENCE_S)]
     assert lines[0].startswith("info string go: ignored xxxx")
     assert max(len(line) for line in lines) < 400
     client.send("go nodes 1 \x00\x1b[2J")
-    assert client.read_line(5).text == "info string go: ignored ??[2J"
-    client.read_until(lambda line: line.startswith("bestmove"), 5)
+    assert client.read_line(PATIENCE_S).text == "info string go: ignored ??[2J"
+    client.read_until(lambda line: line.startswith("bestmove"), PATIENCE_S)
     client.send("x" * 5_000_000)
     client.send(f"setoption name {'é' * 100_000} value 1")
     client.send(f"setoption name MultiPV value {'9' * 100_000}")

@@ -20,10 +20,11 @@ cshogi = pytest.importorskip("cshogi")
 
 # What a line of cshogi.cli says about a game that did not end as games should.
 FOUL = re.compile(r"反則|切れ負け|Traceback|Error")
-# Half of the byoyomi is margin: the tests share their cores with other tests, and a loaded machine must not fail them.
-BYOYOMI_MS = 400
-OPTIONS = "Byoyomi_Margin:200,Resign_Threshold:0"
-OURS = f"DNN_Model:<hash>,{OPTIONS}"
+# The tests share their cores with other programs. A move of 300 nodes leaves nearly all of the byoyomi to these; in the
+# game that the clock decides, half of the byoyomi is margin.
+BYOYOMI_MS = 3000
+OURS = "DNN_Model:<hash>,Resign_Threshold:0,Const_Playout:300"
+BY_THE_CLOCK = "Byoyomi_Margin:500,Resign_Threshold:0"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,14 @@ def allowed_s(move: Move) -> float:
 
 
 def play(
-    folder: Path, peer: str, peer_options: str, games: int, *arguments: str, ours: str = OURS, peer_byoyomi_ms: int
+    folder: Path,
+    peer: str,
+    peer_options: str,
+    games: int,
+    *arguments: str,
+    ours: str = OURS,
+    byoyomi_ms: int = BYOYOMI_MS,
+    peer_byoyomi_ms: int,
 ) -> tuple[str, list[Move]]:
     """Play games, colours swapped; return what cshogi.cli printed and our moves."""
     log = folder / "log.txt"
@@ -81,7 +89,7 @@ def play(
     script.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec "{sys.executable}" "{scribe}" "{log}"\n')
     script.chmod(0o755)
     command = [sys.executable, "-m", "cshogi.cli", str(script), peer, "--games", str(games), "--options1", ours]
-    command += ["--options2", peer_options, "--byoyomi", str(BYOYOMI_MS), str(peer_byoyomi_ms), *arguments]
+    command += ["--options2", peer_options, "--byoyomi", str(byoyomi_ms), str(peer_byoyomi_ms), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 120 * games, check=False)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
@@ -109,13 +117,18 @@ def check(output: str, moves: list[Move], least_moves: int) -> None:
     assert not late, late
 
 
-Games = Callable[..., None]
-
-
 def test_two_games_against_fairy_stockfish(tmp_path: Path, fairy_stockfish: str) -> None:
     options = "UCI_Variant:shogi,Skill Level:0"
-    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "60", peer_byoyomi_ms=50)
+    output, moves = play(tmp_path, fairy_stockfish, options, 2, "--draw", "40", peer_byoyomi_ms=50)
     check(output, moves, 10)
+
+
+def test_a_game_by_the_clock(tmp_path: Path, fairy_stockfish: str) -> None:
+    options = "UCI_Variant:shogi,Skill Level:0"
+    clock = {"ours": f"DNN_Model:<hash>,{BY_THE_CLOCK}", "byoyomi_ms": 1000, "peer_byoyomi_ms": 50}
+    output, moves = play(tmp_path, fairy_stockfish, options, 1, "--draw", "10", **clock)
+    check(output, moves, 5)
+    assert min(move.seconds for move in moves) > 0.45, "the byoyomi is used up to the margin"
 
 
 def test_two_games_that_both_sides_ponder_in(tmp_path: Path, fairy_stockfish: str) -> None:
@@ -127,7 +140,7 @@ def test_two_games_that_both_sides_ponder_in(tmp_path: Path, fairy_stockfish: st
 
 def test_two_games_against_gpsshogi(tmp_path: Path, gpsusi: str) -> None:
     # It takes long to start, so it plays both games in one process, and so do we.
-    arguments = ("--draw", "40", "--keep-process")
+    arguments = ("--draw", "24", "--keep-process")
     output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 2, *arguments, peer_byoyomi_ms=1000)
     check(output, moves, 10)
 
@@ -143,7 +156,8 @@ def test_ten_games_against_fairy_stockfish(
         "UCI_Variant:shogi",
         10,
         *clock,
-        ours=f"DNN_Model:<internal>,{OPTIONS}",
+        ours=f"DNN_Model:<internal>,{BY_THE_CLOCK}",
+        byoyomi_ms=1000,
         peer_byoyomi_ms=100,
     )
     check(output, moves, 100)
@@ -155,8 +169,8 @@ def test_ten_games_against_fairy_stockfish(
 def test_ten_games_against_gpsshogi(
     tmp_path: Path, gpsusi: str, record_property: Callable[[str, object], None]
 ) -> None:
-    ours = f"DNN_Model:<internal>,{OPTIONS}"
-    output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 10, ours=ours, peer_byoyomi_ms=1000)
+    clock = {"ours": f"DNN_Model:<internal>,{BY_THE_CLOCK}", "byoyomi_ms": 1000, "peer_byoyomi_ms": 1000}
+    output, moves = play(tmp_path, gpsusi, "BookDepth:0,LimitDepth:4", 10, **clock)
     check(output, moves, 100)
     record_property("our moves, all legal and in time", len(moves))
     record_property("result", output.splitlines()[-6:])

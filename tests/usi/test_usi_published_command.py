@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from engine_talk import Start, strings
+from patience import PATIENCE_S
 from places import HELPERS
 
 from fukayomi import read_record
@@ -47,7 +48,7 @@ def test_a_league_of_three_engines(tmp_path: Path) -> None:
     words = COMMAND.format(
         engine=engine, third=third, folder=tmp_path, model="<hash>", playouts=300, games=2, draw=8
     ).split()
-    done = subprocess.run((sys.executable, *words), capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run((sys.executable, *words), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 games finished." in done.stdout
     assert done.stdout.count("まで8手で持将棋") == 6, done.stdout
@@ -70,6 +71,6 @@ def test_every_option_of_the_command_is_taken(start: Start) -> None:
         client.set_option(*pair.split(":"))
     assert strings(client) == []
     client.position()
-    info = client.go(Go(), 30).best_info
+    info = client.go(Go(), PATIENCE_S).best_info
     assert info is not None
     assert info.nodes == 50_000
