@@ -5,6 +5,8 @@ import time
 import uuid
 from pathlib import Path
 
+from patience import PATIENCE_S
+
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.referee import PlayedGame, play_game
 from fukayomi.arena.game.rules import EngineSettings, Rules
@@ -20,7 +22,7 @@ QUIET = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
 def patient(**changes: object) -> Rules:
     """Rules with which nothing but the engine is slow, on however busy a machine."""
     return Rules.model_validate(
-        {"margin_ms": 20_000, "start_timeout_ms": 20_000, "ready_timeout_ms": 20_000, **changes}
+        {"margin_ms": 60_000, "start_timeout_ms": 60_000, "ready_timeout_ms": 60_000, **changes}
     )
 
 
@@ -41,7 +43,7 @@ class Players:
             EngineSettings.model_validate({"name": name, "command": command, **settings}), TimeControl.from_text(clock)
         )
         player.stop_grace_s = 0.3
-        player.quit_grace_s = 10.0
+        player.quit_grace_s = PATIENCE_S
         self._players.append(player)
         return player
 
@@ -53,10 +55,10 @@ class Players:
         """Command lines of the engines that still run; they may take a moment to disappear."""
         if not Path("/proc/self/cmdline").exists():
             return []
-        for _ in range(20):
-            found = [line for line in map(_command_line, Path("/proc").glob("[0-9]*")) if self.mark in line]
-            if not found:
-                return []
+        deadline = time.monotonic() + PATIENCE_S
+        while found := [line for line in map(_command_line, Path("/proc").glob("[0-9]*")) if self.mark in line]:
+            if time.monotonic() > deadline:
+                break
             time.sleep(0.05)
         return found
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 from arena_players import QUIET, Players, game, patient
+from patience import PATIENCE_S, until
 
 from fukayomi.arena.game.move_player import InProcessPlayer, MovePlayer
 from fukayomi.arena.game.openings import Opening
@@ -82,7 +83,7 @@ class Broken(Quiet):
 def player(chooser: MovePlayer, name: str = "own", clock: str = "nodes=1") -> InProcessPlayer:
     settings = EngineSettings(name=name, identity=chooser.identity)
     made = InProcessPlayer(chooser, settings, TimeControl.from_text(clock))
-    made.stop_grace_s = 0.3
+    made.stop_grace_s = PATIENCE_S
     return made
 
 
@@ -164,6 +165,7 @@ def test_a_late_answer_loses_on_time_and_the_player_goes_on() -> None:
 def test_a_player_that_does_not_stop_hangs_and_its_next_game_waits_for_it() -> None:
     ends = threading.Event()
     hangs = player(Sleeper(listens=False, ends=ends), "hangs", "byoyomi=50ms")
+    hangs.stop_grace_s = 0.3
     played = game(hangs, player(Quiet(), "good"), rules=patient(margin_ms=0))
     assert (played.record.termination, played.record.result) == (Termination.STALL, Result.WHITE_WIN)
     with pytest.raises(PlayerFailedError, match="still busy with the last game"):
@@ -177,7 +179,33 @@ def test_a_stop_ends_the_search() -> None:
     threading.Timer(0.2, stop.set).start()
     begin = time.monotonic()
     assert play_game(player(Sleeper(), "b"), player(Quiet(), "w"), Opening(), patient(), stop) is None
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < PATIENCE_S / 2
+
+
+def test_a_stop_that_comes_too_early_is_repeated() -> None:
+    class Late(Quiet):
+        """Hears a stop only when it has begun, which takes a while."""
+
+        has_begun = False
+        stops = 0
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.is_stopped = threading.Event()
+
+        def choose(self, position: Position, go: Go) -> Move | SearchAnswer:
+            until(lambda: self.stops)
+            self.has_begun = True
+            self.is_stopped.wait()
+            return super().choose(position, go)
+
+        def stop(self) -> None:
+            self.stops += 1
+            if self.has_begun:
+                self.is_stopped.set()
+
+    played = game(player(Late(), "late", "byoyomi=50ms"), player(Quiet(), "good"), rules=patient(margin_ms=0))
+    assert (played.record.termination, played.failure) == (Termination.TIME_UP, None)
 
 
 def test_the_log_reads_like_that_of_an_engine() -> None:

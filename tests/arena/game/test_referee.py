@@ -5,6 +5,7 @@ import time
 
 import pytest
 from arena_players import QUIET, Players, game, patient
+from patience import PATIENCE_S
 
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
@@ -194,13 +195,13 @@ def test_an_answer_that_is_no_move_breaks_the_protocol(player_of: Players, text:
 @pytest.mark.parametrize(
     ("clock", "margin_ms", "in_time"),
     [
-        ("byoyomi=100ms", 20_000, True),
+        ("byoyomi=100ms", 60_000, True),
         ("byoyomi=100ms", 50, False),
         ("main=100ms", 50, False),
         ("main=50,inc=50", 50, False),
-        ("main=10ms,byoyomi=20s", 0, True),
+        ("main=10ms,byoyomi=60s", 0, True),
         ("movetime=100", 50, False),
-        ("movetime=100", 20_000, True),
+        ("movetime=100", 60_000, True),
         ("nodes=5", 0, True),
     ],
 )
@@ -208,7 +209,7 @@ def test_an_answer_that_is_no_move_breaks_the_protocol(player_of: Players, text:
 def test_time_forfeits(player_of: Players, clock: str, margin_ms: int, in_time: bool, color: str) -> None:
     """The engine answers after 300 ms."""
     slow, quick = player_of("slow", "slow:300", clock=clock), player_of("quick")
-    slow.stop_grace_s = 20.0
+    slow.stop_grace_s = PATIENCE_S
     players = (slow, quick) if color == "black" else (quick, slow)
     played = game(*players, rules=patient(margin_ms=margin_ms, max_plies=2))
     record = played.record
@@ -274,17 +275,29 @@ def test_a_level_game_is_drawn(player_of: Players) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "survives"), [("waits-for-stop:2", True), ("mute-go:2", False), ("mute-isready", False)]
+    ("mode", "last", "survives"),
+    [
+        ("waits-for-stop:2", "> go nodes 1", True),
+        ("mute-go:2", "> go nodes 1", False),
+        ("mute-isready", "> isready", False),
+    ],
 )
-def test_a_game_may_be_stopped(player_of: Players, mode: str, survives: bool) -> None:
+def test_a_game_may_be_stopped(player_of: Players, mode: str, last: str, survives: bool) -> None:
     black, white = player_of("b", mode), player_of("w")
+    if survives:
+        black.stop_grace_s = PATIENCE_S
     stop = threading.Event()
-    timer = threading.Timer(0.5, stop.set)
-    timer.start()
+    heard: list[str] = []
+
+    def hear(line: str) -> None:
+        heard.append(line)
+        if heard.count(last) == (2 if "go" in last else 1):  # what it does not answer
+            threading.Timer(0.1, stop.set).start()
+
+    black.log = hear
     begin = time.monotonic()
     assert play_game(black, white, Opening(), patient(), stop) is None
-    timer.join()
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < PATIENCE_S
     assert (black.pid is not None) is survives
     if mode != "mute-isready":
         assert game(white, player_of("c"), rules=patient(max_plies=2)).failure is None

@@ -181,7 +181,7 @@ def test_ctrl_c_ends_the_match_and_keeps_its_games(tmp_path: Path) -> None:
         {"a": Slow(), "b": Slow()}, games=500, clock="nodes=1", rules=SHORT, folder=tmp_path, listener=Interrupts()
     )
     assert result.is_interrupted
-    assert 2 <= len(result.games) < 10
+    assert 2 <= len(result.games) < 100
     assert result.unplayed == 500 - len(result.games)
     assert result.state.failures == []
 

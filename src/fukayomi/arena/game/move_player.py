@@ -57,8 +57,8 @@ class MovePlayer(Protocol):
         ...
 
     def stop(self) -> None:
-        """Called from another thread: end the running `choose` soon, with the best move so far. If none runs, do
-        nothing."""
+        """Called from another thread, and again until `choose` returns: end it soon, with the best move so far. If none
+        runs, do nothing."""
 
 
 class InProcessPlayer(Player):
@@ -152,11 +152,17 @@ class InProcessPlayer(Player):
     def _stop(self, call: "_Call") -> bool:
         """Whether the search ends when it is told to."""
         self._write_log("> stop")
-        try:
-            self._player.stop()
-        except Exception as error:
-            raise self._crash(error) from error
-        return self._wait(call, self.stop_grace_s, None)
+        deadline_s = time.monotonic() + self.stop_grace_s
+        while True:  # a stop that comes before the search has begun has no effect
+            try:
+                self._player.stop()
+            except Exception as error:
+                raise self._crash(error) from error
+            left_s = deadline_s - time.monotonic()
+            if self._wait(call, min(POLL_S, left_s), None):
+                return True
+            if left_s <= POLL_S:
+                return False
 
     def _result(self, call: "_Call") -> object:
         if call.error is not None:
