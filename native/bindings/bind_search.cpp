@@ -2,6 +2,7 @@
 // shapes are checked, and the GIL is released wherever the tree is touched.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -69,6 +70,10 @@ void bind_params(nb::module_& m) {
         .value("HALF", Fpu::HALF, "0.5, as for a draw.")
         .value("LOSS", Fpu::LOSS, "0, as for a lost position.")
         .value("WIN", Fpu::WIN, "1, as for a won position.");
+    nb::enum_<RootRule>(m, "RootRule", "The rule that shares out the visits of the root; below the root it is always PUCT.")
+        .value("PUCT", RootRule::PUCT, "PUCT, with noise and forced playouts if they are asked for.")
+        .value("GUMBEL", RootRule::GUMBEL,
+               "Gumbel AlphaZero: a sample of moves, and sequential halving; without noise and forced playouts.");
     nb::class_<SearchParams> type(m, "SearchParams",
         "The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.\n\n"
         "A visit takes the move with the highest Q + c * P * sqrt(N) / (1 + n), where c = ln((N + c_base + 1) / c_base) +\n"
@@ -110,11 +115,25 @@ void bind_params(nb::module_& m) {
               "The longest mate to look for at each new leaf, in plies, 0 to 3; 0: none.");
     parameter(type, "leaf_mate_nodes", &SearchParams::leaf_mate_nodes,
               "With leaf_mate_plies 3: positions to search at each new leaf for a longer mate, by df-pn, 0 to 10000; 0: none.");
+    parameter(type, "root_rule", &SearchParams::root_rule, "The rule that shares out the visits of the root.");
     parameter(type, "root_noise_epsilon", &SearchParams::root_noise_epsilon,
               "Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.");
     parameter(type, "root_noise_alpha", &SearchParams::root_noise_alpha,
               "Concentration of the noise; the smaller, the fewer moves get most of it. AlphaZero's for shogi: 0.15.");
-    parameter(type, "seed", &SearchParams::seed, "Random seed of the noise. The same seed and position give the same noise.");
+    parameter(type, "root_visit_noise", &SearchParams::root_visit_noise,
+              "Chance of each root move to have the prior (P + 1) / 2 in a visit, 0 to 1; dlshogi: 0.003. 0: no such noise.\n"
+              "Visits that would have gone elsewhere without it do not count when the move is chosen, nor for `Search.teaching`.");
+    parameter(type, "forced_playouts", &SearchParams::forced_playouts,
+              "Each root move with visits gets at least sqrt(forced_playouts * P * N) of N visits; KataGo: 2. 0: none are forced.\n"
+              "`Search.teaching` leaves them out again.");
+    parameter(type, "gumbel_moves", &SearchParams::gumbel_moves, "Number of root moves to sample with RootRule.GUMBEL, at most.");
+    parameter(type, "gumbel_scale", &SearchParams::gumbel_scale,
+              "Scale of the Gumbel variables; 0: nothing is left to chance, the moves with the greatest priors are searched.");
+    parameter(type, "gumbel_c_visit", &SearchParams::gumbel_c_visit,
+              "Constant of sigma(q) = (gumbel_c_visit + most visits of a move) * gumbel_c_scale * (2 q - 1).");
+    parameter(type, "gumbel_c_scale", &SearchParams::gumbel_c_scale, "Constant of sigma.");
+    parameter(type, "seed", &SearchParams::seed,
+              "Random seed of the noise and of the Gumbel variables. The same seed and position give the same search.");
 }
 
 void bind_line(nb::module_& m) {
@@ -176,6 +195,16 @@ void bind_search_figures(nb::class_<Search>& type) {
         .def("lines", &Search::lines, "multipv"_a = 1, unlocked,
              "The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another\n"
              "order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.")
+        .def("teaching", [](const Search& search) {
+            std::vector<std::pair<Move, int>> moves;
+            for (const TaughtMove& each : search.teaching()) moves.emplace_back(each.move, each.weight);
+            return moves;
+        }, unlocked,
+             "What a network should learn of the root's moves: moves with weights of 1 to 65535.\n\n"
+             "The first is the move to play, as in `lines`; the others follow by weight, and those without any are left out.\n"
+             "With PUCT a weight is the number of visits, less those that noise and forced playouts caused; with Gumbel the\n"
+             "improved policy times 65535. A proven win has all of it, a move that is proven to lose none unless all do.\n"
+             "Empty as long as no move has visits.")
         .def("tree_text", &Search::tree_text, unlocked,
              "The whole tree, for tests: a line for each node, indented by its depth. It has move, visits, mean value and prior for\n"
              "the side that moved, and of a proven node its result for the side to move and the plies to the end.")
@@ -198,15 +227,16 @@ void bind_search_class(nb::module_& m) {
              "    memory_mb: Memory limit of the tree in MiB, 1 to 65536. At the limit, what is below nodes with few visits is dropped,\n"
              "        an eighth of the memory at once; the nodes keep their visits, values and proofs.\n\nRaises:\n    ValueError: memory_mb is out of range.")
         .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves,
-                               std::optional<std::uint64_t> nodes) {
+                               std::optional<std::uint64_t> nodes, bool explores) {
             const Position position = pos;
             const nb::gil_scoped_release release;
-            return search.set_position(position, search_moves, nodes);
-        }, "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(),
+            return search.set_position(position, search_moves, nodes, explores);
+        }, "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(), "explores"_a = true,
              "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
              "Args:\n    pos: The position with its past.\n    search_moves: The root moves to search; all if empty.\n"
              "    nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.\n"
-             "        It does not end the search.\n\n"
+             "        It does not end the search.\n"
+             "    explores: False leaves out noise and forced playouts in this search, and what Gumbel leaves to chance.\n\n"
              "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
              "Raises:\n    ValueError: A search move is not legal.")
         .def("compare", [](Search& search, const std::vector<Move>& moves) {

@@ -33,6 +33,7 @@ struct Root {
 struct Leaf {
     Path path;  // in the tree: guarded by the search's mutex
     std::vector<Move> moves;  // from the root
+    bool is_noise = false;    // the first of them was chosen by noise alone
     Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves

@@ -215,4 +215,10 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
     return result;
 }
 
+std::vector<TaughtMove> Search::teaching() const {
+    const std::lock_guard lock(mutex_);
+    const std::vector<std::size_t> slots = ranked_slots();
+    return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots);
+}
+
 }  // namespace fukayomi

@@ -35,6 +35,12 @@ void SearchParams::validate() const {
     require_between("draw_value_white", draw_value_white, 0.0, 1.0);
     require_between("root_noise_epsilon", root_noise_epsilon, 0.0, 1.0);
     require_between("root_noise_alpha", root_noise_alpha, 0.001, 1000.0);
+    require_between("root_visit_noise", root_visit_noise, 0.0, 1.0);
+    require_between("forced_playouts", forced_playouts, 0.0, 100.0);
+    require_between("gumbel_moves", gumbel_moves, 1, static_cast<double>(MAX_MOVES));
+    require_between("gumbel_scale", gumbel_scale, 0.0, 100.0);
+    require_between("gumbel_c_visit", gumbel_c_visit, 0.0, 1e6);
+    require_between("gumbel_c_scale", gumbel_c_scale, 0.0, 1000.0);
     require_between("draw_ply", draw_ply, 0, 100000);
     require_between("leaf_mate_plies", leaf_mate_plies, 0, 3);
     require_between("leaf_mate_nodes", leaf_mate_nodes, 0, 10000);

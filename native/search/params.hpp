@@ -17,6 +17,12 @@ enum class Fpu : std::uint8_t {
     WIN,     // 1
 };
 
+// The rule that shares out the visits of the root.
+enum class RootRule : std::uint8_t {
+    PUCT,    // with noise and forced playouts, if they are asked for
+    GUMBEL,  // sampled moves and sequential halving (gumbel_policy.hpp); noise and forced playouts are left out
+};
+
 struct SearchParams {
     // score = Q + c * P * sqrt(N) / (1 + n), with c = ln((N + c_base + 1) / c_base) + c_init; N^c_exponent in place of the root
     // where that is not 0.5.
@@ -49,11 +55,22 @@ struct SearchParams {
     DeclarationRule declaration_rule = DeclarationRule::POINTS_27;
     int leaf_mate_plies = 3;  // the longest mate to look for at every new leaf, 0 to 3; 0: none
     int leaf_mate_nodes = 0;  // with leaf_mate_plies 3: positions to search for a longer one, by df-pn; 0: none
-    // Dirichlet noise in the root's priors (root_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
+    RootRule root_rule = RootRule::PUCT;
+    // Dirichlet noise in the root's priors (exploring_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
     // 0.25 and, for shogi, 0.15.
     float root_noise_epsilon = 0.0F;
     float root_noise_alpha = 0.15F;
-    std::uint64_t seed = 0;  // of the noise
+    // The chance of each root move to have the prior (P + 1) / 2 in a visit; 0: no such noise. dlshogi has 0.003.
+    float root_visit_noise = 0.0F;
+    // Each root move with visits gets at least sqrt(forced_playouts * P * N) of N; 0: no such number. KataGo has 2.
+    float forced_playouts = 0.0F;
+    // With RootRule::GUMBEL: the number of root moves to sample, the scale of the Gumbel variables (0: the moves with the
+    // greatest priors), and the two constants of sigma. The defaults are the paper's.
+    int gumbel_moves = 16;
+    float gumbel_scale = 1.0F;
+    float gumbel_c_visit = 50.0F;
+    float gumbel_c_scale = 1.0F;
+    std::uint64_t seed = 0;  // of the noise and of the Gumbel variables
 
     void validate() const;  // throws std::invalid_argument, which names the parameter and its value
 };

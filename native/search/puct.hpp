@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "search/node.hpp"
@@ -63,9 +64,11 @@ struct Puct {
 
 // The edge that a visit takes.
 struct Choice {
-    std::size_t edge;  // below the node's child_count: that child; else an edge that has none yet
-    float fpu;         // the value of an edge without a child
+    std::size_t edge;       // below the node's child_count: that child; else an edge that has none yet
+    float fpu;              // the value of an edge without a child
+    bool is_noise = false;  // by noise alone: without it the visit had gone elsewhere
 };
+constexpr std::size_t NO_EDGE = SIZE_MAX;
 
 // All untried moves have the same value, so only the one with the greatest prior can be the best of them.
 struct Untried {

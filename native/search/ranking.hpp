@@ -14,11 +14,12 @@ inline bool is_known(const Node& child) { return child.visits > 0 || child.proof
 
 // Ranks a known move for the side that moves, greater is better. A win is better the shorter it is, a loss the longer;
 // open moves are compared by visits, then by value.
-inline std::tuple<int, std::int64_t, double> rank_of_child(const Node& child) {
+// `visits`: those by which it is judged.
+inline std::tuple<int, std::int64_t, double> rank_of_child(const Node& child, std::uint32_t visits) {
     const double q = child.visits > 0 ? child.value_sum / child.visits : 0.0;
     if (child.proof == Proof::LOSS) return {1, -std::int64_t{child.distance}, q};
     if (child.proof == Proof::WIN) return {-1, child.distance, q};
-    return {0, child.visits, q};
+    return {0, visits, q};
 }
 
 // The lower confidence bound of a move's value: what it is worth at least, most likely. (Leela Zero, pull request 2290; KataGo.)
@@ -32,6 +33,8 @@ struct LowerBound {
     }
 };
 
-inline bool ranks_above(const Node& a, const Node& b) { return rank_of_child(a) > rank_of_child(b); }
+inline bool ranks_above(const Node& a, const Node& b) {
+    return rank_of_child(a, a.visits) > rank_of_child(b, b.visits);
+}
 
 }  // namespace fukayomi

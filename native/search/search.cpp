@@ -90,13 +90,14 @@ Search::Search(const SearchParams& params, std::size_t memory_mb)
 }
 
 bool Search::set_position(const Position& position, std::span<const Move> search_moves,
-                          std::optional<std::uint64_t> nodes) {
+                          std::optional<std::uint64_t> nodes, bool explores) {
     for (const Move m : search_moves)
         if (!position.board().is_legal(m)) throw std::invalid_argument("illegal search move " + usi(m));
     const std::lock_guard lock(mutex_);
     while (!active_.empty()) undo(*active_.back());
     nodes_ = evaluations_ = playouts_ = 0;
     node_limit_ = nodes;
+    explores_ = explores;
     deepest_ = 0;
     wants_room_ = is_full_ = false;
     comparison_.reset();
@@ -148,7 +149,7 @@ bool Search::try_advance(const Position& position) {
 void Search::begin_policy() {
     std::optional<std::uint64_t> left;
     if (node_limit_) left = *node_limit_ - std::min(nodes_, *node_limit_);
-    root_policy_->begin(tree_, root_->board.key(), left);
+    root_policy_->begin(tree_, {root_->board.key(), left, explores_});
 }
 
 void Search::start_anew(const Position& position, std::span<const Move> search_moves) {
@@ -226,17 +227,15 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) 
                 break;
             case Descent::PROVEN:
                 tree_.back_up_proven(leaf.path);
-                ++playouts_;
+                count_playout(leaf);
                 ++proven;
                 break;
             case Descent::COLLISION:
                 if (batch.collisions_.size() == batch.collision_count_) batch.collisions_.emplace_back();
                 std::swap(batch.collisions_[batch.collision_count_++], leaf.path);
                 break;
-            case Descent::FULL:
-                tree_.undo_visit(leaf.path);
-                wants_room_ = true;
-                return selected;
+            case Descent::FULL: wants_room_ = true; [[fallthrough]];
+            case Descent::WAIT: tree_.undo_visit(leaf.path); return selected;
         }
     }
     return selected;
@@ -260,6 +259,7 @@ void Search::make_room(const Batch& batch) {
 
 Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     leaf.moves.clear();
+    leaf.is_noise = false;
     leaf.path.assign(1, Step{tree_.root(), 0});
     for (std::size_t depth = 0;; ++depth) {
         tree_.begin_visit(leaf.path, depth);
@@ -272,6 +272,8 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
         const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
                               : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
                                             : root_policy_->select(tree_, entry, avoid_proven);
+        if (choice.edge == NO_EDGE) return Descent::WAIT;
+        if (depth == 0) leaf.is_noise = choice.is_noise;
         std::size_t slot = choice.edge;
         if (slot >= node.child_count) {
             slot = node.child_count;
@@ -304,7 +306,7 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
             tree_.reset_leaf(i);
             tree_.prove(leaf.path, leaf.verdict);
             tree_.back_up_proven(leaf.path);
-            ++playouts_;
+            count_playout(leaf);
         } else if (wants_room_ || !tree_.reserve_edges(i, leaf.edges.size())) {
             wants_room_ = true;
             tree_.reset_leaf(i);
@@ -324,11 +326,16 @@ void Search::expand(const Leaf& leaf, double value) {
     const bool is_root = leaf.path.size() == 1;
     tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
     ++nodes_;
-    ++playouts_;
+    count_playout(leaf);
     if (is_root) begin_policy();
     const bool root_side_to_move = (leaf.path.size() & 1) != 0;
     tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
     deepest_ = std::max(deepest_, leaf.path.size() - 1);
+}
+
+void Search::count_playout(const Leaf& leaf) {
+    ++playouts_;
+    if (leaf.is_noise) root_policy_->count_noise(leaf.moves.front());
 }
 
 void Search::apply(Batch& batch, const float* logits, const float* values) {

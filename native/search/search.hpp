@@ -35,6 +35,7 @@
 #include "search/puct.hpp"
 #include "search/root_policy.hpp"
 #include "search/slot.hpp"
+#include "search/teaching.hpp"
 #include "search/tree.hpp"
 #include "shogi/position.hpp"
 
@@ -71,9 +72,10 @@ public:
 
     // Returns whether the tree was kept: the game is the last one, or goes on from it by moves in the tree. Batches in flight
     // are cancelled. `nodes`: those that the caller will search at most, if that is known; the root's policy may plan with
-    // it, but it ends nothing. Throws std::invalid_argument if one of the search moves is not legal.
+    // it, but it ends nothing. `explores`: false leaves out noise and forced playouts in this search, and what Gumbel leaves
+    // to chance. Throws std::invalid_argument if one of the search moves is not legal.
     bool set_position(const Position& position, std::span<const Move> search_moves = {},
-                      std::optional<std::uint64_t> nodes = {});
+                      std::optional<std::uint64_t> nodes = {}, bool explores = true);
 
     // The next position starts a new tree, even if the game goes on.
     void forget();
@@ -126,6 +128,11 @@ public:
     std::vector<RootMove> root_moves() const;
     // The most visits that a move of the root has, and the second most.
     std::pair<std::uint32_t, std::uint32_t> most_visits() const;
+    // What a network should learn of the root's moves. The first is the move to play, as in `lines`; the others follow by
+    // weight, and those without any are left out. With PUCT a weight is the number of visits, less those that noise and
+    // forced playouts caused; with Gumbel the improved policy times 65535. A proven win has all of it, a move that is proven
+    // to lose none unless all do. Empty as long as no move has visits.
+    std::vector<TaughtMove> teaching() const;
     std::string tree_text() const;  // Tree::text, for tests
     void check_invariants();  // throws std::logic_error; only while no batch is in flight
 
@@ -133,7 +140,7 @@ public:
 
 private:
     friend class Batch;
-    enum class Descent { LEAF, PROVEN, COLLISION, FULL };
+    enum class Descent { LEAF, PROVEN, COLLISION, FULL, WAIT };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
     std::optional<Path> path_to(const Position& position);
@@ -146,6 +153,7 @@ private:
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);
+    void count_playout(const Leaf& leaf);
     void make_room(const Batch& batch);
     void undo(Batch& batch);
     void undo_collisions(Batch& batch);
@@ -164,7 +172,7 @@ private:
     mutable std::mutex mutex_;  // guards everything below
     Tree tree_;
     const std::unique_ptr<RootPolicy> root_policy_;
-    std::unique_ptr<const EvenPolicy> comparison_;  // in its place while moves are compared
+    std::unique_ptr<EvenPolicy> comparison_;  // in its place while moves are compared
     std::shared_ptr<const Root> root_;
     Board start_;
     std::vector<Move> game_moves_;
@@ -176,6 +184,7 @@ private:
     std::uint64_t evaluations_ = 0;
     std::uint64_t playouts_ = 0;
     std::optional<std::uint64_t> node_limit_;  // planned for nodes_
+    bool explores_ = true;
     std::size_t deepest_ = 0;
     bool wants_room_ = false;  // memory is full, but there may be something to prune
     bool is_full_ = false;     // there is not

@@ -1,7 +1,7 @@
 // Several threads on one search, for the sanitizers: they gather, evaluate, apply, cancel, read and enter proofs, while
 // another one plays moves, takes them back, stops and resumes. The memory is small, so that subtrees are pruned and chunks are
 // recycled all the time. All but one of the gatherers share a small cache of evaluations.
-// At the end and between games the tree's invariants must hold.
+// At the end and between games the tree's invariants must hold. All this with each rule for the root.
 #include <atomic>
 #include <cstdio>
 #include <exception>
@@ -86,6 +86,8 @@ void read_until(const Search& search, const std::atomic<bool>& is_over) {
     while (!is_over.load()) {
         for (const SearchLine& line : search.lines(3))
             if (line.pv.empty()) std::terminate();
+        for (const TaughtMove& each : search.teaching())
+            if (each.weight == 0) std::terminate();
         if (search.bytes_used() > (std::size_t{1} << 20)) std::terminate();
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
@@ -153,15 +155,13 @@ int play(Search& search, Position position, CurrentGame& current, std::mt19937& 
     return kept;
 }
 
-int run() {
-    SearchParams params;
-    params.leaf_mate_nodes = 10;  // each batch has a solver of its own
-    params.draw_value_black = 0.4F;
+// Returns how many positions kept their tree.
+int play_games(const SearchParams& params, int games) {
     Search search(params, 1);
     EvalCache cache(1);
     std::mt19937 random(1);
     int kept = 0;
-    for (int g = 0; g < GAMES; ++g) {
+    for (int g = 0; g < games; ++g) {
         std::atomic<bool> is_over = false;
         CurrentGame current;
         std::vector<std::thread> threads;
@@ -169,14 +169,28 @@ int run() {
             threads.emplace_back([&, t] { gather_until(search, t > 0 ? &cache : nullptr, is_over, t); });
         threads.emplace_back([&search, &is_over] { read_until(search, is_over); });
         // In the first half of the games nothing is entered: most results end a search early.
-        if (g >= GAMES / 2) threads.emplace_back([&] { prove_until(search, current, is_over); });
+        if (g >= games / 2) threads.emplace_back([&] { prove_until(search, current, is_over); });
         kept += play(search, g % 2 == 0 ? Position() : Position(Board::from_sfen(MATSURI)), current, random);
         is_over.store(true);
         for (std::thread& thread : threads) thread.join();
         search.check_invariants();
     }
-    std::printf("%d games, %d positions kept their tree, %zu bytes\n", GAMES, kept, search.bytes_used());
-    return kept > 0 ? 0 : 1;
+    std::printf("%d games, %d positions kept their tree, %zu bytes\n", games, kept, search.bytes_used());
+    return kept;
+}
+
+int run() {
+    SearchParams params;
+    params.leaf_mate_nodes = 10;  // each batch has a solver of its own
+    params.draw_value_black = 0.4F;
+    const int plain = play_games(params, GAMES);
+    params.root_visit_noise = 0.05F;
+    params.root_noise_epsilon = 0.25F;
+    params.forced_playouts = 2.0F;
+    const int exploring = play_games(params, GAMES / 2);
+    params.root_rule = RootRule::GUMBEL;
+    const int gumbel = play_games(params, GAMES / 2);
+    return plain > 0 && exploring > 0 && gumbel > 0 ? 0 : 1;
 }
 
 }  // namespace

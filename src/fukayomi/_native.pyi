@@ -1335,6 +1335,19 @@ class Fpu(enum.Enum):
     WIN = 3
     """1, as for a won position."""
 
+class RootRule(enum.Enum):
+    """
+    The rule that shares out the visits of the root; below the root it is always PUCT.
+    """
+
+    PUCT = 0
+    """PUCT, with noise and forced playouts if they are asked for."""
+
+    GUMBEL = 1
+    """
+    Gumbel AlphaZero: a sample of moves, and sequential halving; without noise and forced playouts.
+    """
+
 class SearchParams:
     """
     The parameters of the search; the defaults are dlshogi's. Setting one to a bad value raises ValueError.
@@ -1521,6 +1534,13 @@ class SearchParams:
     def leaf_mate_nodes(self, value: int) -> None: ...
 
     @property
+    def root_rule(self) -> RootRule:
+        """The rule that shares out the visits of the root."""
+
+    @root_rule.setter
+    def root_rule(self, value: RootRule) -> None: ...
+
+    @property
     def root_noise_epsilon(self) -> float:
         """
         Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.
@@ -1539,9 +1559,61 @@ class SearchParams:
     def root_noise_alpha(self, value: float) -> None: ...
 
     @property
+    def root_visit_noise(self) -> float:
+        """
+        Chance of each root move to have the prior (P + 1) / 2 in a visit, 0 to 1; dlshogi: 0.003. 0: no such noise.
+        Visits that would have gone elsewhere without it do not count when the move is chosen, nor for `Search.teaching`.
+        """
+
+    @root_visit_noise.setter
+    def root_visit_noise(self, value: float) -> None: ...
+
+    @property
+    def forced_playouts(self) -> float:
+        """
+        Each root move with visits gets at least sqrt(forced_playouts * P * N) of N visits; KataGo: 2. 0: none are forced.
+        `Search.teaching` leaves them out again.
+        """
+
+    @forced_playouts.setter
+    def forced_playouts(self, value: float) -> None: ...
+
+    @property
+    def gumbel_moves(self) -> int:
+        """Number of root moves to sample with RootRule.GUMBEL, at most."""
+
+    @gumbel_moves.setter
+    def gumbel_moves(self, value: int) -> None: ...
+
+    @property
+    def gumbel_scale(self) -> float:
+        """
+        Scale of the Gumbel variables; 0: nothing is left to chance, the moves with the greatest priors are searched.
+        """
+
+    @gumbel_scale.setter
+    def gumbel_scale(self, value: float) -> None: ...
+
+    @property
+    def gumbel_c_visit(self) -> float:
+        """
+        Constant of sigma(q) = (gumbel_c_visit + most visits of a move) * gumbel_c_scale * (2 q - 1).
+        """
+
+    @gumbel_c_visit.setter
+    def gumbel_c_visit(self, value: float) -> None: ...
+
+    @property
+    def gumbel_c_scale(self) -> float:
+        """Constant of sigma."""
+
+    @gumbel_c_scale.setter
+    def gumbel_c_scale(self, value: float) -> None: ...
+
+    @property
     def seed(self) -> int:
         """
-        Random seed of the noise. The same seed and position give the same noise.
+        Random seed of the noise and of the Gumbel variables. The same seed and position give the same search.
         """
 
     @seed.setter
@@ -1664,7 +1736,7 @@ class Search:
             ValueError: memory_mb is out of range.
         """
 
-    def set_position(self, pos: fukayomi.Position, search_moves: Sequence[fukayomi.Move] = [], *, nodes: int | None = None) -> bool:
+    def set_position(self, pos: fukayomi.Position, search_moves: Sequence[fukayomi.Move] = [], *, nodes: int | None = None, explores: bool = True) -> bool:
         """
         Make a position the root. Batches in flight are cancelled: applying them changes nothing.
 
@@ -1673,6 +1745,7 @@ class Search:
             search_moves: The root moves to search; all if empty.
             nodes: Maximum number of leaves that will be evaluated, None if unknown: for root policies that plan ahead.
                 It does not end the search.
+            explores: False leaves out noise and forced playouts in this search, and what Gumbel leaves to chance.
 
         Returns:
             Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.
@@ -1840,6 +1913,16 @@ class Search:
         """
         The best moves, best first: proven wins, the shortest first; then by visits, unless the root's policy has another
         order; proven losses last. Moves without visits follow by prior. Empty only if there is no legal move.
+        """
+
+    def teaching(self) -> list[tuple[fukayomi.Move, int]]:
+        """
+        What a network should learn of the root's moves: moves with weights of 1 to 65535.
+
+        The first is the move to play, as in `lines`; the others follow by weight, and those without any are left out.
+        With PUCT a weight is the number of visits, less those that noise and forced playouts caused; with Gumbel the
+        improved policy times 65535. A proven win has all of it, a move that is proven to lose none unless all do.
+        Empty as long as no move has visits.
         """
 
     def tree_text(self) -> str:

@@ -5,7 +5,7 @@ import math
 import pytest
 from search_runner import Runner
 
-from fukayomi._native import DeclarationRule, Fpu, Position, SearchParams
+from fukayomi._native import DeclarationRule, Fpu, Position, RootRule, SearchParams
 
 
 def test_defaults_are_dlshogis() -> None:
@@ -17,7 +17,9 @@ def test_defaults_are_dlshogis() -> None:
     assert (params.draw_value_black, params.draw_value_white, params.draw_ply) == (0.5, 0.5, 0)
     assert params.declaration_rule == DeclarationRule.POINTS_27
     assert params.leaf_mate_plies == 3, "dlshogi: 5, but its mate in one misses some"
-    assert params.root_noise_epsilon == 0, "no noise"
+    assert (params.root_noise_epsilon, params.root_visit_noise, params.forced_playouts) == (0, 0, 0), "no noise"
+    assert params.root_rule == RootRule.PUCT
+    assert (params.gumbel_moves, params.gumbel_scale, params.gumbel_c_visit, params.gumbel_c_scale) == (16, 1, 50, 1)
     assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
     assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
 
@@ -43,6 +45,12 @@ def test_defaults_are_dlshogis() -> None:
         ("leaf_mate_nodes", -1),
         ("root_noise_epsilon", 1.5),
         ("root_noise_alpha", 0.0),
+        ("root_visit_noise", 1.5),
+        ("forced_playouts", -1.0),
+        ("gumbel_moves", 0),
+        ("gumbel_scale", math.nan),
+        ("gumbel_c_visit", -1.0),
+        ("gumbel_c_scale", math.inf),
     ],
 )
 def test_bad_values_are_refused(name: str, value: float) -> None:

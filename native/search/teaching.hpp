@@ -1,0 +1,22 @@
+// What a network learns from a search of the root.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/root_policy.hpp"
+
+namespace fukayomi {
+
+constexpr double MOST_WEIGHT = 65535.0;  // as hcpe3 counts visits
+
+struct TaughtMove {
+    Move move;
+    std::uint16_t weight;
+};
+
+// Search::teaching. `slots`: of the moves of which something is known, in the order of choice; at least one.
+std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots);
+
+}  // namespace fukayomi
