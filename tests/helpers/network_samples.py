@@ -3,9 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from fukayomi.nn.config import FEATURES2, Activation, NetworkConfig
+from fukayomi.nn.config import FEATURES2, Activation, HeadName, NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 
+HEADS: tuple[HeadName, ...] = ("soft-policy", "short-term-value", "wdl", "plies-left", "reply")
+"""All heads that only training has."""
 SHAPES = {
     "residual": NetworkConfig(2, 16, "relu", 8),
     "residual, silu": NetworkConfig(2, 16, "silu", 8),
@@ -25,6 +27,7 @@ SHAPES = {
         stem="branches",
         colour_plane=True,
         dropout=0.5,
+        heads=HEADS,
     ),
 }
 """A network of each kind."""

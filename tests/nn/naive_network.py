@@ -23,16 +23,34 @@ class Naive:
 
     def __call__(self, features1: Array, features2: Array) -> tuple[Array, Array]:
         """Policy [2187] and win probability of one position, [62, 9, 9] and [57 or 58, 9, 9]."""
+        x = self.trunk(features1, features2)
+        return self.policy("policy", x), 1 / (1 + np.exp(-self.matrix("value.fc2", self.hidden(x))))
+
+    def heads(self, features1: Array, features2: Array) -> dict[str, Array]:
+        """Outputs of the heads that only training has."""
+        x = self.trunk(features1, features2)
+        hidden = self.hidden(x)
+        return {
+            name: self.policy(key, x) if f"{key}.conv.weight" in self.parameters else self.matrix(key, hidden)
+            for name in self.config.heads
+            for key in [f"heads.{name.replace('-', '_')}"]
+        }
+
+    def trunk(self, features1: Array, features2: Array) -> Array:
         x = self.stem(features1, features2)
         for number, kind in enumerate(self.config.block_kinds()):
             x = self.block(f"blocks.{number}", kind, x)
-        if self.config.pre_activation:
-            x = self.act(self.norm("final.norm", x))
-        policy = self.conv("policy.conv", x).ravel() + self.parameters["policy.bias"]
+        return self.act(self.norm("final.norm", x)) if self.config.pre_activation else x
+
+    def policy(self, name: str, x: Array) -> Array:
+        return self.conv(f"{name}.conv", x).ravel() + self.parameters[f"{name}.bias"]
+
+    def hidden(self, x: Array) -> Array:
         y = self.act(self.norm("value.norm", self.conv("value.conv", x))).ravel()
-        y = self.act(self.parameters["value.fc1.weight"] @ y + self.parameters["value.fc1.bias"])
-        logit = self.parameters["value.fc2.weight"] @ y + self.parameters["value.fc2.bias"]
-        return policy, 1 / (1 + np.exp(-logit))
+        return self.act(self.matrix("value.fc1", y))
+
+    def matrix(self, name: str, x: Array) -> Array:
+        return self.parameters[f"{name}.weight"] @ x + self.parameters[f"{name}.bias"]
 
     def stem(self, features1: Array, features2: Array) -> Array:
         parts = [("1_3x3", features1), ("1_1x1", features1), ("2_1x1", features2)]

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_network import Naive
-from network_samples import SHAPES, random_features, shaken
+from network_samples import HEADS, SHAPES, random_features, shaken
 
 from fukayomi.nn.config import FEATURES2, NetworkConfig, NetworkConfigError
 from fukayomi.nn.folding import FoldedNetwork
@@ -121,6 +121,7 @@ configurations = st.builds(
     stem=st.sampled_from(["sum", "branches"]),
     colour_plane=st.booleans(),
     dropout=st.sampled_from([0.0, 0.25]),
+    heads=st.lists(st.sampled_from(HEADS), unique=True).map(tuple),
 )
 
 
@@ -128,6 +129,7 @@ configurations = st.builds(
 def test_configurations_survive_as_plain_values_and_know_their_size(config: NetworkConfig):
     assert NetworkConfig.from_dict(config.as_dict()) == config
     small = 20 * config.channels * (config.blocks + 1) + 4000 + 20 * config.blocks * config.channels
+    small += 2400 * len(config.heads)
     assert config.parameters() <= parameter_count(config) <= config.parameters() + small
 
 
@@ -152,6 +154,9 @@ def test_a_file_from_before_a_field_was_added_has_its_default():
         ({"dropout": 1.0}, "dropout"),
         ({"dropout": "half"}, "dropout"),
         ({"colour_plane": 1}, "colour_plane"),
+        ({"heads": ("wdl", "wdl")}, "heads must be different names"),
+        ({"heads": "wdl"}, "heads must be different names"),
+        ({"heads": ("ownership",)}, "'ownership' is not one of soft-policy, short-term-value"),
         ({"pre_activation": True, "squeeze": 8}, "pre_activation cannot be combined"),
     ],
 )
@@ -175,8 +180,8 @@ def test_every_parameter_learns(shape):
     features = random_features(8, planes2=network.config.features2)
     for _ in range(2):
         optimizer.zero_grad()
-        policy, value = network(*features)
-        (policy.square().sum() + value.square().sum()).backward()
+        policy, value, heads = network.all_outputs(*features)
+        sum(output.square().sum() for output in (policy, value, *heads.values())).backward()
         optimizer.step()
     assert [name for name, each in network.named_parameters() if each.grad is None or not each.grad.any()] == []
 

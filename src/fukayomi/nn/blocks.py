@@ -1,4 +1,4 @@
-"""The parts of a network: stem, blocks of several kinds, heads.
+"""The parts of a network: stem and blocks of several kinds; `heads.py` has what follows them.
 
 A block maps [N, C, 9, 9] to the same shape. Its `fold` puts each BatchNorm into the convolution before it, in place, so
 that the block computes the same in evaluation mode and no longer needs the BatchNorm; `FoldedNetwork` calls it.
@@ -10,11 +10,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor, nn
 
-from fukayomi.nn.config import FEATURES1, LABELS, Activation, BlockKind, NetworkConfig
+from fukayomi.nn.config import FEATURES1, Activation, BlockKind, NetworkConfig
 from fukayomi.nn.fusing import Taps, fold
 
-POLICY_DIRECTIONS = 27
-VALUE_CHANNELS = 27
 SQUARES = 81
 LARGE = 9
 """Length of a large kernel: a whole file or rank."""
@@ -125,8 +123,8 @@ class ResidualBlock(nn.Module):
 
     def fold(self) -> None:
         """Put the BatchNorms into the convolutions."""
-        _fold_into(self, "conv1", "norm1")
-        _fold_into(self, "conv2", "norm2")
+        fold_into(self, "conv1", "norm1")
+        fold_into(self, "conv2", "norm2")
 
 
 class PreActivationBlock(nn.Module):
@@ -148,7 +146,7 @@ class PreActivationBlock(nn.Module):
 
     def fold(self) -> None:
         """Put the second BatchNorm into the convolution before it; the first has none."""
-        _fold_into(self, "conv1", "norm2")
+        fold_into(self, "conv1", "norm2")
 
 
 class LargeKernelBlock(nn.Module):
@@ -223,8 +221,8 @@ class TransformerBlock(nn.Module):
 
     def fold(self) -> None:
         """Put the BatchNorms into the convolutions."""
-        _fold_into(self, "projection", "norm1")
-        _fold_into(self, "fc2", "norm2")
+        fold_into(self, "projection", "norm1")
+        fold_into(self, "fc2", "norm2")
 
 
 Block = ResidualBlock | PreActivationBlock | LargeKernelBlock | TransformerBlock
@@ -249,40 +247,7 @@ class Final(nn.Module):
         return self.act(self.norm(x))
 
 
-class PolicyHead(nn.Module):
-    """[N, C, 9, 9] to policy logits [N, 2187], label = direction * 81 + square."""
-
-    def __init__(self, config: NetworkConfig) -> None:
-        super().__init__()
-        self.conv = conv1x1(config.channels, POLICY_DIRECTIONS)
-        self.bias = nn.Parameter(torch.zeros(LABELS))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.flatten(self.conv(x), 1).float() + self.bias
-
-
-class ValueHead(nn.Module):
-    """[N, C, 9, 9] to the logit of the side to move's win probability [N, 1]."""
-
-    def __init__(self, config: NetworkConfig) -> None:
-        super().__init__()
-        self.conv = conv1x1(config.channels, VALUE_CHANNELS, bias=config.pre_activation)  # as in dlshogi's wideresnet10
-        self.norm = norm_layer(VALUE_CHANNELS, config)
-        self.act1 = activation_layer(config.activation)
-        self.fc1 = nn.Linear(VALUE_CHANNELS * SQUARES, config.value_hidden)
-        self.act2 = activation_layer(config.activation)
-        self.fc2 = nn.Linear(config.value_hidden, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.act1(self.norm(self.conv(x)))
-        return self.fc2(self.act2(self.fc1(torch.flatten(y, 1)))).float()
-
-    def fold(self) -> None:
-        """Put the BatchNorm into the convolution."""
-        _fold_into(self, "conv", "norm")
-
-
-def _fold_into(module: nn.Module, conv: str, norm: str) -> None:
+def fold_into(module: nn.Module, conv: str, norm: str) -> None:
     """Put one BatchNorm of a module into one of its convolutions."""
     parts: dict[str, Any] = {name: getattr(module, name) for name in (conv, norm)}
     setattr(module, conv, fold(parts[conv], parts[norm]))

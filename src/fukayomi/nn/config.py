@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args
 Activation = Literal["relu", "silu"]
 StemKind = Literal["sum", "branches"]
 BlockKind = Literal["residual", "pre-activation", "large-kernel", "transformer"]
+HeadName = Literal["soft-policy", "short-term-value", "wdl", "plies-left", "reply"]
 
 FEATURES1 = 62
 """Planes that differ from square to square: pieces, attacks, attack counts of both sides."""
@@ -21,6 +22,8 @@ LARGE_KERNEL_INTERVAL = 5
 """What a name with _lk means."""
 SQUEEZE = 8
 """What a name in senet means without _reduction."""
+SHORT_TERM_PLIES = (6, 16)
+"""Over how many plies the outputs of the head "short-term-value" average the search values."""
 USUAL_CHANNELS = {10: 192, 15: 224, 20: 256, 30: 384, 40: 512}
 """Channels by blocks, for names without channels."""
 EXAMPLES = "wideresnet10, resnet10_swish, resnet5x64, resnet20x256_swish, senet10 or resnet40x512_swish_lk_tf"
@@ -64,6 +67,8 @@ class NetworkConfig:
     """A 58th constant plane: ones if White (後手) is to move."""
     dropout: float = 0.0
     """Share of the values in the middle of a block that training sets to zero; large-kernel blocks have no middle."""
+    heads: tuple[HeadName, ...] = ()
+    """Heads besides policy and value, for training alone (`heads.py`); files for engines are without them."""
 
     def __post_init__(self) -> None:
         for name, largest in LARGEST.items():
@@ -77,6 +82,7 @@ class NetworkConfig:
         dropout: Any = self.dropout  # of a file, it may be anything
         if not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
             raise NetworkConfigError(f"dropout must be a number from 0 to less than 1, not {dropout!r}")
+        self._require_heads()
         self._require_integer("squeeze", 0, self.channels)
         self._require_integer("large_kernel_interval", 0, LARGEST["blocks"])
         self._require_integer("transformer_blocks", 0, self.blocks)
@@ -96,6 +102,14 @@ class NetworkConfig:
         number = getattr(self, name)
         if not isinstance(number, int) or isinstance(number, bool) or not smallest <= number <= largest:
             raise NetworkConfigError(f"{name} must be an integer from {smallest} to {largest}, not {number!r}")
+
+    def _require_heads(self) -> None:
+        heads: Any = self.heads  # of a file, it may be anything
+        if not isinstance(heads, tuple) or len(set(map(str, self.heads))) < len(self.heads):
+            raise NetworkConfigError(f"heads must be different names, not {heads!r}")
+        for name in self.heads:
+            if name not in get_args(HeadName):
+                raise NetworkConfigError(f"head {name!r} is not one of {', '.join(get_args(HeadName))}")
 
     @classmethod
     def from_name(cls, name: str) -> "NetworkConfig":
@@ -169,12 +183,15 @@ class NetworkConfig:
         squares = {"residual": residual, "pre-activation": 18, "large-kernel": 19, "transformer": 12}
         stem = (10 * FEATURES1 + self.features2) * self.channels
         trunk = sum(squares[kind] for kind in self.block_kinds()) * self.channels**2
-        heads = 2 * 27 * self.channels + LABELS * self.value_hidden
+        policies = 1 + sum(name in ("soft-policy", "reply") for name in self.heads)
+        heads = (policies + 1) * 27 * self.channels + LABELS * self.value_hidden
         return stem + round(trunk) + heads
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain values, for parameter files."""
-        return asdict(self)
+        """The fields as plain values, for parameter files; without `heads` if there are none, as in older files."""
+        values = asdict(self)
+        heads: tuple[HeadName, ...] = values.pop("heads")
+        return values | ({"heads": list(heads)} if heads else {})
 
     @classmethod
     def from_dict(cls, values: object) -> "NetworkConfig":
@@ -191,6 +208,8 @@ class NetworkConfig:
                 f"a network configuration has the fields {', '.join(required)} and may have "
                 f"{', '.join(names[len(required) :])}; this one has {', '.join(map(str, given)) or 'none'}"
             )
+        if isinstance(given.get("heads"), list):
+            given["heads"] = tuple(given["heads"])
         return cls(**given)
 
 

@@ -100,7 +100,8 @@ def load_dlshogi(path: Path | str, *, activation: Activation | None = None) -> P
 def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
     """Write a network so that dlshogi reads it; an existing file is replaced once the new one is complete.
 
-    A .pth file has no optimiser: dlshogi resumes from it with --reset_optimizer.
+    Heads that only training has are left out. A .pth file has no optimiser: dlshogi resumes from it with
+    --reset_optimizer.
 
     Args:
         network: A network that dlshogi has too.
@@ -110,7 +111,7 @@ def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
         NetworkConfigError: dlshogi has no such network.
     """
     path = Path(path)
-    config = network.config
+    config = replace(network.config, heads=())
     require_dlshogi(config)
     names = _numbered_layers(config) if _at_rest(config) in NUMBERED else _numbered_blocks(config)
     state = network.state_dict()
@@ -135,8 +136,8 @@ def require_dlshogi(config: NetworkConfig) -> None:
 
 
 def _at_rest(config: NetworkConfig) -> NetworkConfig:
-    """Without the fields that change no parameter of a network without Transformer blocks."""
-    return replace(config, dropout=0.0, head_width=NetworkConfig.head_width)
+    """Without the fields that change no parameter of policy and value without Transformer blocks."""
+    return replace(config, dropout=0.0, head_width=NetworkConfig.head_width, heads=())
 
 
 def chainer_name(name: str) -> str:

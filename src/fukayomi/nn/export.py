@@ -86,7 +86,7 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
     if half:
         _store_as_half(model)
     model.producer_name = "fukayomi"
-    helper.set_model_props(model, {key: str(value) for key, value in network.config.as_dict().items()})
+    helper.set_model_props(model, {key: str(value) for key, value in folded.config.as_dict().items()})
     onnx.checker.check_model(model)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     replace_file(Path(path), model.SerializeToString())

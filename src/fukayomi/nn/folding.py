@@ -9,6 +9,7 @@ activations; with 64 and 64 they are fused into the convolutions (5x64: 1.1 time
 """
 
 from copy import deepcopy
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
@@ -23,13 +24,14 @@ CHANNEL_BLOCK = 16
 class FoldedNetwork(nn.Module):
     """Computes what a `PolicyValueNetwork` in evaluation mode computes, with the value as a probability.
 
-    forward: planes [N, 62, 9, 9] and [N, 57, 9, 9] to policy logits [N, 2187] and win probability [N, 1].
+    forward: planes [N, 62, 9, 9] and [N, 57, 9, 9] to policy logits [N, 2187] and win probability [N, 1]. Heads that
+    only training has are left out.
     """
 
     def __init__(self, network: PolicyValueNetwork) -> None:
         super().__init__()
         network = deepcopy(network).eval()
-        self.config = network.config
+        self.config = replace(network.config, heads=())
         self._padding = (-FEATURES1 % CHANNEL_BLOCK, -network.config.features2 % CHANNEL_BLOCK)
         squares, constants = network.stem.folded()
         self.input1 = squares.padded(self._padding[0]).convolution()

@@ -15,9 +15,10 @@ Design choices, from the input up:
   convolutions treat all squares alike, the bias depends on the target square.
 - The value head is a 1x1 convolution to 27 channels, BN, act, a hidden layer, and one logit. Its hidden layer is the
   only large dense matrix (2187 * value_hidden): with dlshogi's 256 it is half of a small network, where 64 is enough.
+- Training may have further heads (`heads.py`), which are made last: policy and value start as they would without them.
 - Outputs are logits in float32. The softmax over legal moves belongs to the search, the sigmoid to the exported file.
 
-The parts are in `blocks.py`.
+The parts are in `blocks.py` and `heads.py`.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from fukayomi.nn.blocks import BLOCKS, Block, Final, PolicyHead, Stem, ValueHead
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.blocks import BLOCKS, Block, Final, Stem
+from fukayomi.nn.config import HeadName, NetworkConfig
+from fukayomi.nn.heads import PolicyHead, TrainingHeads, ValueHead
 
 
 class PolicyValueNetwork(nn.Module):
@@ -48,6 +50,7 @@ class PolicyValueNetwork(nn.Module):
         self.final = Final(config) if config.pre_activation else nn.Identity()
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
+        self.heads = TrainingHeads(config)
         # Convolutions are fastest in this layout, which the parameters keep.
         self.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] - missing in torch's annotations
 
@@ -67,5 +70,15 @@ class PolicyValueNetwork(nn.Module):
             features1: Planes [N, 62, 9, 9], float.
             features2: Planes [N, 57, 9, 9], float; 58 with the plane of the colour to move.
         """
-        x = self.final(self.blocks(self.stem(features1, features2)))
+        x = self._trunk(features1, features2)
         return self.policy(x), self.value(x)
+
+    def all_outputs(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        """As `forward`, and the outputs of the heads that only training has, by name."""
+        x = self._trunk(features1, features2)
+        hidden = self.value.hidden(x)
+        return self.policy(x), self.value.logit(hidden), self.heads(x, hidden)
+
+    def _trunk(self, features1: Tensor, features2: Tensor) -> Tensor:
+        """Stem and blocks: the planes to [N, C, 9, 9]."""
+        return self.final(self.blocks(self.stem(features1, features2)))
