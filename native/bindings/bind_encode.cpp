@@ -6,8 +6,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -285,6 +287,22 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
     return policy_arrays(policy);
 }
 
+void follow_games(const GameIndex& index, const Rows<const std::int64_t>& numbers, const Rows<std::int32_t>& replies,
+                  const Rows<std::int32_t>& plies_left, const Rows<float, -1>& values, const Rows<const double>& horizons,
+                  const Rows<const double>& eval_scales) {
+    const std::size_t n = common_rows(numbers, replies, plies_left, values);
+    if (values.shape(1) != horizons.shape(0)) throw nb::value_error("values must have a column for each horizon");
+    if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
+    const std::span<const double> plies(horizons.data(), horizons.shape(0));
+    if (!std::ranges::all_of(plies, [](double m) { return m >= 1; })) throw nb::value_error("a horizon must be 1 or more");
+    try {
+        const nb::gil_scoped_release release;
+        index.follow(n, numbers.data(), plies, eval_scales.data(), {replies.data(), plies_left.data(), values.data()});
+    } catch (const std::out_of_range& e) {
+        throw nb::index_error(e.what());
+    }
+}
+
 std::tuple<nb::bytes, std::uint16_t, std::int16_t> find_in_games(const GameIndex& index, std::int64_t number) {
     try {
         const GameIndex::Found found = index.find(number);
@@ -313,6 +331,8 @@ void bind_game_index(nb::module_& m) {
         .def("__len__", &GameIndex::size)
         .def_prop_ro("repetitions", &GameIndex::repetitions,
                      "Number of positions left out because their move leads into a repetition.")
+        .def_prop_ro("continued", &GameIndex::continued, "Number of positions of games of several moves.")
+        .def_prop_ro("choices", &GameIndex::choices, "Number of positions with several candidates.")
         .def_prop_ro("bytes", &GameIndex::bytes, "Memory of the index in bytes.")
         .def_prop_ro("eval_counts", [](const GameIndex& index) {
             std::vector<std::array<std::uint64_t, 3>> counts = index.eval_counts();
@@ -343,6 +363,20 @@ void bind_game_index(nb::module_& m) {
              "    labels: uint16 [N], written: policy label of the candidate with the most visits.\n"
              "    results: float32 [N], written.\n    values: float32 [N], written.\n"
              "    temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.\n"
+             "    eval_scales: float64 [F], the scale of each file's evaluations.\n\n"
+             "Raises:\n    IndexError: There is no such number.\n"
+             "    InvalidPackedError: A file was changed since it was indexed.")
+        .def("follow", &follow_games, "numbers"_a.noconvert(), "replies"_a.noconvert(), "plies_left"_a.noconvert(),
+             "values"_a.noconvert(), "horizons"_a.noconvert(), "eval_scales"_a.noconvert(),
+             "Write how the games of positions go on. A game of one move is a position whose game is not known: -1, 0, NaN.\n\n"
+             "Args:\n    numbers: int64 [N], the positions.\n"
+             "    replies: int32 [N], written: label of the opponent's next move, with its square as the side to move sees\n"
+             "        it; -1 at the end of a game.\n"
+             "    plies_left: int32 [N], written: moves to the end of the game, the position's own included.\n"
+             "    values: float32 [N, H], written: exponential averages of the win probabilities from the position on, and of\n"
+             "        the result with the weight that is left, from the side to move. Ply k weighs (1/m) (1 - 1/m)^k; a ply\n"
+             "        without candidates has the value before it.\n"
+             "    horizons: float64 [H], the m, 1 or more.\n"
              "    eval_scales: float64 [F], the scale of each file's evaluations.\n\n"
              "Raises:\n    IndexError: There is no such number.\n"
              "    InvalidPackedError: A file was changed since it was indexed.");

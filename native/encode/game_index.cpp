@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 
@@ -28,17 +30,27 @@ public:
     Move candidate(std::size_t i) const { return Move(read_u16(pair(i))); }
     unsigned visits(std::size_t i) const { return read_u16(pair(i) + 2); }
     void next() {
-        at_ += HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES;
+        at_ += bytes();
         require_whole();
+    }
+    bool next_before(std::size_t end) {  // false at the end of the game
+        at_ += bytes();
+        if (at_ >= end) {
+            if (at_ > end) throw Changed();
+            return false;
+        }
+        require_whole();
+        return true;
     }
 
 private:
+    std::size_t bytes() const { return HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES; }
     const std::uint8_t* here() const { return data_.data() + at_; }
     const std::uint8_t* pair(std::size_t i) const { return here() + HCPE3_MOVE_BYTES + i * HCPE3_CANDIDATE_BYTES; }
     void require_whole() const {
         const bool has_move = at_ <= data_.size() && data_.size() - at_ >= HCPE3_MOVE_BYTES;
         if (!has_move || candidates() > MAX_MOVES) throw Changed();
-        if (data_.size() - at_ < HCPE3_MOVE_BYTES + candidates() * HCPE3_CANDIDATE_BYTES) throw Changed();
+        if (data_.size() - at_ < bytes()) throw Changed();
     }
 
     std::span<const std::uint8_t> data_;
@@ -98,6 +110,59 @@ std::int32_t place_of(std::size_t row, Color turn, Move move) {
     return static_cast<std::int32_t>(row * POLICY_LABELS + policy_label(turn, move));
 }
 
+// The label of a move of `turn` for a network that looks at the board from the other side: the square is turned around.
+std::int32_t reply_label(Color turn, Move move) {
+    if (!has_policy_label(turn, move)) throw Changed();
+    const std::int32_t label = policy_label(turn, move);
+    return label + SQUARES - 1 - 2 * (label % SQUARES);
+}
+
+// Exponential averages of values that come one after the other: each has the weight 1/m of what is left.
+class Averages {
+public:
+    explicit Averages(std::span<const double> horizons)
+        : horizons_(horizons), left_(horizons.size()), sums_(horizons.size()) {}
+
+    void restart() {
+        std::ranges::fill(left_, 1.0);
+        std::ranges::fill(sums_, 0.0);
+    }
+    void add(double value) {
+        for (std::size_t h = 0; h < horizons_.size(); ++h) {
+            const double weight = left_[h] / horizons_[h];
+            sums_[h] += weight * value;
+            left_[h] -= weight;
+        }
+    }
+    void end(double value, float* out) const {  // which has the weight that is left
+        for (std::size_t h = 0; h < horizons_.size(); ++h) out[h] = static_cast<float>(sums_[h] + left_[h] * value);
+    }
+
+private:
+    std::span<const double> horizons_;
+    std::vector<double> left_;
+    std::vector<double> sums_;
+};
+
+// Goes on to the end of a game from a move of `turn`: the values as that side sees them, its opponent's next move, and the
+// number of moves.
+std::int32_t play_on(MoveCursor at, std::size_t end, Color turn, double eval_scale, Averages& values, std::int32_t& reply) {
+    std::int32_t plies = 0;
+    double value = 0.5;  // of a ply that was not searched: the one before it
+    Color mover = turn;
+    do {
+        if (plies == 1) reply = reply_label(mover, at.move());
+        if (at.candidates() > 0) {
+            const double won = win_probability(at.eval(), eval_scale);
+            value = mover == turn ? won : 1 - won;
+        }
+        values.add(value);
+        mover = ~mover;
+        ++plies;
+    } while (at.next_before(end));
+    return plies;
+}
+
 [[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset,
                          const std::string& reason) {
     const std::string move = ply < 0 ? "" : ", move " + std::to_string(ply);
@@ -140,6 +205,10 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
     std::size_t offset = cursor_ + games.offsets[g] + HCPE3_HEADER_BYTES;
     std::size_t keyframe_at = 0;  // its move
     bool has_keyframe = false;
+    const std::size_t moves = games.plies[g + 1] - games.plies[g];
+    const bool is_whole = moves > 1;
+    const std::uint64_t end = offset + moves * HCPE3_MOVE_BYTES +
+                              (games.candidates[games.plies[g + 1]] - games.candidates[games.plies[g]]) * HCPE3_CANDIDATE_BYTES;
     Board pos = decode_hcp(games.starts[g]);
     past_.clear();
     past_.push(pos);
@@ -154,7 +223,10 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
             if (count > 1 && std::ranges::all_of(visits, [](std::uint16_t n) { return n == 0; }))
                 refuse(files_.back().name, games_, static_cast<int>(p - games.plies[g]), cursor_ + games.offsets[g],
                        "none of the " + std::to_string(count) + " candidates has visits");
-            if (!has_keyframe) game_starts_.push_back(size_);
+            if (!has_keyframe) {
+                game_starts_.push_back(size_);
+                game_ends_.push_back(is_whole ? end : 0);
+            }
             if (!has_keyframe || p - keyframe_at >= KEYFRAME_MOVES) {
                 has_keyframe = true;
                 keyframe_at = p;
@@ -165,6 +237,8 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
             keyframes_.back().taken |= static_cast<std::uint16_t>(1U << (p - keyframe_at));
             count_evaluation(turn, games.results[g], games.evals[p]);
             ++size_;
+            continued_ += is_whole;
+            choices_ += count > 1;
         }
         offset += HCPE3_MOVE_BYTES + count * HCPE3_CANDIDATE_BYTES;
     }
@@ -188,7 +262,7 @@ void GameIndex::count_evaluation(Color turn, std::uint8_t result, std::int16_t e
 }
 
 std::size_t GameIndex::bytes() const {
-    const std::size_t numbers = firsts_.capacity() + game_starts_.capacity();
+    const std::size_t numbers = firsts_.capacity() + game_starts_.capacity() + game_ends_.capacity();
     return keyframes_.capacity() * sizeof(Keyframe) + numbers * sizeof(std::uint64_t);
 }
 
@@ -265,6 +339,42 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
         out.values[row] = static_cast<float>(win_probability(at.eval(), eval_scales[key.file]));
     } catch (const Changed&) {
         refuse_changed(key);
+    }
+}
+
+std::uint64_t GameIndex::game_end(std::size_t number) const {
+    const auto after = std::upper_bound(game_starts_.begin(), game_starts_.end(), number);
+    return game_ends_[static_cast<std::size_t>(after - game_starts_.begin() - 1)];
+}
+
+void GameIndex::follow(std::size_t n, const std::int64_t* numbers, std::span<const double> horizons,
+                       const double* eval_scales, const Continuations& out) const {
+    const std::shared_lock lock(mutex_);
+    Averages averages(horizons);
+    for (std::size_t i = 0; i < n; ++i) {
+        require_number(numbers[i]);
+        const auto number = static_cast<std::size_t>(numbers[i]);
+        const std::size_t k = keyframe_of(number);
+        const Keyframe& key = keyframes_[k];
+        out.replies[i] = -1;
+        out.plies_left[i] = 0;
+        float* values = out.values + i * horizons.size();
+        const std::uint64_t end = game_end(number);
+        if (end == 0) {
+            std::fill_n(values, horizons.size(), std::numeric_limits<float>::quiet_NaN());
+            continue;
+        }
+        try {
+            MoveCursor at(files_[key.file].data, key.offset);
+            const std::size_t before = nth_bit(key.taken, number - firsts_[k]);
+            for (std::size_t m = 0; m < before; ++m) at.next();
+            const Color turn = before % 2 == 0 ? hcp_turn(key.position) : ~hcp_turn(key.position);
+            averages.restart();
+            out.plies_left[i] = play_on(at, end, turn, eval_scales[key.file], averages, out.replies[i]);
+            averages.end(result_for(turn, key.result & RESULT_BITS), values);
+        } catch (const Changed&) {
+            refuse_changed(key);
+        }
     }
 }
 

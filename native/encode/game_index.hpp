@@ -57,6 +57,24 @@ public:
     SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
                       const Targets& out) const;
 
+    // How the games of positions go on, for targets of further heads; each [n, ...]. A game of one move is a position whose
+    // game is not known: -1, 0 and NaN.
+    struct Continuations {
+        std::int32_t* replies;     // [n], label of the move after the position's: its direction as the opponent sees it, its
+                                   // square as the side to move does; -1 after the last move
+        std::int32_t* plies_left;  // [n], moves from the position's to the last one, both included
+        float* values;             // [n, horizons]
+    };
+
+    // Continuations of positions. values[i, h] is the exponential average of the search values from the position on, from the
+    // view of its side to move: ply k weighs (1/m) (1 - 1/m)^k with m = horizons[h]; a ply that was not searched has the value
+    // before it; the result has the weight that is left at the end. `eval_scales` as for decode, which throws the same.
+    void follow(std::size_t n, const std::int64_t* numbers, std::span<const double> horizons, const double* eval_scales,
+                const Continuations& out) const;
+
+    std::size_t continued() const { return continued_; }  // positions of games of several moves
+    std::size_t choices() const { return choices_; }      // positions with several candidates
+
 private:
     struct File {
         std::span<const std::uint8_t> data;
@@ -76,6 +94,7 @@ private:
     void require_number(std::int64_t number) const;
     std::size_t keyframe_of(std::size_t number) const;
     [[noreturn]] void refuse_changed(const Keyframe& key) const;
+    std::uint64_t game_end(std::size_t number) const;
     void decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
                     const Targets& out, SoftPolicy& policy) const;
 
@@ -84,7 +103,10 @@ private:
     std::vector<Keyframe> keyframes_;
     std::vector<std::uint64_t> firsts_;  // by keyframe: the number of its first training position
     std::vector<std::uint64_t> game_starts_;
+    std::vector<std::uint64_t> game_ends_;  // by game with positions: where it ends in its file; 0: it has one move
     std::size_t size_ = 0;
+    std::size_t continued_ = 0;
+    std::size_t choices_ = 0;
     std::size_t repetitions_ = 0;
     std::size_t cursor_ = 0;  // in the last file
     std::size_t games_ = 0;   // of the last file

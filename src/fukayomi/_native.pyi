@@ -1198,6 +1198,14 @@ class GameIndex:
         """
 
     @property
+    def continued(self) -> int:
+        """Number of positions of games of several moves."""
+
+    @property
+    def choices(self) -> int:
+        """Number of positions with several candidates."""
+
+    @property
     def bytes(self) -> int:
         """Memory of the index in bytes."""
 
@@ -1238,6 +1246,26 @@ class GameIndex:
             results: float32 [N], written.
             values: float32 [N], written.
             temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.
+            eval_scales: float64 [F], the scale of each file's evaluations.
+
+        Raises:
+            IndexError: There is no such number.
+            InvalidPackedError: A file was changed since it was indexed.
+        """
+
+    def follow(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], replies: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], plies_left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], horizons: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Write how the games of positions go on. A game of one move is a position whose game is not known: -1, 0, NaN.
+
+        Args:
+            numbers: int64 [N], the positions.
+            replies: int32 [N], written: label of the opponent's next move, with its square as the side to move sees
+                it; -1 at the end of a game.
+            plies_left: int32 [N], written: moves to the end of the game, the position's own included.
+            values: float32 [N, H], written: exponential averages of the win probabilities from the position on, and of
+                the result with the weight that is left, from the side to move. Ply k weighs (1/m) (1 - 1/m)^k; a ply
+                without candidates has the value before it.
+            horizons: float64 [H], the m, 1 or more.
             eval_scales: float64 [F], the scale of each file's evaluations.
 
         Raises:

@@ -196,6 +196,91 @@ def one_hot_game(usi: str, start: str | None = None) -> Game:
                 np.ones(len(moves), np.uint16))  # fmt: skip
 
 
+@dataclass
+class Continuation:
+    """How a game goes on after a training position, as a plain reader finds it."""
+
+    reply: int
+    plies_left: int
+    values: list[float]
+
+
+def plain_continuations(games: Games, horizons: tuple[float, ...]) -> Iterator[Continuation]:
+    """Of the training positions of games, in their order."""
+    for game in games:
+        position = _native.position_from_hcp(game.start)
+        counts = np.diff(game.candidates.astype(int)).tolist()
+        moves = [Move.from_raw(raw) for raw in game.moves.tolist()]
+        for ply, move in enumerate(moves):
+            turn = position.turn
+            position.push(move)
+            repeats = position.first_recurrence(16) in (Repetition.DRAW, Repetition.SUPERIOR, Repetition.INFERIOR)
+            if counts[ply] == 0 or repeats:
+                continue
+            if len(moves) == 1:
+                yield Continuation(-1, 0, [float("nan")] * len(horizons))
+                continue
+            reply = -1
+            if ply + 1 < len(moves):
+                direction = _native.policy_label(position.turn, moves[ply + 1]) // 81
+                to = int(moves[ply + 1].to_square)
+                reply = direction * 81 + (to if turn == BLACK else 80 - to)
+            result = game.result_byte & 3
+            won = 0.5 if result == 0 else float((result == 1) == (turn == BLACK))
+            searched = [
+                1 / (1 + exp(-evaluation * (-1) ** later / SCALE)) if count else None
+                for later, (evaluation, count) in enumerate(zip(game.evals[ply:].tolist(), counts[ply:], strict=True))
+            ]
+            known = list(itertools.accumulate(searched, lambda before, value: before if value is None else value))
+            values: list[float] = []
+            for m in horizons:
+                weights = [(1 - 1 / m) ** k / m for k in range(len(known))]
+                mean = sum(weight * value for weight, value in zip(weights, known, strict=True))
+                values.append(mean + (1 - sum(weights)) * won)
+            yield Continuation(reply, len(moves) - ply, values)
+
+
+def follow(
+    index: _native.GameIndex, numbers: NDArray[np.int64], horizons: tuple[float, ...] = (6.0, 16.0), files: int = 1
+) -> list[Continuation]:
+    n = len(numbers)
+    replies, plies_left = np.empty(n, np.int32), np.empty(n, np.int32)
+    values = np.empty((n, len(horizons)), np.float32)
+    index.follow(numbers, replies, plies_left, values, np.array(horizons), np.full(files, SCALE))
+    return [Continuation(int(replies[i]), int(plies_left[i]), values[i].tolist()) for i in range(n)]
+
+
+def assert_continue_equally(found: list[Continuation], expected: list[Continuation]) -> None:
+    assert [(each.reply, each.plies_left) for each in found] == [(each.reply, each.plies_left) for each in expected]
+    np.testing.assert_allclose(
+        [each.values for each in found], [each.values for each in expected], atol=2e-6, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("horizons", [(6.0, 16.0), (1.0, 2.5, 1e9)])
+def test_games_go_on_as_a_plain_replay_says(real_games: Games, horizons: tuple[float, ...]) -> None:
+    index = index_of(real_games.write())
+    expected = list(plain_continuations(real_games, horizons))
+    assert len(index) == len(expected) == index.continued
+    order = np.random.default_rng(4).permutation(len(expected))
+    assert_continue_equally(follow(index, order, horizons), [expected[i] for i in order])
+    assert sum(each.reply < 0 for each in expected) <= len(real_games)
+    assert max(each.plies_left for each in expected) > 60
+
+
+def test_random_games_go_on_and_games_of_one_move_do_not() -> None:
+    files = [useful(random_games(60, seed=seed, most_moves=4)) for seed in (3, 4)]
+    expected = [each for games in files for each in plain_continuations(games, (6.0, 16.0))]
+    index = index_of(*(games.write() for games in files))
+    found = follow(index, np.arange(len(index)), files=2)
+    assert_continue_equally(found, expected)
+    alone = sum(each.plies_left == 0 for each in expected)
+    assert alone > 3
+    assert index.continued == len(expected) - alone
+    policies = [sample.policy for games in files for sample in plain_samples(games.write())]
+    assert index.choices >= sum(len(policy) > 1 for policy in policies) > 0
+
+
 @pytest.mark.parametrize(
     ("moves", "start", "left_out"),
     [
@@ -299,6 +384,7 @@ def test_a_file_that_changes_while_it_is_in_use_never_crashes() -> None:
             try:
                 index.find(number)
                 decode(index, np.array([number]))
+                follow(index, np.array([number]))
             except ValueError as error:
                 errors += "changing.hcpe3: the file was changed while it was in use" in str(error)
     assert errors > 100
@@ -316,6 +402,12 @@ def test_numbers_and_arguments_are_checked() -> None:
         decode(index, np.arange(2), temperature=-1.0)
     with pytest.raises(ValueError, match="eval_scales must have an entry for each file"):
         decode(index, np.arange(2), files=2)
+    with pytest.raises(IndexError, match="number 2 of 2 positions"):
+        follow(index, np.array([0, 2]))
+    with pytest.raises(ValueError, match="a horizon must be 1 or more"):
+        follow(index, np.arange(2), horizons=(6.0, 0.5))
+    with pytest.raises(ValueError, match="eval_scales must have an entry for each file"):
+        follow(index, np.arange(2), files=2)
     assert not _native.GameIndex().read_on(10)
     assert len(index_of(b"")) == 0
 
