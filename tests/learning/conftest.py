@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from learning_samples import random_records
+from verb_runs import make_games
 
 
 @pytest.fixture(autouse=True)
@@ -35,4 +36,12 @@ def broken_file(tmp_path: Path) -> Path:
     records["hcp"][6] = 0xFF
     path = tmp_path / "broken.hcpe"
     records.tofile(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def games_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Games of 0 to 8 moves, of which some are searched, with visits: about 150 positions."""
+    path = tmp_path_factory.mktemp("data") / "games.hcpe3"
+    path.write_bytes(make_games(60, seed=3, most_moves=8).write())
     return path

@@ -4,7 +4,8 @@ Formulas are dlshogi's, so that losses and settings can be compared. A teacher's
 al. 2015, arXiv:1503.02531.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
@@ -36,6 +37,33 @@ class SoftPolicy:
             weights = weights * factors[torch.div(self.places, POLICY_LABELS, rounding_mode="floor").long()]
         return -(weights * log_p).sum() / len(policy)
 
+    def softened(self, temperature: float, positions: int) -> "SoftPolicy":
+        """The same moves with weights^(1 / temperature); positions with a single move have the weight 0.
+
+        Args:
+            temperature: 1 changes nothing, more makes lesser moves count more.
+            positions: N.
+        """
+        rows = torch.div(self.places, POLICY_LABELS, rounding_mode="floor").long()
+        weights = self.weights ** (1 / temperature)
+        sums = torch.zeros(positions, device=weights.device).index_add(0, rows, weights)
+        moves = torch.zeros(positions, device=weights.device).index_add(0, rows, torch.ones_like(weights))
+        return SoftPolicy(self.places, torch.where(moves[rows] > 1, weights / sums[rows], 0.0))
+
+
+@dataclass(frozen=True)
+class HeadTargets:
+    """What N positions have for the heads that only training has, as `data.batch.HeadArrays` says."""
+
+    draws: Tensor
+    """float32 [N]."""
+    replies: Tensor
+    """int32 [N]; -1: none."""
+    plies_left: Tensor
+    """int32 [N]; 0: not known."""
+    short_term: Tensor
+    """float32 [N, 2]; NaN: not known."""
+
 
 @dataclass(frozen=True)
 class Targets:
@@ -49,6 +77,8 @@ class Targets:
     """float32 [N]: the search's win probability."""
     soft: SoftPolicy | None = None
     """The policy target; None if `labels` is all of it."""
+    heads: HeadTargets | None = None
+    """Targets of further heads; None if they were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +111,7 @@ class Losses:
     """Means over a batch, scalars in nats."""
 
     total: Tensor
-    """The loss that training minimises."""
+    """That of policy and value, which training minimises."""
     policy: Tensor
     """Cross-entropy of the policy."""
     result: Tensor
@@ -90,10 +120,19 @@ class Losses:
     """Binary cross-entropy of the value against the search's win probability."""
     teacher: Tensor | None = None
     """Cross-entropies of policy and value against the teacher's, added up; None without a teacher."""
+    heads: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    """Those of further heads, without their weights."""
 
     def by_name(self) -> dict[str, Tensor]:
         """The losses there are."""
-        return {name: loss for name, loss in vars(self).items() if loss is not None}
+        own = {name: loss for name, loss in vars(self).items() if name != "heads" and loss is not None}
+        return own | self.heads
+
+    def with_values(self, values: Iterable[Tensor]) -> "Losses":
+        """The same losses with other values, in the order of `by_name`."""
+        named = dict(zip(self.by_name(), values, strict=True))
+        heads = {name: named.pop(name) for name in self.heads}
+        return Losses(**named, heads=heads)
 
 
 def compute_losses(

@@ -81,6 +81,16 @@ class TrainingSettings:
     """Share of a teacher's policy and value in the loss, 0 to 1; the rest is the data's. Without a teacher: unused."""
     teacher_temperature: float = 1.0
     """The teacher's policy is softmax(logits / temperature)."""
+    soft_policy_weight: float = 8.0
+    """Weight of the loss of the head "soft-policy"; 8 as in KataGo. Weights of heads that the network lacks: unused."""
+    short_term_value_weight: float = 0.5
+    """Weight of the loss of the head "short-term-value"."""
+    wdl_weight: float = 0.5
+    """Weight of the loss of the head "wdl"."""
+    plies_left_weight: float = 0.1
+    """Weight of the loss of the head "plies-left"."""
+    reply_weight: float = 0.15
+    """Weight of the loss of the head "reply"; 0.15 as in KataGo."""
     max_rise: float = 2.0
     """Stop when the smoothed loss is this many nats above the lowest so far; 0: only when it is not finite."""
     seed: int = 0
@@ -98,7 +108,10 @@ class TrainingSettings:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise TrainingError(f"{name} must be positive, not {value}")
-        for name in ("warmup", "weight_decay", "val_lambda_decay", "ema_interval", "max_rise", "seed"):
+        heads = (
+            "soft_policy_weight", "short_term_value_weight", "wdl_weight", "plies_left_weight", "reply_weight",
+        )  # fmt: skip
+        for name in ("warmup", "weight_decay", "val_lambda_decay", "ema_interval", "max_rise", "seed", *heads):
             if not 0 <= (value := getattr(self, name)) < float("inf"):
                 raise TrainingError(f"{name} must be 0 or more, not {value}")
         for name in ("val_lambda", "teacher_weight"):

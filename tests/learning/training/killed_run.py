@@ -26,7 +26,7 @@ def run(train_file: Path, out: Path, *, resume: bool = False, listener: Training
     )  # fmt: skip
     listeners = [JsonLinesListener(1)] + ([listener] if listener else [])
     train(
-        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, dropout=0.2),
+        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, dropout=0.2, heads=("wdl",)),
         Dataset(train_file, weights=[1.5]), out,
         settings=settings, device="cpu", threads=1, checkpoint_interval=5, resume=resume,
         listener=TrainingListeners(*listeners),

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -10,6 +10,7 @@ from fukayomi.learning import Dataset, JsonLinesListener, TrainingListener, Trai
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.listeners.listener import TrainingStep
 from fukayomi.nn import NetworkConfig
+from fukayomi.nn.config import HeadName
 
 
 class Trace(TrainingListener):
@@ -37,7 +38,7 @@ def run(train_file: Path, out: Path, *, steps: int = 12, resume: bool = False) -
     )
     trace, data = Trace(), Dataset(train_file)
     result = train(
-        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8), data, out,
+        NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8, heads=get_args(HeadName)), data, out,
         test=data, settings=settings,
         device="cpu", threads=1, eval_interval=6, resume=resume,
         listener=TrainingListeners(JsonLinesListener(1), trace),

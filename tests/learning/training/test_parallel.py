@@ -15,12 +15,12 @@ from fukayomi.learning.training.parallel import Processes, join
 
 
 @pytest.mark.timeout(300)
-def test_two_processes_train_as_one_does(tmp_path: Path, train_file: Path):
-    alone = parallel_run.run(train_file, tmp_path / "alone")
+def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
+    alone = parallel_run.run(games_file, tmp_path / "alone")
     out = tmp_path / "shared"
     command = [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", parallel_run.__file__,
-        str(train_file), str(out),
+        str(games_file), str(out),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
@@ -28,7 +28,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path, train_file: Path):
     first, second = ranks
 
     for mine, other in zip(alone["trace"][7:], first["trace"], strict=True):
-        assert mine == pytest.approx(other, rel=1e-5), "losses, learning rate and norm of the gradient"
+        assert mine == pytest.approx(other, rel=1e-4), "losses, learning rate and norm of the gradient"
     for part in ("model", "averaged"):
         for name, tensor in alone[part].items():
             torch.testing.assert_close(tensor, first[part][name], rtol=1e-4, atol=1e-5, msg=name)

@@ -61,7 +61,7 @@ def train(
         flags: dict[str, Any] = {
             "train": train_files or [],
             "test": source.test or [],
-            "network": given_options(network, "network") | ({"name": network.network} if network.network else {}),
+            "network": _network(network),
             "training": given_options(optimisation) | given_options(loss),
             "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
             "run": {name: str(value) if name == "teacher" else value for name, value in given_options(run).items()},
@@ -71,6 +71,16 @@ def train(
         configuration = build_configuration(*([read_configuration(file)] if file else []), flags)
         result = _run(configuration, out, source)
     _print(result, source)
+
+
+def _network(options: NetworkOptions) -> dict[str, Any]:
+    """The settings of the network that were given."""
+    found = given_options(options, "network", "heads")
+    if options.network is not None:
+        found["name"] = options.network
+    if options.heads is not None:
+        found["heads"] = [name.strip() for name in options.heads.split(",") if name.strip()]
+    return found
 
 
 def _scale(text: str | None) -> dict[str, Any]:

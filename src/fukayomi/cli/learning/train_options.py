@@ -45,6 +45,14 @@ class NetworkOptions:
     channels: Annotated[int | None, option("Channels of the trunk.", min=1)] = None
     activation: Annotated[Activation | None, option("Activation; relu is faster on a CPU.")] = None
     value_hidden: Annotated[int | None, option("Width of the value head's hidden layer.", min=1)] = None
+    heads: Annotated[
+        str | None,
+        option(
+            "Further heads that help training and are left out of exported files: soft-policy, short-term-value, wdl, "
+            "plies-left, reply. Their losses have weights, such as --reply-weight.",
+            metavar="NAME,...",
+        ),
+    ] = None
     dropout: Annotated[
         float | None, option("Share of the values in the middle of a block that training sets to zero.")
     ] = None
@@ -129,6 +137,21 @@ class LossOptions:
         float | None,
         option("Share of the --teacher in the targets.", _DEFAULT.teacher_weight, min=0, max=1),
     ] = None
+    teacher_temperature: Annotated[
+        float | None, option("The --teacher's policy is softmax(logits / this).", _DEFAULT.teacher_temperature)
+    ] = None
+    soft_policy_weight: Annotated[
+        float | None,
+        option("Weight of the loss of the head soft-policy in --heads.", _DEFAULT.soft_policy_weight, min=0),
+    ] = None
+    short_term_value_weight: Annotated[
+        float | None, option("The same, short-term-value.", _DEFAULT.short_term_value_weight, min=0)
+    ] = None
+    wdl_weight: Annotated[float | None, option("The same, wdl.", _DEFAULT.wdl_weight, min=0)] = None
+    plies_left_weight: Annotated[float | None, option("The same, plies-left.", _DEFAULT.plies_left_weight, min=0)] = (
+        None
+    )
+    reply_weight: Annotated[float | None, option("The same, reply.", _DEFAULT.reply_weight, min=0)] = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ PANELS: Final[dict[str, dict[Language, str]]] = {
     "value_accuracy": {"ja": "価値の正解率", "en": "value accuracy"},
     "policy_entropy": {"ja": "方策のエントロピー", "en": "policy entropy"},
     "learning_rate": {"ja": "学習率", "en": "learning rate"},
+    "soft_policy_loss": {"ja": "温度を上げた方策の損失", "en": "soft policy loss"},
+    "short_term_value_loss": {"ja": "短期の価値の損失", "en": "short-term value loss"},
+    "wdl_loss": {"ja": "勝ち・引き分け・負けの損失", "en": "win, draw, loss: loss"},
+    "plies_left_loss": {"ja": "残り手数の損失", "en": "plies left loss"},
+    "reply_loss": {"ja": "応手の損失", "en": "reply loss"},
 }
 """Measures in the order of their panels, with their names."""
 COLUMNS = 4

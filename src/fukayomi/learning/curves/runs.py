@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fukayomi.learning.curves.readers import CurveError, read_run
-from fukayomi.learning.curves.series import KINDS, MEASURES, Curve, Key
+from fukayomi.learning.curves.series import HEAD_MEASURES, KINDS, MEASURES, Curve, Key
 from fukayomi.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -51,11 +51,16 @@ class Runs(Tabular):
         """The runs, in the order given."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each step of a run's training and test curves; None where a curve has no point."""
+        """One row for each step of a run's training and test curves; None where a curve has no point.
+
+        Losses of further heads are there if a run has them.
+        """
+        there = {key[1] for run in self.runs for key in run.curves}
+        measures = [name for name in MEASURES if name not in HEAD_MEASURES or name in there]
         found: list[dict[str, Any]] = []
         for run in self.runs:
             for kind in KINDS:
-                curves = {measure: run.curves.get((kind, measure), Curve(())) for measure in MEASURES}
+                curves = {measure: run.curves.get((kind, measure), Curve(())) for measure in measures}
                 points = {measure: curve.points() for measure, curve in curves.items()}
                 for step in sorted({step for each in points.values() for step in each}):
                     values = {measure: each.get(step) for measure, each in points.items()}

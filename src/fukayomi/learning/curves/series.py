@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+HEAD_MEASURES = ("soft_policy_loss", "short_term_value_loss", "wdl_loss", "plies_left_loss", "reply_loss")
+"""The losses of further heads, of runs that have them."""
 MEASURES = (
     "policy_loss", "result_loss", "search_value_loss", "total_loss", "policy_accuracy", "value_accuracy",
-    "policy_entropy", "learning_rate", "gradient_norm",
+    "policy_entropy", "learning_rate", "gradient_norm", *HEAD_MEASURES,
 )  # fmt: skip
 """The figures that have a curve."""
 KINDS = ("train", "test")

@@ -7,6 +7,32 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi._native import FEATURES1, FEATURES2, PACKED1_BYTES, PACKED2_BYTES, POLICY_LABELS
+from fukayomi.nn.config import SHORT_TERM_PLIES
+
+
+@dataclass(frozen=True, eq=False)
+class HeadArrays:
+    """What the further heads of `fukayomi.nn.heads` learn of N positions, from the view of the side to move."""
+
+    draws: NDArray[np.float32]
+    """[N]: share of draws in the result: 1, 0, or in avg the mean."""
+    replies: NDArray[np.int32]
+    """[N]: label of the opponent's next move, with its square as the side to move sees it; -1 where there is none."""
+    plies_left: NDArray[np.int32]
+    """[N]: plies to the end of the game, 1 or more; 0 where the moves that follow are not known."""
+    short_term: NDArray[np.float32]
+    """[N, 2]: averages of the win probabilities of the next plies; NaN where they are not known."""
+
+    @classmethod
+    def unknown(cls, results: NDArray[np.float32]) -> "HeadArrays":
+        """Rows of single games whose moves are not known, with these results."""
+        rows = len(results)
+        return cls(
+            (results == 0.5).astype(np.float32),
+            np.full(rows, -1, np.int32),
+            np.zeros(rows, np.int32),
+            np.full((rows, len(SHORT_TERM_PLIES)), np.nan, np.float32),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +56,8 @@ class Batch:
     """[C]: where the policy is not zero, as row * 2187 + label; rows ascend."""
     weights: NDArray[np.float32]
     """[C]: policy at these places; the weights of a row add up to 1."""
+    heads: HeadArrays | None = None
+    """Targets of further heads, if they were asked for."""
 
     @classmethod
     def empty(cls, rows: int) -> "Batch":

@@ -70,7 +70,7 @@ def epoch_order(parts: Sequence[Part], seed: int, epoch: int) -> NDArray[np.unsi
 
 
 def training_batches(
-    data: "Dataset", size: int, *, seed: int, start: int, stop: int, rows: slice = slice(None)
+    data: "Dataset", size: int, *, seed: int, start: int, stop: int, rows: slice = slice(None), heads: bool = False
 ) -> "Generator[Batch]":
     """The batches of steps start to stop - 1: shuffled anew in each epoch, whose last partial batch is left out.
 
@@ -81,6 +81,7 @@ def training_batches(
         start: The first step, from 0.
         stop: The step after the last one.
         rows: Rows of each batch to decode; by default all.
+        heads: Add the targets of further heads.
 
     Raises:
         TrainingError: There are fewer positions than one batch.
@@ -97,7 +98,7 @@ def training_batches(
                 epoch = step // per_epoch
                 order = data.epoch_order(seed, epoch)
             first = step % per_epoch * size
-            yield data.arrays(order[first : first + size][rows])
+            yield data.arrays(order[first : first + size][rows], heads=heads)
 
     return prefetch(produce())
 

@@ -1,7 +1,7 @@
 """`Dataset`: training data in files, as samples, arrays, batches, or a torch dataset."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
-from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.learning.data.batches import Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
 from fukayomi.learning.settings import TEMPERATURE
@@ -198,11 +198,23 @@ class Dataset:
             {moves[place]: weight for place, weight in zip(batch.places.tolist(), batch.weights.tolist(), strict=True)},
         )
 
-    def arrays(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> Batch:
+    @property
+    def has_choices(self) -> bool:
+        """Whether there are policy targets of several moves: visits in hcpe3 or avg, at a temperature above 0."""
+        averages = any(isinstance(source, AveragedPositions) and source.has_choices for source in self._sources)
+        return self.temperature > 0 and (self._games.index.choices > 0 or averages)
+
+    @property
+    def has_following_moves(self) -> bool:
+        """Whether there are hcpe3 files of whole games, in which it is known how a position went on."""
+        return self._games.index.continued > 0
+
+    def arrays(self, indices: Sequence[int] | NDArray[np.integer[Any]], *, heads: bool = False) -> Batch:
         """The positions with these numbers as NumPy arrays, in this order.
 
         Args:
             indices: Position numbers, [N], each 0 to len - 1.
+            heads: Add the targets of further heads, `Batch.heads`.
 
         Raises:
             IndexError: There is no such position.
@@ -210,9 +222,25 @@ class Dataset:
         """
         chosen = np.asarray(indices, np.int64)
         if len(chosen) == 0:
-            return Batch.empty(0)
+            empty = Batch.empty(0)
+            return replace(empty, heads=HeadArrays.unknown(empty.results)) if heads else empty
         if chosen.min() < 0 or chosen.max() >= len(self):
             raise IndexError(f"positions are numbered 0 to {len(self) - 1}, not {chosen.min()} to {chosen.max()}")
+        batch = self._decode(chosen)
+        return replace(batch, heads=self._head_arrays(chosen, batch.results)) if heads else batch
+
+    def _head_arrays(self, chosen: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
+        """Targets of further heads for positions with these results."""
+        found, owners = HeadArrays.unknown(results), self._owners(chosen)
+        for owner in map(int, np.unique(owners)):
+            rows = np.flatnonzero(owners == owner)
+            part = self._sources[owner].heads(chosen[rows] - self._starts[owner], results[rows])
+            for name, array in vars(part).items():
+                getattr(found, name)[rows] = array
+        return found
+
+    def _decode(self, chosen: NDArray[np.int64]) -> Batch:
+        """The positions with these numbers, at least one."""
         owners = self._owners(chosen)
         first = int(owners[0])
         if (owners == first).all():

@@ -21,8 +21,9 @@ from fukayomi.data.formats.evaluations import EvalTally
 from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
-from fukayomi.learning.data.batch import Batch
+from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.listener import Listener
+from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.shogi import Move
 
 _RESULT_AT = 36  # in an hcpe record
@@ -65,6 +66,14 @@ class Source(ABC):
     @abstractmethod
     def find(self, index: int) -> Found:
         """The position with this number, as its file has it."""
+
+    def heads(self, indices: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
+        """Targets of further heads for the positions with these numbers and results.
+
+        Raises:
+            DataFileError: As for `decode`.
+        """
+        return HeadArrays.unknown(results)
 
 
 class Rows(Source):
@@ -184,6 +193,14 @@ class Games(Source):
             raise DataFileError(str(error)) from error
         return _with_policy(out, *policy)
 
+    def heads(self, indices: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
+        out, plies = HeadArrays.unknown(results), np.array(SHORT_TERM_PLIES, np.float64)
+        try:
+            self.index.follow(indices, out.replies, out.plies_left, out.short_term, plies, self._scales)
+        except ValueError as error:
+            raise DataFileError(str(error)) from error
+        return out
+
     def find(self, index: int) -> Found:
         try:
             hcp, move, eval_cp = self.index.find(index)
@@ -237,6 +254,17 @@ class AveragedPositions(Source):
 
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         return _name_fault(self._decode, indices, lambda index: f"{self._path}, position {index}")
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether there are positions with several moves."""
+        return len(self._averages.moves) > len(self)
+
+    def heads(self, indices: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
+        out, positions = HeadArrays.unknown(results), self._averages.take(indices).positions
+        seen = positions["draws"].astype(np.float64) + positions["black_wins"] + positions["white_wins"]
+        out.draws[:] = positions["draws"] / seen
+        return out
 
     def find(self, index: int) -> Found:
         one = self._averages.take(np.array([index]))

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset as TorchDatasetBase
 from fukayomi._native import FEATURES1, FEATURES2
 from fukayomi.learning.data.batch import Batch
 from fukayomi.learning.data.dataset import Dataset
-from fukayomi.learning.loss import SoftPolicy, Targets
+from fukayomi.learning.loss import HeadTargets, SoftPolicy, Targets
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,9 @@ class TensorBatch:
         soft = None
         if not batch.is_one_hot:
             soft = SoftPolicy(_tensor(batch.places, device), _tensor(batch.weights, device))
+        heads = None
+        if batch.heads is not None:
+            heads = HeadTargets(**{name: _tensor(array, device) for name, array in vars(batch.heads).items()})
         return cls(
             _tensor(batch.planes1, device),
             _tensor(batch.planes2, device),
@@ -43,6 +46,7 @@ class TensorBatch:
                 _tensor(batch.results, device),
                 _tensor(batch.values, device),
                 soft,
+                heads,
             ),
         )
 

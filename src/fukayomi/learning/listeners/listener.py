@@ -35,7 +35,7 @@ class TrainingStep:
     step: int
     """Steps done, this one included."""
     losses: "Losses"
-    """Means over the batch, before the update."""
+    """Means over the batch, before the update; those of further heads are without their weights."""
     learning_rate: float
     """Learning rate of the update."""
     gradient_norm: "Tensor"

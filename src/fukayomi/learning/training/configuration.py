@@ -216,7 +216,7 @@ def _with_preset(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     settings = dict(table)
     preset, name = settings.pop("preset", None), settings.pop("name", None)
     if isinstance(name, str):
-        return [NetworkConfig.from_name(name).as_dict(), settings]
+        return [asdict(NetworkConfig.from_name(name)), settings]
     if preset is None:
         return [settings]
     if preset not in PRESETS:
@@ -233,7 +233,8 @@ def _checked(table: str, kind: type[Any], values: Mapping[str, Any]) -> dict[str
         if name not in names:
             raise TrainingError(f"{table}, {name}: unknown setting; there are {', '.join(names)}")
         try:
-            found[name] = TypeAdapter[Any](hints[name]).validate_python(value, strict=True)
+            given = tuple(cast("list[Any]", value)) if isinstance(value, list) else value  # TOML has no tuples
+            found[name] = TypeAdapter[Any](hints[name]).validate_python(given, strict=True)
         except ValidationError as error:
             raise TrainingError(f"{table}, {name}: {error.errors()[0]['msg']}, not {value!r}") from error
     return found

@@ -74,7 +74,8 @@ def train(
         listener: Follows the run.
 
     Raises:
-        TrainingError: The folder is in use, or there are fewer positions than a batch.
+        TrainingError: The folder is in use, there are fewer positions than a batch, or no file has the targets of a
+            head.
         DivergenceError: A loss or weight is not finite, or the loss rose; the last good checkpoint stays.
         CheckpointError: The checkpoint cannot be read or belongs to another run.
         DataFileError: A training or test record is damaged.
@@ -95,8 +96,9 @@ def train(
     journal = Journal(run, listener, test, test_positions, settings.val_lambda)
     guard = LossGuard(settings.max_rise, step)
     batches = training_batches(
-        data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch)
-    )
+        data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
+        heads=bool(config.heads),
+    )  # fmt: skip
     if processes.is_main:
         teacher_file = None if teacher is None or isinstance(teacher, nn.Module) else str(teacher)
         setup = RunSettings(

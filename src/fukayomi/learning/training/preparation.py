@@ -16,6 +16,7 @@ from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_precision, fastest_threads, measure_threads
+from fukayomi.learning.head_losses import require_targets
 from fukayomi.learning.listeners.listener import TrainingListener
 from fukayomi.learning.models import load_model
 from fukayomi.learning.optimization.schedule import Schedule
@@ -67,6 +68,7 @@ def prepare(
     Args:
         resumed: The checkpoint to go on from; None for a new run.
     """
+    require_targets(config.heads, data)
     precision = choose_precision(settings.amp, where)
     schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
     used = settings_used(schedule, data, precision)
@@ -144,7 +146,8 @@ def choose_threads(
     if most == 1:
         return 1
     size = min(schedule.settings.batch, THREAD_TEST_POSITIONS, len(data))
-    with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1)) as batches:
+    heads = bool(network.config.heads)
+    with closing(training_batches(data, size, seed=schedule.settings.seed, start=0, stop=1, heads=heads)) as batches:
         batch = TensorBatch.of(next(batches), torch.device("cpu"))
     plain = replace(schedule, settings=replace(schedule.settings, compile=False))
     trainer = Trainer(deepcopy(network), plain, precision)

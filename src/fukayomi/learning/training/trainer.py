@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,11 +12,13 @@ from torch import Tensor, nn
 
 from fukayomi.learning.checkpoint import Checkpoint
 from fukayomi.learning.data.tensors import TensorBatch
+from fukayomi.learning.head_losses import head_losses
 from fukayomi.learning.loss import Losses, TeacherTargets, compute_losses
 from fukayomi.learning.optimization.averaging import AveragedWeights, estimate_batchnorm
 from fukayomi.learning.optimization.optimizers import make_optimizer
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.training.parallel import Processes
+from fukayomi.nn.config import HeadName
 from fukayomi.nn.network import PolicyValueNetwork
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -51,7 +54,7 @@ class Trainer:
         self._optimizer = make_optimizer(network, settings)
         self._device = next(network.parameters()).device
         self._scaler = torch.amp.GradScaler(self._device.type, enabled=precision == "fp16")
-        forward = processes.wrap(network)
+        forward = processes.wrap(_AllOutputs(network))
         self._forward = torch.compile(forward) if settings.compile else forward
 
     @property
@@ -70,10 +73,13 @@ class Trainer:
         features = batch.features_for(self.network)
         teacher = self._teacher(batch) if self._teacher else None
         with self.autocast():
-            policy, value = self._forward(*features)
+            policy, value, outputs = self._forward(*features)
         losses = compute_losses(policy, value, batch.targets, self._schedule.loss_weights(step), teacher)
+        losses = replace(losses, heads=head_losses(outputs, batch.targets))
+        weighted = (getattr(settings, f"{name}_weight") * loss for name, loss in losses.heads.items())
+        minimised = sum(weighted, start=losses.total)
         self._optimizer.zero_grad()
-        self._scaler.scale(losses.total).backward()
+        self._scaler.scale(minimised).backward()
         self._scaler.unscale_(self._optimizer)
         norm = nn.utils.clip_grad_norm_(self.network.parameters(), settings.clip)
         self._scaler.step(self._optimizer)
@@ -129,6 +135,15 @@ class Trainer:
         """The means over all processes."""
         if self._processes.count == 1:
             return losses
-        named = losses.by_name()
-        means = self._processes.mean(torch.stack(list(named.values())))
-        return Losses(**dict(zip(named, means, strict=True)))
+        return losses.with_values(self._processes.mean(torch.stack(list(losses.by_name().values()))))
+
+
+class _AllOutputs(nn.Module):
+    """A network that is called for the outputs of all its heads."""
+
+    def __init__(self, network: PolicyValueNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        return self.network.all_outputs(features1, features2)
