@@ -107,6 +107,13 @@ void decode_hcps(const HcpRows& hcps, const Packed1Rows& planes1, const Packed2R
     decode_hcp_batch(n, hcps.data(), planes1.data(), planes2.data());
 }
 
+void legal_moves_of(const HcpRows& hcps, const Rows<std::uint16_t, MAX_MOVES>& moves,
+                    const Rows<std::uint16_t, MAX_MOVES>& labels, const Rows<std::uint16_t>& counts) {
+    const std::size_t n = common_rows(hcps, moves, labels, counts);
+    const nb::gil_scoped_release release;
+    legal_move_batch(n, hcps.data(), moves.data(), labels.data(), counts.data());
+}
+
 void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Packed2Rows& planes2,
                   const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values,
                   const std::optional<Rows<const double>>& eval_scales) {
@@ -225,6 +232,13 @@ void bind_batched(nb::module_& m) {
           "Args:\n    hcps: uint8 [N, 32].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
+    m.def("legal_moves_of_hcp", &legal_moves_of, "hcps"_a.noconvert(), "moves"_a.noconvert(), "labels"_a.noconvert(),
+          "counts"_a.noconvert(),
+          "Write the legal moves of many positions, in the order of `Position.legal_moves`, and their policy labels.\n\n"
+          "Args:\n    hcps: uint8 [N, 32].\n"
+          "    moves: uint16 [N, 593], written up to counts[i] in each row: the moves as `Move.raw`.\n"
+          "    labels: uint16 [N, 593], written as far.\n    counts: uint16 [N], written.\n\n"
+          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),
           "eval_scales"_a.noconvert().none() = nb::none(),
@@ -272,7 +286,7 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
                                         const Packed1Rows& planes1, const Packed2Rows& planes2,
                                         const Rows<std::uint16_t>& labels, const Rows<float>& results,
                                         const Rows<float>& values, double temperature,
-                                        const Rows<const double>& eval_scales) {
+                                        const Rows<const double>& eval_scales, unsigned n_step) {
     const std::size_t n = common_rows(numbers, planes1, planes2, labels, results, values);
     if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
     if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
@@ -280,7 +294,7 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
     try {
         const nb::gil_scoped_release release;
         const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
-        policy = index.decode(n, numbers.data(), temperature, eval_scales.data(), out);
+        policy = index.decode(n, numbers.data(), temperature, n_step, eval_scales.data(), out);
     } catch (const std::out_of_range& e) {
         throw nb::index_error(e.what());
     }
@@ -355,7 +369,7 @@ void bind_game_index(nb::module_& m) {
              "    InvalidPackedError: A file was changed since it was indexed.")
         .def("decode", &decode_games, "numbers"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
              "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(), "temperature"_a,
-             "eval_scales"_a.noconvert(),
+             "eval_scales"_a.noconvert(), "n_step"_a = 0,
              "Write planes and targets of many positions, as `decode_hcpe` does, and return the policy: int32 [C], row *\n"
              "2187 + label, and float32 [C], the weights, which add up to 1 in each row.\n\n"
              "Args:\n    numbers: int64 [N], the positions.\n"
@@ -363,7 +377,10 @@ void bind_game_index(nb::module_& m) {
              "    labels: uint16 [N], written: policy label of the candidate with the most visits.\n"
              "    results: float32 [N], written.\n    values: float32 [N], written.\n"
              "    temperature: Weights are visits^(1/temperature); at 0 the most visited move has the whole weight.\n"
-             "    eval_scales: float64 [F], the scale of each file's evaluations.\n\n"
+             "    eval_scales: float64 [F], the scale of each file's evaluations.\n"
+             "    n_step: Values come from the evaluation so many plies later (of the last move with candidates up to\n"
+             "        there), or from the result if the game ends before. 0, and games of one move: the position's\n"
+             "        own evaluation.\n\n"
              "Raises:\n    IndexError: There is no such number.\n"
              "    InvalidPackedError: A file was changed since it was indexed.")
         .def("follow", &follow_games, "numbers"_a.noconvert(), "replies"_a.noconvert(), "plies_left"_a.noconvert(),

@@ -9,6 +9,7 @@
 #include "encode/labels.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
+#include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
 
 namespace fukayomi {
@@ -120,6 +121,20 @@ float result_for(Color turn, unsigned result) {
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2) {
     for_each_record(n, [&](std::size_t i) {
         encode_packed_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES), packed1(planes1, i), packed2(planes2, i));
+    });
+}
+
+void legal_move_batch(std::size_t n, const std::uint8_t* hcps, std::uint16_t* moves, std::uint16_t* labels,
+                      std::uint16_t* counts) {
+    for_each_record(n, [&](std::size_t i) {
+        const Board pos = decode_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES));
+        MoveList found;
+        generate_legal(pos, found);
+        counts[i] = static_cast<std::uint16_t>(found.size());
+        for (std::size_t j = 0; j < found.size(); ++j) {
+            moves[i * MAX_MOVES + j] = found[j].raw();
+            labels[i * MAX_MOVES + j] = policy_label(pos.turn(), found[j]);
+        }
     });
 }
 

@@ -163,6 +163,17 @@ std::int32_t play_on(MoveCursor at, std::size_t end, Color turn, double eval_sca
     return plies;
 }
 
+// The win probability `plies` later, for the side to move now: that of the last searched move up to there, or the result
+// if the game ends before.
+float later_value(MoveCursor at, std::size_t end, unsigned plies, double eval_scale, float result) {
+    int eval = at.eval();
+    for (unsigned ply = 1; ply <= plies; ++ply) {
+        if (!at.next_before(end)) return result;
+        if (at.candidates() > 0) eval = ply % 2 == 0 ? at.eval() : -at.eval();
+    }
+    return static_cast<float>(win_probability(eval, eval_scale));
+}
+
 [[noreturn]] void refuse(const std::string& file, std::size_t game, int ply, std::size_t offset,
                          const std::string& reason) {
     const std::string move = ply < 0 ? "" : ", move " + std::to_string(ply);
@@ -299,21 +310,21 @@ GameIndex::Found GameIndex::find(std::int64_t number) const {
     }
 }
 
-SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
-                             const Targets& out) const {
+SoftPolicy GameIndex::decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step,
+                             const double* eval_scales, const Targets& out) const {
     const std::shared_lock lock(mutex_);
     SoftPolicy policy;
     policy.places.reserve(n);
     policy.weights.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
         require_number(numbers[i]);
-        decode_one(i, static_cast<std::size_t>(numbers[i]), temperature, eval_scales, out, policy);
+        decode_one(i, static_cast<std::size_t>(numbers[i]), temperature, n_step, eval_scales, out, policy);
     }
     return policy;
 }
 
-void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
-                           const Targets& out, SoftPolicy& policy) const {
+void GameIndex::decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step,
+                           const double* eval_scales, const Targets& out, SoftPolicy& policy) const {
     const std::size_t k = keyframe_of(number);
     const Keyframe& key = keyframes_[k];
     const File& file = files_[key.file];
@@ -336,7 +347,8 @@ void GameIndex::decode_one(std::size_t row, std::size_t number, double temperatu
             [&](std::size_t i) { return place_of(row, turn, at.candidate(i)); });
         out.labels[row] = policy_label(turn, at.candidate(best));
         out.results[row] = result_for(turn, key.result & RESULT_BITS);
-        out.values[row] = static_cast<float>(win_probability(at.eval(), eval_scales[key.file]));
+        const std::uint64_t end = n_step > 0 ? game_end(number) : 0;
+        out.values[row] = later_value(at, end, end > 0 ? n_step : 0, eval_scales[key.file], out.results[row]);
     } catch (const Changed&) {
         refuse_changed(key);
     }

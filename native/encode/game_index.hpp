@@ -54,8 +54,10 @@ public:
     // several: the move played, else the first of them). Weights are visits^(1/temperature); temperature 0 takes the
     // label alone. `eval_scales` has the scale of each file. Throws std::out_of_range for a number, ParseError(PACKED) if
     // the bytes are no longer what they were.
-    SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, const double* eval_scales,
-                      const Targets& out) const;
+    // With n_step > 0 out.values come from so many plies later: from the last move with candidates up
+    // to there; from the result if the game ends before. Games of one move are positions alone, and keep their own.
+    SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step,
+                      const double* eval_scales, const Targets& out) const;
 
     // How the games of positions go on, for targets of further heads; each [n, ...]. A game of one move is a position whose
     // game is not known: -1, 0 and NaN.
@@ -95,7 +97,7 @@ private:
     std::size_t keyframe_of(std::size_t number) const;
     [[noreturn]] void refuse_changed(const Keyframe& key) const;
     std::uint64_t game_end(std::size_t number) const;
-    void decode_one(std::size_t row, std::size_t number, double temperature, const double* eval_scales,
+    void decode_one(std::size_t row, std::size_t number, double temperature, unsigned n_step, const double* eval_scales,
                     const Targets& out, SoftPolicy& policy) const;
 
     mutable std::shared_mutex mutex_;

@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from odd_evaluators import Failing
 
-from fukayomi import Engine, Evaluation, EvaluatorError, Network, Position
-from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi import Engine, Evaluation, EvaluatorError, Network, Position, _native
+from fukayomi.engine.evaluation import evaluate_packed
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
 
 MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
 
@@ -56,6 +59,41 @@ def test_batches_do_not_change_the_answers() -> None:
         assert one.policies[0] == together.policies[n]
         assert set(together.policies[n]) == set(position.legal_moves)
         assert list(together.policies[n].values()) == sorted(together.policies[n].values(), reverse=True)
+
+
+def test_packed_positions_are_evaluated_as_positions_are() -> None:
+    given = [*positions(21), Position.from_sfen(MATED)]
+    hcps = np.frombuffer(b"".join(map(_native.encode_hcp, given)), np.uint8).reshape(-1, 32)
+    for evaluator in (hash_evaluator(8), TwoSlots()):
+        parts = list(evaluate_packed(evaluator, (hcps[first : first + 8] for first in range(0, len(hcps), 8))))
+        assert [len(part) for part in parts] == [8, 8, 6]
+        for first, part in zip((0, 8, 16), parts, strict=True):
+            expected = Network(hash_evaluator(8)).evaluate(given[first : first + 8])
+            for name in ("winrates", "counts", "moves", "labels", "probabilities"):
+                np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
+    with pytest.raises(EvaluatorError, match="caught fire"):
+        list(evaluate_packed(Failing(1), iter([hcps[:8], hcps[:8], hcps[:8]])))
+    with pytest.raises(ValueError, match="record 3"):
+        list(
+            evaluate_packed(
+                hash_evaluator(8), iter([np.where(np.arange(8)[:, None] == 3, 255, hcps[:8]).astype(np.uint8)])
+            )
+        )
+
+
+class TwoSlots(StubEvaluator):
+    """A hash evaluator that takes two batches at once, and is slower with the first."""
+
+    slots = 2
+
+    def __init__(self) -> None:
+        vars(self).update(vars(hash_evaluator(8)))
+        self.runs = 0
+
+    def run(self, slot: Slot, n: int) -> None:
+        self.runs += 1
+        time.sleep(0.05 if self.runs == 1 else 0)
+        super().run(slot, n)
 
 
 def test_a_mated_position_has_no_policy() -> None:

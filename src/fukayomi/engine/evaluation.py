@@ -1,8 +1,9 @@
 """What a network says of many positions, as arrays."""
 
 import queue
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,6 @@ def _evaluate_batch(
     evaluator: "Evaluator", slot: "Slot", positions: Sequence[Position], start: int, result: Evaluation
 ) -> None:
     """Evaluate positions of one batch and write their rows of the result, from row `start` on."""
-    import numpy as np
 
     from fukayomi._native import encode_position
 
@@ -131,10 +131,83 @@ def _evaluate_batch(
         slot.counts[i] = len(moves)
         result.moves[start + i, : len(moves)] = [move.raw for move in moves]
     evaluator.run(slot, len(positions))
+    rows = slice(start, start + len(positions))
     for i in range(len(positions)):
         count = int(slot.counts[i])
         result.labels[start + i, :count] = slot.labels[i, :count]
-        if count:
-            odds = np.exp(slot.logits[i, :count] - slot.logits[i, :count].max())
-            result.probabilities[start + i, :count] = odds / odds.sum()
-    result.winrates[start : start + len(positions)] = slot.values[: len(positions)]
+    result.probabilities[rows] = _probabilities(slot, len(positions), result.probabilities.shape[1])
+    result.winrates[rows] = slot.values[: len(positions)]
+
+
+def evaluate_packed(evaluator: "Evaluator", batches: "Iterable[NDArray[np.uint8]]") -> Generator[Evaluation]:
+    """Evaluate packed positions at the evaluator's own rate: it goes on while the caller uses what it got.
+
+    Args:
+        evaluator: It runs as many batches at once as it has slots.
+        batches: The positions as hcp, uint8 [N, 32], each with at most `evaluator.batch_size` rows.
+
+    Yields:
+        The evaluation of each batch, in order.
+
+    Raises:
+        EvaluatorError: The evaluator failed.
+        InvalidPackedError: Bytes are not a position.
+    """
+    slots: queue.SimpleQueue[Slot] = queue.SimpleQueue()
+    for _ in range(evaluator.slots):
+        slots.put(evaluator.allocate(evaluator.batch_size))
+
+    def evaluate_batch(hcps: "NDArray[np.uint8]") -> Evaluation:
+        slot = slots.get()
+        try:
+            return _evaluate_hcps(evaluator, slot, hcps)
+        finally:
+            slots.put(slot)
+
+    pending: deque[Future[Evaluation]] = deque()
+    with ThreadPoolExecutor(evaluator.slots, "fukayomi-evaluation") as threads:
+        try:
+            for hcps in batches:
+                pending.append(threads.submit(evaluate_batch, hcps))
+                if len(pending) > evaluator.slots:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+
+def _evaluate_hcps(evaluator: "Evaluator", slot: "Slot", hcps: "NDArray[np.uint8]") -> Evaluation:
+    import numpy as np
+
+    from fukayomi._native import MAX_MOVES, decode_hcp, legal_moves_of_hcp
+
+    rows = len(hcps)
+    moves = np.zeros((rows, MAX_MOVES), np.uint16)
+    decode_hcp(hcps, slot.planes1[:rows], slot.planes2[:rows])
+    legal_moves_of_hcp(hcps, moves, slot.labels[:rows], slot.counts[:rows])
+    evaluator.run(slot, rows)
+    counts = slot.counts[:rows].copy()
+    width = int(counts.max(initial=0))
+    is_move = np.arange(width) < counts[:, None]
+    return Evaluation(
+        winrates=slot.values[:rows].copy(),
+        counts=counts,
+        moves=moves[:, :width],
+        labels=np.where(is_move, slot.labels[:rows, :width], 0).astype(np.uint16),
+        probabilities=_probabilities(slot, rows, width),
+    )
+
+
+def _probabilities(slot: "Slot", rows: int, width: int) -> "NDArray[np.float32]":
+    """The softmax of the logits of the legal moves: float32 [rows, width], 0 behind them."""
+    import numpy as np
+
+    is_move = np.arange(width) < slot.counts[:rows, None]
+    logits = np.where(is_move, slot.logits[:rows, :width], -np.inf)
+    highest = logits.max(axis=1, keepdims=True, initial=-np.inf)
+    odds = np.exp(logits - np.where(np.isfinite(highest), highest, 0))
+    # From left to right, so that the zeros behind the moves, whose number depends on the other rows, change no bit.
+    totals = odds.cumsum(axis=1, dtype=np.float64)[:, -1:] if width else odds
+    return (odds / np.where(totals > 0, totals, 1)).astype(np.float32)
