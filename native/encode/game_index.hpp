@@ -54,8 +54,8 @@ public:
     // several: the move played, else the first of them). Weights are visits^(1/temperature); temperature 0 takes the
     // label alone. `eval_scales` has the scale of each file. Throws std::out_of_range for a number, ParseError(PACKED) if
     // the bytes are no longer what they were.
-    // With n_step > 0 out.values come from so many plies later: from the last move with candidates up
-    // to there; from the result if the game ends before. Games of one move are positions alone, and keep their own.
+    // With n_step > 0 out.values come from so many plies later: from the last move with candidates up to there, or from the
+    // result if the game ends before. Games of one move are positions alone, and keep their own.
     SoftPolicy decode(std::size_t n, const std::int64_t* numbers, double temperature, unsigned n_step,
                       const double* eval_scales, const Targets& out) const;
 

@@ -48,6 +48,17 @@ def test_the_critic_weighs_each_position_by_how_much_better_the_game_went(is_sof
     assert (losses.total - losses.result).item() == pytest.approx((factors * each).mean().item(), rel=1e-5)
 
 
+def test_the_value_has_a_weight_beside_the_policy():
+    policy, value, targets = random_batch(4)
+    plain = compute_losses(policy, value, targets, LossWeights(0.3))
+    light = compute_losses(policy, value, targets, LossWeights(0.3, value=0.25))
+    assert (light.policy, light.result, light.search_value) == (plain.policy, plain.result, plain.search_value)
+    assert (light.total - light.policy).item() == pytest.approx(0.25 * (plain.total - plain.policy).item(), rel=1e-4)
+    teacher = TeacherTargets(torch.softmax(policy.flip(1), dim=1), targets.values, 1.0)
+    both = [compute_losses(policy, value, targets, LossWeights(value=weight), teacher).total for weight in (0, 0.5, 1)]
+    assert (both[1] - both[0]).item() == pytest.approx((both[2] - both[1]).item(), rel=1e-4)
+
+
 def test_the_entropy_is_rewarded():
     policy, value, targets = random_batch(2)
     plain = compute_losses(policy, value, targets, LossWeights(0.3))

@@ -42,6 +42,7 @@ _COMMANDS = {
     "positions compare": "arena.positions:compare",
     "train": "learning.train:train",
     "label": "learning.label:label",
+    "reanalyze": "learning.reanalyze:reanalyze",
     "eval-model": "learning.eval_model:eval_model",
     "plot": "learning.plot:plot",
     "export": "learning.export:export",

@@ -49,11 +49,14 @@ if TYPE_CHECKING:
     from fukayomi.learning.int8 import Int8Export, export_int8
     from fukayomi.learning.labelling.labelling import label_positions
     from fukayomi.learning.labelling.settings import LabelError, LabelSettings
+    from fukayomi.learning.layers import LayerError, LayerInfo
     from fukayomi.learning.listeners.json_lines import JsonLinesListener
     from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
+    from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
+    from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
     from fukayomi.learning.training.guard import DivergenceError
     from fukayomi.learning.training.journal import TrainingResult
@@ -71,10 +74,16 @@ __all__ = [
     "JsonLinesListener",
     "LabelError",
     "LabelSettings",
+    "LayerError",
+    "LayerInfo",
     "Metrics",
+    "Reanalysis",
+    "ReanalysisError",
+    "ReanalysisSettings",
     "Run",
     "Runs",
     "Sample",
+    "Selection",
     "TensorBoardListener",
     "TrainingError",
     "TrainingListener",
@@ -86,6 +95,7 @@ __all__ = [
     "export_int8",
     "label_positions",
     "load_model",
+    "reanalyze",
     "runs",
     "train",
 ]
@@ -105,9 +115,12 @@ __getattr__, __dir__ = lazy(
         ".listeners.json_lines": ("JsonLinesListener",),
         ".labelling.labelling": ("label_positions",),
         ".labelling.settings": ("LabelError", "LabelSettings"),
+        ".layers": ("LayerError", "LayerInfo"),
         ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
         ".models": ("load_model",),
+        ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
+        ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Selection"),
         ".settings": ("TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
         ".training.guard": ("DivergenceError",),

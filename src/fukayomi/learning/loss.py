@@ -99,6 +99,8 @@ class LossWeights:
 
     val_lambda: float = VAL_LAMBDA
     """Share of the search value in the value target, 0 to 1; the rest is the game's result."""
+    value: float = 1.0
+    """Weight of the value losses beside that of the policy, which is 1."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy over all labels."""
     critic: bool = False
@@ -142,7 +144,8 @@ def compute_losses(
     weights: LossWeights = LossWeights(),
     teacher: TeacherTargets | None = None,
 ) -> Losses:
-    """dlshogi's loss: policy + (1 - val_lambda) * result + val_lambda * search value - entropy * H(policy).
+    """dlshogi's loss: policy + value, with value = (1 - val_lambda) * result + val_lambda * search value, less
+    entropy * H(policy). The value can have a weight, as in MuZero Reanalyze.
 
     The binary cross-entropy is linear in its target, so the weighted sum of the two value losses has the gradient of
     one loss against the mixed target (1 - val_lambda) * result + val_lambda * search value. So has the sum with a
@@ -162,11 +165,11 @@ def compute_losses(
     minimised = policy_loss
     if weights.critic:
         minimised = _policy_loss(policy, targets, targets.results - targets.values + 0.5)
-    total = minimised + torch.lerp(result_loss, value_loss, weights.val_lambda)
+    total = minimised + weights.value * torch.lerp(result_loss, value_loss, weights.val_lambda)
     teacher_loss = None
     if teacher is not None:
         teacher_loss = F.cross_entropy(policy, teacher.policy)
-        teacher_loss = teacher_loss + F.binary_cross_entropy_with_logits(logits, teacher.values)
+        teacher_loss = teacher_loss + weights.value * F.binary_cross_entropy_with_logits(logits, teacher.values)
         total = torch.lerp(total, teacher_loss, teacher.weight)
     if weights.entropy:
         total = total - weights.entropy * policy_entropy(policy)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
 AmpMode = Literal["auto", "bf16", "fp16", "off"]
-PresetName = Literal["dlshogi", "dlshogi-large"]
+PresetName = Literal["dlshogi", "dlshogi-large", "reanalyze"]
 
 VAL_LAMBDA = 0.333
 TEMPERATURE = 1.0
@@ -26,11 +26,16 @@ PRESETS: dict[PresetName, dict[str, Any]] = {
         "batch": 4096, "epochs": 12.0, "lr": 0.04, "schedule": "halving", "warmup": 2000, "amp": "bf16",
         "ema_interval": 250, "ema_averages": 10,
     },
+    "reanalyze": {"epochs": 2.0, "value_weight": 0.25},
 }  # fmt: skip
 """Training settings by name. "dlshogi": the defaults of its train.py, with averaged weights. "dlshogi-large": how its
 author trained 40 blocks of 512 channels with large kernels and a Transformer: batches of 4096, 12 epochs, the learning
 rate halved after each, a warm-up and bfloat16. He names neither the learning rate nor the length of the warm-up; here
-the rate is dlshogi's in proportion to the batch."""
+the rate is dlshogi's in proportion to the batch. "reanalyze": what MuZero Reanalyze changes (2.0 samples of each state,
+value losses times 0.25, and PRESET_TARGETS). The 80 % of renewed policies are the default of `fukayomi reanalyze`; its
+network is the target network."""
+PRESET_TARGETS: dict[PresetName, dict[str, Any]] = {"reanalyze": {"n_step": 5}}
+"""What presets say of the targets."""
 
 
 class TrainingError(ValueError):
@@ -68,6 +73,8 @@ class TrainingSettings:
     """Share of the evaluation in the value target, 0 to 1; the rest is the game's result."""
     val_lambda_decay: float = 0.0
     """Passes over the data in which val_lambda falls linearly to 0; 0: it stays."""
+    value_weight: float = 1.0
+    """Weight of the value loss beside that of the policy, which is 1."""
     entropy: float = 0.0
     """Reward for each nat of the policy's entropy."""
     critic: bool = False
@@ -111,7 +118,8 @@ class TrainingSettings:
         heads = (
             "soft_policy_weight", "short_term_value_weight", "wdl_weight", "plies_left_weight", "reply_weight",
         )  # fmt: skip
-        for name in ("warmup", "weight_decay", "val_lambda_decay", "ema_interval", "max_rise", "seed", *heads):
+        others = ("warmup", "weight_decay", "val_lambda_decay", "value_weight", "ema_interval", "max_rise", "seed")
+        for name in (*others, *heads):
             if not 0 <= (value := getattr(self, name)) < float("inf"):
                 raise TrainingError(f"{name} must be 0 or more, not {value}")
         for name in ("val_lambda", "teacher_weight"):

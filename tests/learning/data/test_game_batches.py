@@ -194,6 +194,37 @@ def test_scales_of_evaluations(tmp_path: Path, soft_file: Path) -> None:
         Dataset(*files, temperature=float("nan"))
 
 
+@pytest.mark.parametrize("n_step", [0, 1, 2, 5, 24, 100])
+def test_n_step_values_come_from_later_plies_of_the_same_game(tmp_path: Path, n_step: int) -> None:
+    rng = random.Random(n_step)
+    games = join_games([random_game(rng, most_candidates=3) for _ in range(9)])
+    kept = np.array([rng.random() < 0.7 for _ in games.moves])
+    games = games.with_candidates(kept)
+    single = join_games([random_game(rng, most_candidates=3)])
+    rows = as_games(as_rows(single).records)  # games of one move
+    data = Dataset(write(tmp_path / "g.hcpe3", games), write(tmp_path / "s.hcpe3", rows), n_step=n_step)
+    expected, results = [], []
+    for game, first in zip(games, games.plies.tolist(), strict=False):
+        for ply in np.flatnonzero(kept[first : first + len(game)]).tolist():
+            sign = 1 if (game.hcps[ply][0] & 1) == 0 else -1
+            result = 0.5 + 0.5 * sign * {0: 0, 1: 1, 2: -1}[game.result_byte]
+            later = max(at for at in range(ply, min(ply + n_step, len(game) - 1) + 1) if kept[first + at])
+            eval_cp = int(game.evals[later]) * (-1) ** (later - ply)
+            is_over = n_step > 0 and ply + n_step >= len(game)
+            expected.append(result if is_over else 1 / (1 + np.exp(-eval_cp / EVAL_SCALE)))
+            results.append(result)
+    batch = data.arrays(np.arange(len(data)))
+    np.testing.assert_allclose(batch.values[: len(expected)], expected, rtol=1e-5)
+    np.testing.assert_allclose(batch.results[: len(expected)], results)
+    np.testing.assert_allclose(batch.values[len(expected) :], 1 / (1 + np.exp(-rows.evals / EVAL_SCALE)), rtol=1e-5)
+    plain = Dataset(*data.paths).arrays(np.arange(len(data)))
+    for name in ("planes1", "planes2", "labels", "places", "weights", "results"):
+        assert (getattr(batch, name) == getattr(plain, name)).all()
+    assert data[3].value == batch.values[3]
+    with pytest.raises(ValueError, match="n_step must be 0 to 100"):
+        Dataset(*data.paths, n_step=101)
+
+
 def test_a_scale_is_found_again(tmp_path: Path) -> None:
     """Results drawn with the scale 300, the same rows as hcpe and as games of one move."""
     rng = np.random.default_rng(1)

@@ -72,6 +72,18 @@ def test_flags_win_over_the_file_and_the_file_over_its_preset(tmp_path: Path):
     assert (preset.training.batch, preset.training.schedule) == (1024, "constant")
 
 
+def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
+    preset = {"train": ["a"], "training": {"preset": "reanalyze"}, "targets": {"layer": "new"}}
+    found = build_configuration(preset)
+    assert (found.training.epochs, found.training.value_weight, found.training.val_lambda) == (2.0, 0.25, 0.333)
+    assert (found.targets.n_step, found.targets.layer) == (5, "new")
+    path = write(tmp_path / "run.toml", found.text())
+    assert build_configuration(read_configuration(path)).targets == found.targets
+    assert build_configuration(preset, {"targets": {"n_step": 3}}).targets.n_step == 3
+    assert build_configuration({"train": ["a"], "targets": {"n_step": 3}}, preset).targets.n_step == 5
+    assert build_configuration({"train": ["a"], "training": {"preset": "dlshogi"}}).targets.n_step == 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -84,7 +96,7 @@ def test_flags_win_over_the_file_and_the_file_over_its_preset(tmp_path: Path):
             "training, optimizer: Input should be 'sgd', 'adamw' or 'muon'",
         ),
         ('train = "a"\n[training]\nsteps = 1\nepochs = 2.0', "give steps or epochs, not both"),
-        ('train = "a"\n[training]\npreset = "best"', "'best' is not one of dlshogi, dlshogi-large"),
+        ('train = "a"\n[training]\npreset = "best"', "'best' is not one of dlshogi, dlshogi-large, reanalyze"),
         ('train = "a"\n[targets]\neval_scale = "steep"', "'steep' is neither a number of centipawns nor 'fit'"),
         ('train = "a"\n[network]\nblocks = 0', "blocks must be an integer from 1"),
         ('train = "a"\nrun = 3', r"run is a table: \[run\]"),

@@ -105,7 +105,7 @@ def _run(configuration: "RunConfiguration", out: Path, source: SourceOptions) ->
 
     with StageBars() as bars:
         data = configuration.open(configuration.train, bars)
-        test = configuration.open(configuration.test, bars) if configuration.test else None
+        test = configuration.open(configuration.test, bars, as_test=True) if configuration.test else None
     progress = TrainingProgress(Console(stderr=source.as_json))
     return run_training(
         configuration.network,

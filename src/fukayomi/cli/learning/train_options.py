@@ -66,7 +66,10 @@ class OptimisationOptions:
 
     preset: Annotated[
         PresetName | None,
-        option("Settings to start from; dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages."),
+        option(
+            "Settings to start from. dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
+            "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5."
+        ),
     ] = None
     batch: Annotated[int | None, option("Positions per step.", _DEFAULT.batch, min=1)] = None
     steps: Annotated[int | None, option("Steps of the whole run.", min=1)] = None
@@ -125,6 +128,9 @@ class LossOptions:
             _DEFAULT.val_lambda, min=0, max=1,
         ),
     ] = None  # fmt: skip
+    value_weight: Annotated[
+        float | None, option("Weight of the value loss; the policy loss has 1.", _DEFAULT.value_weight, min=0)
+    ] = None
     val_lambda_decay: Annotated[
         float | None, option("Epochs in which --val-lambda falls to 0; 0: it stays.", 0, min=0)
     ] = None
@@ -173,6 +179,22 @@ class TargetOptions:
             "Scale of the win probability 1 / (1 + exp(-evaluation / scale)); `fit` fits it to the results of each "
             "file. avg files hold win probabilities and ignore it.",
             "756.086", metavar="CENTIPAWNS|fit",
+        ),
+    ] = None  # fmt: skip
+    layer: Annotated[
+        str | None,
+        option(
+            "Take the targets of hcpe3 files from this layer (fukayomi reanalyze) where they have it. Test sets keep "
+            "their own.",
+            metavar="ID",
+        ),
+    ] = None
+    n_step: Annotated[
+        int | None,
+        option(
+            "In hcpe3, take the value from the evaluation so many plies later, or from the result if the game ends "
+            "before. Test sets keep their own.",
+            0, min=0, max=100,
         ),
     ] = None  # fmt: skip
 

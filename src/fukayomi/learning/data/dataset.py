@@ -19,6 +19,7 @@ from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.learning.data.batches import Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
+from fukayomi.learning.layers import LayerError, find_layer, is_layer, layers_of
 from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 _ROWS = {DataFormat.HCPE: HCPE, DataFormat.HCPE2: HCPE, DataFormat.PSV: PSV}
 _KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
+MOST_N_STEP = 100
+"""Largest number of plies of n-step values."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Dataset:
         weights: Sequence[float] | None = None,
         temperature: float = TEMPERATURE,
         eval_scale: float | None = EVAL_SCALE,
+        layer: str | None = None,
+        n_step: int = 0,
         listener: Listener = SILENT,
     ) -> None:
         """Open files. hcpe3 games are replayed and avg checksums compared, so that damage is found now.
@@ -90,9 +95,14 @@ class Dataset:
                 puts all weight on the move with the most visits.
             eval_scale: Centipawns in 1 / (1 + exp(-eval / eval_scale)); None fits it to the results of each file. avg
                 files hold win probabilities, to which it does not apply.
+            layer: Name of a layer (`fukayomi reanalyze`): hcpe3 files that have it take their targets from there.
+            n_step: In hcpe3, take the value of a position from the evaluation so many plies later, seen by the same
+                side, or from the result if the game ends before; 0: from its own. Moves without candidates are
+                passed over, and games of one move keep their own evaluations.
             listener: Follows the reading of hcpe3 files.
 
         Raises:
+            LayerError: No file has the layer; or one is damaged, or was made from other games.
             DataFileError: A file is missing, empty, damaged or of another format; the message says where.
             ValueError: There are no paths, or a setting is out of range.
         """
@@ -102,16 +112,20 @@ class Dataset:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         if eval_scale is not None and not 0 < eval_scale < float("inf"):
             raise ValueError(f"eval_scale must be positive, not {eval_scale}")
+        if not 0 <= n_step <= MOST_N_STEP:
+            raise ValueError(f"n_step must be 0 to {MOST_N_STEP}, not {n_step}")
         weights = [1.0] * len(paths) if weights is None else list(weights)
         if len(weights) != len(paths) or not all(0 < weight < float("inf") for weight in weights):
             raise ValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
         self.paths, self.weights = tuple(map(Path, paths)), tuple(weights)
-        self.temperature, self.eval_scale = temperature, eval_scale
+        self.temperature, self.eval_scale, self.layer, self.n_step = temperature, eval_scale, layer, n_step
         kinds = [(path, _kind_of(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
         games = [path for path, kind in kinds if kind is DataFormat.HCPE3]
-        self._games = Games(games, temperature, eval_scale, listener)
+        if layer is not None:
+            games = _layered(games, layer, listener)
+        self._games = Games(games, temperature, eval_scale, n_step, listener)
         self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
         groups = (_ROWS.keys(), (DataFormat.HCPE3,), (DataFormat.AVERAGES,))  # as the positions are numbered
@@ -131,7 +145,9 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory maps would be pickled with their content; a worker process opens the files again.
-        return _open, (self.paths, self.weights, self.temperature, self.eval_scale)
+        return _open, (
+            self.paths, self.weights, self.temperature, self.eval_scale, self.layer, self.n_step
+        )  # fmt: skip
 
     @property
     def epoch_size(self) -> int:
@@ -295,8 +311,33 @@ class Dataset:
         return np.searchsorted(self._starts, indices, side="right") - 1
 
 
-def _open(paths: Sequence[Path], weights: Sequence[float], temperature: float, eval_scale: float | None) -> Dataset:
-    return Dataset(*paths, weights=weights, temperature=temperature, eval_scale=eval_scale)
+def _open(
+    paths: Sequence[Path],
+    weights: Sequence[float],
+    temperature: float,
+    eval_scale: float | None,
+    layer: str | None,
+    n_step: int,
+) -> Dataset:
+    return Dataset(
+        *paths, weights=weights, temperature=temperature, eval_scale=eval_scale, layer=layer, n_step=n_step
+    )  # fmt: skip
+
+
+def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path]:
+    """The files of games to read: the layer where there is one, else the original."""
+    for path in games:
+        if is_layer(path):
+            raise LayerError(f"{path} is a layer itself; name the original, and the layer that counts")
+    found = [find_layer(path, layer) for path in games]
+    with_layer = sum(path is not None for path in found)
+    if with_layer == 0:
+        others = sorted({name for path in games for name in layers_of(path)})
+        there = f"; there are {', '.join(others)}" if others else ""
+        raise LayerError(f"no file has the layer {layer!r}{there} (fukayomi reanalyze makes layers of hcpe3 files)")
+    if with_layer < len(games):
+        listener.note(f"{with_layer} of {len(games)} hcpe3 files have the layer {layer}; the others keep their targets")
+    return [original if path is None else path for original, path in zip(games, found, strict=True)]
 
 
 def _kind_of(path: Path) -> DataFormat:

@@ -156,14 +156,16 @@ def _fit_rows(rows: NDArray[np.uint8], dtype: np.dtype[np.void]) -> float:
 class Games(Source):
     """hcpe3 files. Moves without candidates, and moves into a repetition within 16 plies, are left out."""
 
-    def __init__(self, paths: Sequence[Path], temperature: float, eval_scale: float | None, listener: Listener) -> None:
+    def __init__(
+        self, paths: Sequence[Path], temperature: float, eval_scale: float | None, n_step: int, listener: Listener
+    ) -> None:
         """Replay and index all games.
 
         Raises:
             DataFileError: A game is damaged, or no move of a file has candidates.
         """
         self.index = _native.GameIndex()
-        self._temperature, self._eval_scale = temperature, eval_scale
+        self._temperature, self._eval_scale, self._n_step = temperature, eval_scale, n_step
         self.sizes = []
         self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # per file: evaluations, their results
         starts = np.cumsum([0, *(path.stat().st_size for path in paths)]).tolist()
@@ -188,7 +190,7 @@ class Games(Source):
         out = Batch.empty(len(indices))
         arrays = (out.planes1, out.planes2, out.labels, out.results, out.values)
         try:
-            policy = self.index.decode(indices, *arrays, self._temperature, self._scales)
+            policy = self.index.decode(indices, *arrays, self._temperature, self._scales, self._n_step)
         except ValueError as error:
             raise DataFileError(str(error)) from error
         return _with_policy(out, *policy)

@@ -5,9 +5,10 @@ first search. "labelling" searches them and appends each label to a file of the 
 place is the number of labels. "writing" reads the positions again and puts the labels beside them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,12 @@ def label_positions(
     replace(inputs, kind=DataFormat.HCPE3, as_rows=False).check_target(Path(out))
     options = {"format": str(inputs.kind), "engine": _description(engine), **asdict(settings)}
     with ExitStack() as stack:
-        labellers = _open_labellers(
-            engine, settings, workers, stack
-        )  # before the job: an engine that fails begins none
+        labellers = open_labellers(engine, settings, workers, stack)  # before the job: an engine that fails begins none
         job = stack.enter_context(
             Job("label", inputs.paths, [Path(out)], options, spools=["labels"], listener=listener)
         )
         _count(job, inputs, settings.plies)
-        _label(job, inputs, settings.plies, labellers)
+        run_searches(job, partial(_positions, inputs, settings.plies), job.read, labellers)
         _write(job, inputs, settings.plies)
         return finish(job)
 
@@ -124,7 +123,7 @@ def _nothing(inputs: Inputs, skipped: Skipped, plies: Plies) -> str:
     return f"{inputs.paths[0]}: there is no position to label{problem}{remedy}"
 
 
-def _open_labellers(
+def open_labellers(
     engine: UsiEngine | Network, settings: LabelSettings, workers: int | None, stack: ExitStack
 ) -> list[Labeller]:
     """The labellers, which the stack closes; the first USI engine is started, to see whether it works."""
@@ -144,8 +143,17 @@ def _open_labellers(
     return labellers
 
 
-def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) -> None:
-    """Search the positions that have no label yet."""
+def run_searches(
+    job: Job, positions: Callable[[int], Iterator[Position]], total: int, labellers: list[Labeller]
+) -> None:
+    """The stage LABELLING: search the positions that have no label yet, and append their labels to the first spool.
+
+    Args:
+        job: Counts in `found`: "labels", and "unlabelled".
+        positions: The positions from a number on.
+        total: How many there are in all.
+        labellers: They search; afterwards they are stopped.
+    """
     if job.is_done(LABELLING):
         return
     done: int = job.place(LABELLING) or 0
@@ -166,9 +174,9 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
         if label.problem:
             job.listener.note(f"no label for {label.problem}")
 
-    found = label_in_order(labellers, _positions(inputs, plies, done))
+    found = label_in_order(labellers, positions(done))
     try:
-        job.listener.progress(LABELLING, done, job.read)
+        job.listener.progress(LABELLING, done, total)
         for ready in found:
             for label in ready:
                 tell(label)
@@ -177,7 +185,7 @@ def _label(job: Job, inputs: Inputs, plies: Plies, labellers: list[Labeller]) ->
                     done += keep(failed)
                     failed = []
             job.reached(LABELLING, done, now=True)
-            job.listener.progress(LABELLING, done, job.read)
+            job.listener.progress(LABELLING, done, total)
             if len(failed) >= FAILURES_IN_A_ROW:
                 last = failed[-1].problem
                 raise LabelError(

@@ -63,6 +63,18 @@ class LabelColumns:
     candidate_visits: NDArray[np.uint16]
     """uint16 [C]."""
 
+    def to_bytes(self) -> bytes:
+        """The same bytes as those of each `Label`, one after the other."""
+        begins = np.cumsum(3 + 2 * self.counts) - (3 + 2 * self.counts)  # in numbers of two bytes
+        words = np.empty(3 * len(self.counts) + 2 * len(self.candidate_moves), np.uint16)
+        words[begins], words[begins + 1] = self.moves, self.evals.view(np.uint16)
+        words[begins + 2] = self.counts
+        before = np.cumsum(self.counts) - self.counts
+        places = np.arange(len(self.candidate_moves)) - np.repeat(before, self.counts)
+        at = np.repeat(begins + 3, self.counts) + 2 * places
+        words[at], words[at + 1] = self.candidate_moves, self.candidate_visits
+        return words.astype("<u2").tobytes()
+
 
 def read_labels(file: BinaryIO, count: int) -> LabelColumns:
     """Read the next labels of a file that `Label.to_bytes` made."""

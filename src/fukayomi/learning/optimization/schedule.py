@@ -41,7 +41,8 @@ class Schedule:
         val_lambda = self.settings.val_lambda
         if self.settings.val_lambda_decay:
             val_lambda *= max(0.0, 1.0 - self._epoch(step) / self.settings.val_lambda_decay)
-        return LossWeights(val_lambda, self.settings.entropy, self.settings.critic)
+        settings = self.settings
+        return LossWeights(val_lambda, settings.value_weight, settings.entropy, settings.critic)
 
     def _epoch(self, step: int) -> float:
         return step / max(1, self.steps_per_epoch)

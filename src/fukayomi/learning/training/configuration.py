@@ -30,6 +30,7 @@ from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
     EVAL_INTERVAL,
+    PRESET_TARGETS,
     PRESETS,
     TEMPERATURE,
     TEST_POSITIONS,
@@ -51,6 +52,10 @@ class TargetSettings:
     """Policy weight of a move: visits^(1/temperature)."""
     eval_scale: float | str = EVAL_SCALE
     """Centipawns in 1 / (1 + exp(-eval / eval_scale)), or "fit"."""
+    layer: str | None = None
+    """Layer of hcpe3 files to train from; test files keep their own targets."""
+    n_step: int = 0
+    """In hcpe3, take values from the evaluation so many plies later; test files keep their own."""
 
 
 @dataclass(frozen=True)
@@ -88,19 +93,26 @@ class RunConfiguration:
     run: RunSettings = field(default_factory=RunSettings)
     """Everything else."""
 
-    def open(self, files: Sequence[str], listener: Listener = SILENT) -> Dataset:
+    def open(self, files: Sequence[str], listener: Listener = SILENT, *, as_test: bool = False) -> Dataset:
         """Open training or test files.
 
+        Args:
+            files: The files, with weights.
+            listener: Follows the reading of hcpe3 files.
+            as_test: Leave out the layer and n-step values, which are for training.
+
         Raises:
+            LayerError: No file has the layer, or one is not sound.
             TrainingError: A weight is not a positive number.
             DataFileError: A file is missing, damaged or of another format.
         """
         parts = [split_weight(file) for file in files]
         scale = self.targets.eval_scale
+        layer, n_step = (None, 0) if as_test else (self.targets.layer, self.targets.n_step)
         return Dataset(
             *(path for path, _ in parts), weights=[weight for _, weight in parts],
             temperature=self.targets.temperature, eval_scale=None if isinstance(scale, str) else scale,
-            listener=listener,
+            layer=layer, n_step=n_step, listener=listener,
         )  # fmt: skip
 
     def text(self) -> str:
@@ -160,7 +172,7 @@ def build_configuration(*layers: Mapping[str, Any]) -> RunConfiguration:
             table = layer.get(name, {})
             if not isinstance(table, Mapping):
                 raise TrainingError(f"{name} is a table: [{name}]")
-            for settings in _with_preset(cast("Mapping[str, Any]", table)):
+            for settings in _with_preset(name, cast("Mapping[str, Any]", table), layer):
                 # Of steps and epochs, the one that is set takes the place of the other.
                 for one, other in (("steps", "epochs"), ("epochs", "steps")):
                     if one in settings and other not in settings:
@@ -188,7 +200,9 @@ def resolved(
         tuple(str(path.absolute()) for path in (test.paths if test else ())),
         network,
         training,
-        TargetSettings(data.temperature, "fit" if data.eval_scale is None else data.eval_scale),
+        TargetSettings(
+            data.temperature, "fit" if data.eval_scale is None else data.eval_scale, data.layer, data.n_step
+        ),
         replace(run, teacher=str(Path(run.teacher).absolute()) if run.teacher else None),
     )
 
@@ -211,12 +225,15 @@ def split_weight(text: str) -> tuple[Path, float]:
     return Path(name), weight
 
 
-def _with_preset(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _with_preset(name: str, table: Mapping[str, Any], layer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The settings that a preset or the name of a network stands for, and the table's own."""
     settings = dict(table)
-    preset, name = settings.pop("preset", None), settings.pop("name", None)
-    if isinstance(name, str):
-        return [asdict(NetworkConfig.from_name(name)), settings]
+    if name == "targets":
+        training: Any = layer.get("training", {})
+        return [PRESET_TARGETS.get(training.get("preset"), {}), settings]
+    preset, network = settings.pop("preset", None), settings.pop("name", None)
+    if isinstance(network, str):
+        return [asdict(NetworkConfig.from_name(network)), settings]
     if preset is None:
         return [settings]
     if preset not in PRESETS:

@@ -105,7 +105,12 @@ def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str
         path.name if weight == 1 else f"{path.name}*{weight:g}"
         for path, weight in zip(data.paths, data.weights, strict=True)
     ]
-    targets = {"temperature": data.temperature, "eval_scale": data.eval_scale}
+    targets = {
+        "temperature": data.temperature,
+        "eval_scale": data.eval_scale,
+        "layer": data.layer,
+        "n_step": data.n_step,
+    }
     return used | targets | {"files": files, "positions": data.epoch_size}
 
 

@@ -1,0 +1,161 @@
+"""Layers: other targets for the positions of an hcpe3 file, in a file beside it. The file itself never changes.
+
+| file | content |
+|---|---|
+| `NAME.hcpe3` | the games as they were played: the original |
+| `NAME.layer-ID.hcpe3` | the same games, moves and results; evaluations and candidates of some positions are new |
+| `NAME.layer-ID.weights.npy` | 1 / chance of each position that was chosen, 0 of the others, only if chances differed |
+| `NAME.layer-ID.hcpe3.json` | the sidecar, a `LayerInfo` |
+
+The sidecar comes last: a layer without one does not exist. A layer has a target wherever the original has one, so the
+positions of both have the same numbers, and the weights of a chunk of self-play hold for its layers too. The weights of
+a layer are float32 [N], one for each position with targets, in the order of the file.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from fukayomi.data.formats.rows import DataFileError
+from fukayomi.files.inputs import read_input
+
+VERSION = 1
+"""Version of the sidecar that is written, and the newest that is read."""
+LARGEST_SIDECAR = 1 << 20
+"""Bytes."""
+SUFFIX = ".hcpe3"
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_LAYER = re.compile(r"(?P<stem>.+)\.layer-(?P<id>[A-Za-z0-9][A-Za-z0-9_-]{0,63})\.hcpe3", re.DOTALL)
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0, lt=1 << 53)]
+
+
+class LayerError(DataFileError):
+    """A layer is missing, damaged, or does not belong to the file that it lies beside."""
+
+    __module__ = "fukayomi.learning"
+
+
+class LayerInfo(BaseModel):
+    """The sidecar of a layer. Fields that a later version of the same number adds are skipped."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    version: Annotated[int, Field(ge=1)] = VERSION
+    original_sha256: Sha256
+    """Of the file that the layer belongs to."""
+    sha256: Sha256
+    """Of the layer."""
+    bytes: Count
+    """Size of the layer."""
+    games: Count
+    positions: Count
+    """Moves with candidates, which are training positions."""
+    chosen: Count
+    """Positions that were chosen for new targets."""
+    changed: Count
+    """Positions that got them; a position whose search found nothing keeps the original's."""
+    moved: Count
+    """Changed positions whose most visited move is another one."""
+    network: Annotated[str, Field(min_length=1, max_length=4096)]
+    """SHA-256 of the file of the network; of a network without a file, its name."""
+    evaluator: Annotated[str, Field(min_length=1, max_length=4096)]
+    """Hash of the network with precision and device."""
+    build: Annotated[str, Field(min_length=1, max_length=200)]
+    """Version of fukayomi."""
+    settings: Mapping[str, JsonValue]
+    """Settings of the reanalysis, all of them."""
+    weights_sha256: Sha256 | None = None
+    """Of the weights; None: there are none."""
+
+    def text(self) -> str:
+        """The sidecar as JSON, one field a line."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+def layer_path(original: Path | str, layer: str) -> Path:
+    """Where a layer of a file is.
+
+    >>> layer_path("games/w1-000001.hcpe3", "3fa92b1c-n100").as_posix()
+    'games/w1-000001.layer-3fa92b1c-n100.hcpe3'
+
+    Raises:
+        LayerError: The name of the layer is not 1 to 64 letters, digits, hyphens and underscores.
+    """
+    if not _ID.fullmatch(layer):
+        raise LayerError(f"{layer!r} is not the name of a layer: 1 to 64 of a-z, A-Z, 0-9, - and _")
+    path = Path(original)
+    return path.with_name(f"{path.name.removesuffix(SUFFIX)}.layer-{layer}{SUFFIX}")
+
+
+def is_layer(path: Path) -> bool:
+    """Whether a file is a layer, by its name."""
+    return _LAYER.fullmatch(path.name) is not None
+
+
+def sidecar_of(layer_file: Path) -> Path:
+    """Path of a layer's sidecar."""
+    return layer_file.with_name(layer_file.name + ".json")
+
+
+def weights_of(layer_file: Path) -> Path:
+    """Path of a layer's weights."""
+    return layer_file.with_name(layer_file.name.removesuffix(SUFFIX) + ".weights.npy")
+
+
+def layers_of(original: Path) -> list[str]:
+    """The names of the layers of a file, in order."""
+    stem = original.name.removesuffix(SUFFIX)
+    found = [match for path in original.parent.iterdir() if (match := _LAYER.fullmatch(path.name))]
+    return sorted(m["id"] for m in found if m["stem"] == stem and sidecar_of(original.with_name(m.string)).is_file())
+
+
+def find_layer(original: Path | str, layer: str) -> Path | None:
+    """The file of a layer, compared with its sidecar and with the original; None if there is no such layer.
+
+    Raises:
+        LayerError: The layer or its sidecar is damaged, or was made from other games.
+        OSError: A file cannot be read.
+    """
+    file = layer_path(original, layer)
+    sidecar = sidecar_of(file)
+    if not sidecar.is_file():
+        return None
+    info = read_layer_info(sidecar)
+    remedy = f"remove {file} and {sidecar.name}, and make the layer again (fukayomi reanalyze)"
+    if sha256_of(Path(original)) != info.original_sha256:
+        raise LayerError(f"{file} does not belong to {original}: it was made from other games; {remedy}")
+    if not file.is_file():
+        raise LayerError(f"{file} is missing, but {sidecar.name} is there; {remedy}")
+    if file.stat().st_size != info.bytes or sha256_of(file) != info.sha256:
+        raise LayerError(f"{file} is damaged: it is not the file that its sidecar describes; {remedy}")
+    return file
+
+
+def read_layer_info(sidecar: Path) -> LayerInfo:
+    """Read a sidecar.
+
+    Raises:
+        LayerError: It is not a sidecar, or one of a later version; the message names the field.
+        OSError: It cannot be read.
+    """
+    try:
+        info = LayerInfo.model_validate_json(read_input(sidecar, LARGEST_SIDECAR))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise LayerError(f"{sidecar}: not the sidecar of a layer: {field}: {first['msg']}") from None
+    if info.version > VERSION:
+        raise LayerError(f"{sidecar}: version {info.version}; this fukayomi reads versions up to {VERSION}; update it")
+    return info
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
