@@ -60,13 +60,15 @@ class ChunkStatistics(BaseModel):
     games: int = 0
     draws: int = 0
     length: Moments = Moments()
-    """Moves of a game."""
+    """Moves of a game with a winner. Draws, which are rare and of another kind, would spoil the tests."""
     brier: Moments = Moments()
-    """Mean of (win probability - result)^2 over a game's positions (Brier score): how well values foretell results."""
+    """Mean of (win probability - result)^2 over the positions of a game with a winner (Brier score)."""
     entropy: Moments = Moments()
     """Mean entropy of the policy targets of a game, nats."""
     visits: Moments = Moments()
     """Mean logarithm of the visits of a game's positions."""
+    played: Moments = Moments()
+    """Mean share of the visits that the move played has."""
     unique: Moments = Moments()
     """Share of different positions among those of `UNIQUE_GAMES` games in a row."""
     first_moves: dict[str, int] = {}
@@ -79,7 +81,7 @@ class ChunkStatistics(BaseModel):
         return ChunkStatistics(
             games=self.games + other.games, draws=self.draws + other.draws, length=self.length + other.length,
             brier=self.brier + other.brier, entropy=self.entropy + other.entropy, visits=self.visits + other.visits,
-            unique=self.unique + other.unique, first_moves=counts,
+            played=self.played + other.played, unique=self.unique + other.unique, first_moves=counts,
         )  # fmt: skip
 
 
@@ -97,38 +99,48 @@ def statistics_of(games: _native.DecodedGames) -> ChunkStatistics:
     counts = np.diff(games.candidates.astype(np.int64))
     has_targets = counts > 0
     owners = game_of[has_targets]
-    visits, entropy = _policies(games.candidate_visits, counts[has_targets])
-    errors = _value_errors(games.hcps[:, 0] & 1, games.evals, results[game_of])[has_targets]
+    is_played = games.candidate_moves == np.repeat(games.moves, counts)
+    visits, entropy, played = _policies(games.candidate_visits, is_played, counts[has_targets])
+    errors = _value_errors(games.hcps[:, 0] & 1, games.evals, results[game_of])
+    is_decided = has_targets & (results[game_of] > 0)
     moves, often = np.unique(games.moves[plies[:-1][lengths > 0]], return_counts=True)
     return ChunkStatistics(
         games=len(lengths),
         draws=int((results == 0).sum()),
-        length=Moments.of(lengths.astype(np.float64)),
-        brier=_by_game(errors, owners),
+        length=Moments.of(lengths[results > 0].astype(np.float64)),
+        brier=_by_game(errors[is_decided], game_of[is_decided]),
         entropy=_by_game(entropy, owners),
         visits=_by_game(np.log(visits), owners),
+        played=_by_game(played, owners),
         unique=Moments.of(_unique_shares(games.hcps[has_targets], owners, len(lengths))),
         first_moves={Move.from_raw(int(move)).usi(): int(count) for move, count in zip(moves, often, strict=True)},
     )
 
 
-def _policies(visits: NDArray[np.uint16], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Visits and entropy of each position with candidates: counts [N], visits [sum of counts] to [N], [N]."""
+def _policies(
+    visits: NDArray[np.uint16], is_played: NDArray[np.bool_], counts: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Of each position with candidates: all visits, their entropy, and the share of the move played.
+
+    Args:
+        visits: Of each candidate [C].
+        is_played: Whether it is the move played [C].
+        counts: Candidates of each position [N].
+    """
     if not len(counts):
-        return np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0), np.zeros(0)
     begins = np.concatenate([[0], np.cumsum(counts)[:-1]])
     weights = visits.astype(np.float64)
     sums = np.maximum(np.add.reduceat(weights, begins), 1.0)
     shares = weights / np.repeat(sums, counts)
     terms = shares * np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return sums, -np.add.reduceat(terms, begins)
+    return sums, -np.add.reduceat(terms, begins), np.add.reduceat(shares * is_played, begins)
 
 
 def _value_errors(turns: _Ints, evals: _Ints, results: _Ints) -> NDArray[Any]:
-    """(p - z)^2 of each move: p the win probability of the side to move, z its result (1, 0.5 or 0)."""
+    """(p - z)^2 of each move: p the win probability of the side to move, z its result (1 or 0)."""
     chances = 1 / (1 + np.exp(-evals.astype(np.float64) / EVAL_SCALE))
-    scores = np.where(results == 0, 0.5, results == turns + 1)
-    return (chances - scores) ** 2
+    return (chances - (results == turns + 1)) ** 2
 
 
 def _by_game(values: NDArray[np.float64], owners: NDArray[np.int64]) -> Moments:

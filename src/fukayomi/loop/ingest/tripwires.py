@@ -1,9 +1,9 @@
 """Workers of one generation compared with each other. A worker whose games differ is reported, not removed.
 
 Workers with the same network and the same settings draw their games from one distribution. Each is compared with all
-others together in seven numbers (`METRICS`), and the smallest p-value is looked at first. If it is significant, its
-worker is flagged and leaves the comparison, so that it does not make the honest ones look odd; then the rest are
-compared again.
+others together in eight numbers (`METRICS`), and the smallest p-value is looked at. If it is significant, the worker
+farthest from the median of all in that number is flagged and leaves the comparison, and the rest are compared again. So
+odd workers do not make honest ones look odd, as long as most are honest.
 
 All tests of the first round share the alarm rate (Bonferroni): when all workers are alike, the probability that any of
 them is flagged is at most `alarm_rate`, as far as the tests hold at their sample sizes; see
@@ -15,21 +15,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fukayomi.loop.ingest.manifest import Manifest
-from fukayomi.loop.ingest.statistics import ChunkStatistics, total
+from fukayomi.loop.ingest.statistics import ChunkStatistics, Moments, total
 from fukayomi.tabular import Tabular
 
 METRICS = {
-    "length": "moves of a game (Welch's t-test)",
+    "length": "moves of a game with a winner (Welch's t-test)",
     "draws": "share of draws (Fisher's exact test)",
     "first_moves": "how often games begin with each move (chi-squared test)",
-    "calibration": "Brier score of the values, mean of a game (Welch's t-test)",
+    "calibration": "Brier score of the values, mean of a game with a winner (Welch's t-test)",
     "entropy": "entropy of the policy targets in nats, mean of a game (Welch's t-test)",
     "visits": "logarithm of a position's visits, mean of a game (Welch's t-test)",
+    "played": "share of the visits that the move played has, mean of a game (Welch's t-test)",
     "unique": "share of different positions in 16 games (Welch's t-test)",
 }
 """What is compared."""
-_MOMENTS = {"length": "length", "calibration": "brier", "entropy": "entropy", "visits": "visits", "unique": "unique"}
+_MOMENTS = {
+    "length": "length",
+    "calibration": "brier",
+    "entropy": "entropy",
+    "visits": "visits",
+    "played": "played",
+    "unique": "unique",
+}
 _LEAST_GROUPS = 8  # groups of games for "unique"
 _LEAST_EXPECTED = 5.0  # of a cell of the chi-squared test
 _SMALLEST_P = 1e-300
@@ -66,7 +76,7 @@ class Tripwires(Tabular):
     comparisons: tuple[Comparison, ...]
     """Of all workers, flagged ones included."""
     flags: tuple[Comparison, ...]
-    """The comparison that gave each flagged worker away, the most significant first."""
+    """The comparison that gave each flagged worker away, in the order in which they were found."""
     threshold: float
     """The absolute z from which on a worker is flagged; infinite without comparisons."""
 
@@ -123,24 +133,47 @@ def compare_workers(
     """
     remaining = {name: numbers for name, numbers in sorted(workers.items()) if numbers.games >= least_games}
     judged = dict(remaining)
-    tests = sum(len(_compare(name, remaining)) for name in remaining)
-    if not tests:
+    rows = _compare_all(remaining)
+    if not rows:
         return Tripwires(None, (), (), float("inf"))
-    level = alarm_rate / tests
-    flags: list[Comparison] = []
-    while len(remaining) > 1:
-        worst = min(
-            (row for name in remaining for row in _compare(name, remaining)), key=lambda row: row.p, default=None
-        )
-        if worst is None or worst.p >= level:
-            break
+    level = alarm_rate / len(rows)
+    odd: dict[str, str] = {}  # with the metric that gave a worker away
+    while rows and (worst := min(rows, key=lambda row: row.p)).p < level:
         if len(remaining) == 2:  # one of them is odd, and nothing says which
-            flags += [min(_compare(name, remaining), key=lambda row: row.p) for name in remaining]
+            odd |= dict.fromkeys(remaining, worst.metric)
             break
-        flags.append(worst)
-        del remaining[worst.worker]
+        worker = _farthest(worst.metric, remaining)
+        odd[worker] = worst.metric
+        del remaining[worker]
+        rows = _compare_all(remaining)
     final = tuple(row for name, numbers in judged.items() for row in _compare(name, remaining | {name: numbers}))
-    return Tripwires(None, final, tuple(flags), float(_scipy_stats().norm.isf(level / 2)))
+    flags = tuple(
+        row for worker, metric in odd.items() for row in final if (row.worker, row.metric) == (worker, metric)
+    )
+    return Tripwires(None, final, flags, float(_scipy_stats().norm.isf(level / 2)))
+
+
+def _farthest(metric: str, workers: Mapping[str, ChunkStatistics]) -> str:
+    """The worker that is farthest from the median of all, in standard errors."""
+    moves = sorted({move for numbers in workers.values() for move in numbers.first_moves})
+    values: list[list[float]] = []
+    counts: list[int] = []
+    for numbers in workers.values():
+        if metric in _MOMENTS:
+            moments: Moments = getattr(numbers, _MOMENTS[metric])
+            values.append([moments.mean])
+            counts.append(moments.count)
+        else:
+            begun = [numbers.draws] if metric == "draws" else [numbers.first_moves.get(move, 0) for move in moves]
+            values.append([count / numbers.games for count in begun])
+            counts.append(numbers.games)
+    table = np.array(values)
+    distances = np.abs(table - np.nanmedian(table, axis=0)).sum(axis=1) * np.sqrt(counts)
+    return list(workers)[int(np.argmax(np.nan_to_num(distances)))]
+
+
+def _compare_all(workers: Mapping[str, ChunkStatistics]) -> list[Comparison]:
+    return [row for name in workers for row in _compare(name, workers)]
 
 
 def _compare(name: str, workers: Mapping[str, ChunkStatistics]) -> list[Comparison]:
