@@ -18,7 +18,7 @@
 #include "codec/endings.hpp"
 #include "codec/hcpe3.hpp"
 #include "codec/records.hpp"
-#include "codec/self_play.hpp"
+#include "codec/selfplay_rules.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
 
@@ -164,12 +164,12 @@ void bind_endings(nb::module_& m) {
           "Raises:\n    ShogiError: A start is not a position, or a move is not legal.");
 }
 
-SelfPlayCheck checked_self_play(const DecodedGames& games, const SelfPlayRules& rules) {
+SelfplayCheck checked_selfplay(const DecodedGames& games, const SelfplayRules& rules) {
     const nb::gil_scoped_release release;
-    return check_self_play(games.games, rules);
+    return check_selfplay(games.games, rules);
 }
 
-void bind_self_play(nb::module_& m) {
+void bind_selfplay_rules(nb::module_& m) {
     nb::enum_<EndReason>(m, "EndReason", nb::is_arithmetic(), "Why a game of self-play ended.")
         .value("MATE", EndReason::MATE)
         .value("RESIGNATION", EndReason::RESIGNATION)
@@ -177,29 +177,31 @@ void bind_self_play(nb::module_& m) {
         .value("DECLARATION", EndReason::DECLARATION)
         .value("MAX_PLIES", EndReason::MAX_PLIES)
         .value("NONE", EndReason::NONE, "The game has a fault.");
-    nb::class_<SelfPlayRules>(m, "SelfPlayRules", "What the settings of self-play promise about its games.")
-        .def("__init__", [](SelfPlayRules* self, int least_plies, int most_plies, double resign_threshold,
-                            std::uint32_t most_visits) {
-            new (self) SelfPlayRules{least_plies, most_plies, resign_threshold, most_visits};
-        }, nb::kw_only(), "least_plies"_a, "most_plies"_a, "resign_threshold"_a, "most_visits"_a,
+    nb::class_<SelfplayRules>(m, "SelfplayRules", "What the settings of self-play promise about its games.")
+        .def("__init__", [](SelfplayRules* self, int least_plies, int most_plies, double resign_threshold,
+                            std::uint32_t most_visits, DeclarationRule declaration) {
+            new (self) SelfplayRules{least_plies, most_plies, resign_threshold, most_visits, declaration};
+        }, nb::kw_only(), "least_plies"_a, "most_plies"_a, "resign_threshold"_a, "most_visits"_a, "declaration"_a,
            "Args:\n    least_plies: Moves of the shortest game.\n    most_plies: Moves after which a game is a draw.\n"
            "    resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.\n"
-           "    most_visits: Most visits of all candidates of a move together.")
-        .def_ro("least_plies", &SelfPlayRules::least_plies)
-        .def_ro("most_plies", &SelfPlayRules::most_plies)
-        .def_ro("resign_threshold", &SelfPlayRules::resign_threshold)
-        .def_ro("most_visits", &SelfPlayRules::most_visits);
-    nb::class_<SelfPlayCheck>(m, "SelfPlayCheck", "How games of self-play ended, and which broke their rules.")
-        .def_prop_ro("ends", [](const SelfPlayCheck& check) { return column(check.ends); },
+           "    most_visits: Most visits of all candidates of a move together.\n"
+           "    declaration: Rule of declaration wins.")
+        .def_ro("least_plies", &SelfplayRules::least_plies)
+        .def_ro("most_plies", &SelfplayRules::most_plies)
+        .def_ro("resign_threshold", &SelfplayRules::resign_threshold)
+        .def_ro("most_visits", &SelfplayRules::most_visits)
+        .def_ro("declaration", &SelfplayRules::declaration);
+    nb::class_<SelfplayCheck>(m, "SelfplayCheck", "How games of self-play ended, and which broke their rules.")
+        .def_prop_ro("ends", [](const SelfplayCheck& check) { return column(check.ends); },
                      nb::rv_policy::reference_internal, "uint8 [G]: `EndReason` of each game.")
-        .def_prop_ro("faults", [](const SelfPlayCheck& check) {
+        .def_prop_ro("faults", [](const SelfplayCheck& check) {
             std::vector<std::tuple<std::size_t, int, std::string>> rows;
             for (const GameFault& f : check.faults) rows.emplace_back(f.game, f.ply, f.reason);
             return rows;
         }, "The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.");
-    m.def("check_self_play", &checked_self_play, "games"_a, "rules"_a,
+    m.def("check_selfplay", &checked_selfplay, "games"_a, "rules"_a,
           "Derive the results of games again, and check candidates, visits and evaluations.\n\n"
-          "A game ends with mate; with the flag of a repetition (within 16 plies), a declaration (27 points) or the\n"
+          "A game ends with mate; with the flag of a repetition (within 16 plies), a declaration or the\n"
           "maximum of plies; or by resignation, which the last evaluation must show. A side that is another program has\n"
           "no candidates and may resign at any time.");
 }
@@ -261,5 +263,5 @@ void bind_games(nb::module_& m) {
 void bind_codec(nb::module_& m) {
     bind_records(m);
     bind_games(m);
-    bind_self_play(m);
+    bind_selfplay_rules(m);
 }

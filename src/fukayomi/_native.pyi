@@ -877,16 +877,17 @@ class EndReason(enum.IntEnum):
     NONE = 5
     """The game has a fault."""
 
-class SelfPlayRules:
+class SelfplayRules:
     """What the settings of self-play promise about its games."""
 
-    def __init__(self, *, least_plies: int, most_plies: int, resign_threshold: float, most_visits: int) -> None:
+    def __init__(self, *, least_plies: int, most_plies: int, resign_threshold: float, most_visits: int, declaration: fukayomi.DeclarationRule) -> None:
         """
         Args:
             least_plies: Moves of the shortest game.
             most_plies: Moves after which a game is a draw.
             resign_threshold: A game may end by resignation where abs(2 * win_probability - 1) is above it.
             most_visits: Most visits of all candidates of a move together.
+            declaration: Rule of declaration wins.
         """
 
     @property
@@ -901,7 +902,10 @@ class SelfPlayRules:
     @property
     def most_visits(self) -> int: ...
 
-class SelfPlayCheck:
+    @property
+    def declaration(self) -> fukayomi.DeclarationRule: ...
+
+class SelfplayCheck:
     """How games of self-play ended, and which broke their rules."""
 
     @property
@@ -914,11 +918,11 @@ class SelfPlayCheck:
         The first fault of each game that has one: game, move (from 0; -1 if it is not about a move), reason.
         """
 
-def check_self_play(games: DecodedGames, rules: SelfPlayRules) -> SelfPlayCheck:
+def check_selfplay(games: DecodedGames, rules: SelfplayRules) -> SelfplayCheck:
     """
     Derive the results of games again, and check candidates, visits and evaluations.
 
-    A game ends with mate; with the flag of a repetition (within 16 plies), a declaration (27 points) or the
+    A game ends with mate; with the flag of a repetition (within 16 plies), a declaration or the
     maximum of plies; or by resignation, which the last evaluation must show. A side that is another program has
     no candidates and may resign at any time.
     """

@@ -33,7 +33,7 @@ def checked(found: Game | Sequence[Game], **changes: Any) -> tuple[list[str], li
     games = join_games([found] if isinstance(found, Game) else found)
     decoded = _native.decode_hcpe3(bytes_of(games.write()), True)
     assert decoded.damages == []
-    check = _native.check_self_play(decoded, rules_of(SETTINGS | changes))
+    check = _native.check_selfplay(decoded, rules_of(SETTINGS | changes))
     return [_native.EndReason(end).name for end in check.ends.tolist()], check.faults
 
 
@@ -70,6 +70,27 @@ def test_a_game_ends_at_the_maximum_of_plies() -> None:
     assert checked(found, max_move=4, min_move=5)[1] == [(0, -1, "4 moves; the settings allow 5 to 4")]
 
 
+MATE_AFTER_A_CYCLE = ("1i1a+ 9a9b 1a1b 9b9a 1b1a 9a9b G*9c", "k8/9/9/P8/9/9/9/9/K7R b G 1")
+
+
+def test_a_mate_that_was_found_may_repeat_positions() -> None:
+    moves, start = MATE_AFTER_A_CYCLE
+    evals = {ply: 30_000 if ply % 2 == 0 else -30_000 for ply in range(7)}
+    assert checked(game(moves, BLACK, start, evals=evals)) == (["MATE"], [])
+    for spoiled in ({5: -29_999}, {6: 100}):
+        found = game(moves, BLACK, start, evals=evals | spoiled)
+        assert checked(found)[1] == [(0, 5, "the position before this move is a repetition, but the game goes on")]
+    goes_on = game(moves.removesuffix(" G*9c"), BLACK, start, evals=evals)
+    assert checked(goes_on)[1] == [(0, 5, "the position before this move is a repetition, but the game goes on")]
+
+
+def test_declarations_are_by_the_rule_of_the_settings() -> None:
+    found = game("1i1h", BLACK | DECLARATION, ENTERED)  # 28 points
+    assert checked(found, declaration_rule="points_27") == (["DECLARATION"], [])
+    for rule in ("points_24", "none"):
+        assert "cannot declare a win" in checked(found, declaration_rule=rule)[1][0][2]
+
+
 @pytest.mark.parametrize(
     ("found", "ply", "reason"),
     [
@@ -95,7 +116,7 @@ def test_a_game_ends_at_the_maximum_of_plies() -> None:
         (game("7g7f", BLACK, targets={0: [("2g2f", 9)]}), 0, "the move played is not a candidate"),
         (game("7g7f", BLACK, targets={0: [("7g7f", 9), ("7g7f", 9)]}), 0, "is among the candidates more than once"),
         (game("7g7f", BLACK, targets={0: [("7g7f", 0)]}), 0, "candidates without a single visit"),
-        (game("7g7f", BLACK, targets={0: [("7g7f", 200), ("2g2f", 1)]}), 0, "201 visits; the settings allow 200"),
+        (game("7g7f", BLACK, targets={0: [("7g7f", 200), ("2g2f", 2)]}), 0, "202 visits; the settings allow 201"),
         (game("7g7f", BLACK, targets={0: [("7g7f", 9)]}, opponent=1), 0, "candidates for a move of another program"),
         (game("7g7f", BLACK, opponent=3), -1, "opponent 3 is not 0, 1 or 2"),
     ],
@@ -114,9 +135,9 @@ def test_each_fault_is_named(found: Game, ply: int, reason: str | None) -> None:
 
 def test_visits_are_those_that_the_settings_allow() -> None:
     found = game("7g7f", BLACK, evals={0: 9000}, targets={0: [("7g7f", 60_000), ("2g2f", 5_536)]})
-    assert rules_of(SETTINGS).most_visits == 200
-    assert rules_of(SETTINGS | {"extension": 0.0}).most_visits == 100
-    assert rules_of(SETTINGS | {"extension": 0.0, "leaves": 4}).most_visits == 103
+    assert rules_of(SETTINGS).most_visits == 201  # one for a move played that has no visits of its own
+    assert rules_of(SETTINGS | {"extension": 0.0}).most_visits == 101
+    assert rules_of(SETTINGS | {"extension": 0.0, "leaves": 4}).most_visits == 104
     assert "65536 visits" in checked(found)[1][0][2]
     assert checked(found, root_rule="Gumbel")[1] == []
 
@@ -151,7 +172,7 @@ def test_a_valid_chunk_tells_its_numbers(store: Path) -> None:
         ("games", 9, "the sidecar says games 9, but there are 8"),
         ("plies", 9, "the sidecar says plies 9, but there are "),
         ("positions", 9, "the sidecar says positions 9, but there are "),
-        ("results", ResultCounts(black_wins=8), "the sidecar says results black_wins=8 white_wins=0"),
+        ("results", ResultCounts(black_wins=8), "the sidecar says results 8 wins of Black, 0 of White, 0 draws; 0 m"),
     ],
 )
 def test_the_sidecar_must_fit_the_games(store: Path, field: str, value: object, reason: str) -> None:
@@ -216,7 +237,7 @@ def test_an_impossible_start_is_named(store: Path) -> None:
     assert "hcp " in fault.reason
 
 
-# An oracle that shares nothing with check_self_play but the rules.
+# An oracle that shares nothing with check_selfplay but the rules.
 
 
 ENDS_GAME = (Repetition.DRAW, Repetition.WIN, Repetition.LOSE)
@@ -252,6 +273,8 @@ def is_valid_game(data: bytes, at: int, rules: dict[str, Any]) -> int | None:
         return None
     at += 36
     evals: list[tuple[int, Color]] = []
+    repeated: list[int] = []
+    line = 0  # where the moves begin that have the evaluation of a mate and no candidates
     for ply in range(moves):
         raw, value, count = struct.unpack_from("<HhH", data, at)
         found = struct.unpack_from(f"<{2 * count}H", data, at + 6)
@@ -259,14 +282,20 @@ def is_valid_game(data: bytes, at: int, rules: dict[str, Any]) -> int | None:
         is_program = opponent == (BLACK if position.turn is Color.BLACK else WHITE)
         if raw not in legal or not set(found[::2]) <= legal or len(set(found[::2])) < count:
             return None
-        if count and (raw not in found[::2] or is_program or not 0 < sum(found[1::2]) <= 2 * rules["playouts"]):
+        if count and (raw not in found[::2] or is_program or not 0 < sum(found[1::2]) <= 2 * rules["playouts"] + 1):
             return None
-        if abs(value) > 30_000 or (ply and position.first_recurrence() in ENDS_GAME):
+        if abs(value) > 30_000:
             return None
+        if ply and position.first_recurrence() in ENDS_GAME:
+            repeated.append(ply)
         if not is_program:
             evals.append((value, position.turn))
+        if count or abs(value) != 30_000:
+            line = ply + 1
         position.push(Move.from_raw(raw))
         at += 6 + 4 * count
+    if repeated and (position.legal_moves or repeated[0] < line):
+        return None
     if result in end_by_the_rules(position, moves, rules["max_move"]):
         return at
     if result not in (BLACK, WHITE) or not position.legal_moves:
@@ -306,7 +335,7 @@ def test_mutated_games_are_accepted_exactly_if_they_are_valid(data: st.DataObjec
     if data.draw(st.booleans()):
         del games[data.draw(st.integers(0, len(games))) :]
     decoded = _native.decode_hcpe3(bytes_of(bytes(games)), True)
-    faults = decoded.damages or _native.check_self_play(decoded, rules_of(SETTINGS)).faults
+    faults = decoded.damages or _native.check_selfplay(decoded, rules_of(SETTINGS)).faults
     assert (not faults) == is_valid(bytes(games))
 
 

@@ -103,7 +103,7 @@ def relabelled(games: Games, details: ChunkDetails) -> ChunkDetails:
         details: What else the sidecar says.
     """
     decoded = _native.decode_hcpe3(np.frombuffer(games.write(), np.uint8), True)
-    check = _native.check_self_play(decoded, rules_of(details.settings))
+    check = _native.check_selfplay(decoded, rules_of(details.settings))
     return details.model_copy(
         update={
             "games": len(games), "plies": len(games.moves), "positions": int((games.candidate_counts() > 0).sum()),

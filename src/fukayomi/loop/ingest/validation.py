@@ -1,6 +1,6 @@
 """Whether a chunk is what its sidecar says, and every game one that its settings allow.
 
-All games are decoded and replayed by the rules (`_native.decode_hcpe3`, `_native.check_self_play`); nothing that the
+All games are decoded and replayed by the rules (`_native.decode_hcpe3`, `_native.check_selfplay`); nothing that the
 worker says is believed. A chunk with a fault is rejected as a whole: its worker is broken or hostile, and where one
 game is wrong the others deserve no trust.
 """
@@ -10,18 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fukayomi import _native
-from fukayomi._native import EndReason, SelfPlayRules
+from fukayomi._native import EndReason, SelfplayRules
 from fukayomi.data.formats.hcpe import RESULT_BITS
 from fukayomi.files.inputs import InputFileError
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
+from fukayomi.shogi import DeclarationRule
 
 MOST_FAULTS = 100
 """Faults of a chunk that are kept."""
@@ -92,9 +93,10 @@ class _Settings(BaseModel):
     threshold: float = Field(ge=0, le=1)
     min_move: int = Field(default=0, ge=0)
     max_move: int = Field(ge=1)
+    declaration_rule: Literal["none", "points_24", "points_27"] = "points_27"
 
 
-def rules_of(settings: Mapping[str, Any]) -> SelfPlayRules:
+def rules_of(settings: Mapping[str, Any]) -> SelfplayRules:
     """The rules that games with these settings keep.
 
     Raises:
@@ -104,10 +106,10 @@ def rules_of(settings: Mapping[str, Any]) -> SelfPlayRules:
     if known.root_rule.lower() == "gumbel":
         most_visits = _TAUGHT_WEIGHT + _native.MAX_MOVES
     else:
-        most_visits = known.playouts * (_EXTENDED if known.extension > 0 else 1) + known.leaves - 1
-    return SelfPlayRules(
+        most_visits = known.playouts * (_EXTENDED if known.extension > 0 else 1) + known.leaves
+    return SelfplayRules(
         least_plies=known.min_move, most_plies=known.max_move, resign_threshold=known.threshold,
-        most_visits=min(most_visits, (1 << 32) - 1),
+        most_visits=min(most_visits, (1 << 32) - 1), declaration=DeclarationRule[known.declaration_rule.upper()],
     )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def validate_chunk(path: Path) -> ValidChunk:
     return _validate(path.name, chunk, rules)
 
 
-def _validate(name: str, chunk: Chunk, rules: SelfPlayRules) -> ValidChunk:
+def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
     info = chunk.info
     games = _native.decode_hcpe3(np.frombuffer(chunk.data, np.uint8), True)
     faults: list[Fault] = []
@@ -145,14 +147,19 @@ def _validate(name: str, chunk: Chunk, rules: SelfPlayRules) -> ValidChunk:
         faults.append(Fault(name, game, ply if ply >= 0 else None, offset, reason))
     if faults:
         raise RejectedError(faults, info)
-    check = _native.check_self_play(games, rules)
+    check = _native.check_selfplay(games, rules)
     for game, ply, reason in check.faults[:MOST_FAULTS]:
         faults.append(Fault(name, game, ply if ply >= 0 else None, int(games.offsets[game]), reason))
     results = count_results(games.results & RESULT_BITS, check.ends)
     positions = int((np.diff(games.candidates.astype(np.int64)) > 0).sum())
-    counted = {"games": len(games.results), "plies": len(games.moves), "positions": positions, "results": results}
-    for field, value in counted.items():
-        if not faults and (said := getattr(info, field)) != value:
+    counted = [
+        ("games", info.games, len(games.results)),
+        ("plies", info.plies, len(games.moves)),
+        ("positions", info.positions, positions),
+        ("results", _comparable(info.results), _comparable(results)),
+    ]
+    for field, said, value in counted:
+        if not faults and said != value:
             faults.append(Fault(name, None, None, None, f"the sidecar says {field} {said}, but there are {value}"))
     if faults:
         raise RejectedError(faults, info)
@@ -171,6 +178,18 @@ def count_results(results: NDArray[np.integer[Any]], ends: NDArray[np.uint8]) ->
         repetitions=ended(EndReason.REPETITION), declarations=ended(EndReason.DECLARATION),
         max_plies=ended(EndReason.MAX_PLIES),
     )  # fmt: skip
+
+
+def _comparable(results: ResultCounts) -> str:
+    """Counts of which both sides know the same: a player may resign with the move that mates."""
+    lost = results.mates + results.resignations
+    others = (
+        f"{results.repetitions} repetitions, {results.declarations} declarations, {results.max_plies} at most plies"
+    )
+    return (
+        f"{results.black_wins} wins of Black, {results.white_wins} of White, {results.draws} draws; "
+        f"{lost} mates or resignations, {others}"
+    )
 
 
 def _keys_of(games: _native.DecodedGames) -> NDArray[np.uint64]:

@@ -1,4 +1,4 @@
-#include "codec/self_play.hpp"
+#include "codec/selfplay_rules.hpp"
 
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ std::optional<unsigned> repeated_result(Repetition found, Color turn) {
 
 class GameCheck {
 public:
-    GameCheck(const GameColumns& games, const SelfPlayRules& rules)
+    GameCheck(const GameColumns& games, const SelfplayRules& rules)
         : games_(games), rules_(rules), resign_eval_(least_eval(rules.resign_threshold)) {}
 
     // The end of a game; NONE with a fault.
@@ -61,9 +61,12 @@ public:
         Board pos = decode_hcp(games_.starts[game]);
         history_.clear();
         history_.push(pos);
-        for (int ply = 0; ply < plies_ && !fault_; ++ply) play(pos, ply);
+        repeated_before_ = -1;
+        const int line = mating_line();
+        for (int ply = 0; ply < plies_ && !fault_; ++ply) play(pos, ply, line);
         if (fault_) return EndReason::NONE;
         const EndReason end = end_of(pos);
+        if (end != EndReason::MATE && repeated_before_ >= 0) went_on(repeated_before_);
         return fault_ ? EndReason::NONE : end;
     }
 
@@ -83,15 +86,29 @@ private:
 
     bool is_other_program(Color c) const { return opponent_ == win_of(c); }
 
-    void play(Board& pos, int ply) {
+    // The move from which on the game may follow a mate that was found; the number of moves if there is none.
+    int mating_line() const {
+        int ply = plies_;
+        while (ply > 0) {
+            const std::size_t at = begin_ + static_cast<std::size_t>(ply) - 1;
+            if (games_.candidates[at] != games_.candidates[at + 1] || std::abs(int{games_.evals[at]}) != MATE_CP) break;
+            --ply;
+        }
+        return ply;
+    }
+
+    void went_on(int ply) { fail(ply, "the position before this move is a repetition, but the game goes on"); }
+
+    void play(Board& pos, int ply, int line) {
         const std::size_t at = begin_ + static_cast<std::size_t>(ply);
         if (std::abs(int{games_.evals[at]}) > MATE_CP)
             return fail(ply, "evaluation " + std::to_string(games_.evals[at]) + " is beyond that of a mate");
         check_candidates(pos.turn(), ply, at);
         pos.do_move(Move(games_.moves[at]));
         history_.push(pos);
-        if (ply + 1 < plies_ && repeated_result(history_.first_recurrence(), pos.turn()))
-            fail(ply + 1, "the position before this move is a repetition, but the game goes on");
+        if (ply + 1 == plies_ || !repeated_result(history_.first_recurrence(), pos.turn())) return;
+        if (ply + 1 < line) went_on(ply + 1);
+        else if (repeated_before_ < 0) repeated_before_ = ply + 1;
     }
 
     void check_candidates(Color turn, int ply, std::size_t at) {
@@ -125,7 +142,7 @@ private:
                 return EndReason::NONE;
             }
             case DECLARATION_FLAG:
-                if (pos.can_declare_win(DeclarationRule::POINTS_27))
+                if (pos.can_declare_win(rules_.declaration))
                     return expect(EndReason::DECLARATION, win_of(turn), flags_, "the declaration");
                 fail(-1, "flagged as a declaration, but the side to move cannot declare a win");
                 return EndReason::NONE;
@@ -174,13 +191,14 @@ private:
     }
 
     const GameColumns& games_;
-    const SelfPlayRules& rules_;
+    const SelfplayRules& rules_;
     const double resign_eval_;
     std::size_t begin_ = 0;
     int plies_ = 0;
     unsigned result_ = 0;
     unsigned flags_ = 0;
     unsigned opponent_ = 0;
+    int repeated_before_ = -1;  // the first move of the mating line after a repetition
     History history_;
     std::array<std::uint64_t, 1 << 16> seen_{};  // by move: the stamp of the position in which it was last a candidate
     std::uint64_t stamp_ = 0;
@@ -189,8 +207,8 @@ private:
 
 }  // namespace
 
-SelfPlayCheck check_self_play(const GameColumns& games, const SelfPlayRules& rules) {
-    SelfPlayCheck found;
+SelfplayCheck check_selfplay(const GameColumns& games, const SelfplayRules& rules) {
+    SelfplayCheck found;
     const auto check = std::make_unique<GameCheck>(games, rules);  // too large for some stacks
     for (std::size_t g = 0; g < games.results.size(); ++g) {
         const EndReason end = check->check(g);
