@@ -28,8 +28,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """What is measured of networks is remembered for this run alone, by all of its processes."""
+def _environment_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """What is measured of networks is remembered for this run alone, by all of its processes; and a wide terminal, so
+    that no message is broken where the path in it happens to end."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -39,6 +40,7 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[N
         if "MPLCONFIGDIR" not in os.environ:
             environment.setenv("MPLCONFIGDIR", str(kept))
         environment.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        environment.setenv("COLUMNS", "300")
         yield
 
 
@@ -75,6 +77,12 @@ def chromium() -> str:
     if path is None:
         pytest.skip("needs the Debian package chromium")
     return path
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slow tests, so that of several processes none has a long one left when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -36,7 +36,7 @@ def test_version_is_the_distribution_s() -> None:
 
 
 def test_the_program_tells_its_version() -> None:
-    run = subprocess.run([sys.executable, "-m", "fukayomi", "--version"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-m", "fukayomi", "--version"], capture_output=True, text=True, timeout=600)
     assert (run.returncode, run.stdout) == (0, f"fukayomi {fukayomi.__version__}\n")
 
 
@@ -103,20 +103,20 @@ def test_a_name_that_is_not_there_is_an_attribute_error(package: str) -> None:
 def test_exported_classes_are_pickled_by_their_public_names(name: str) -> None:
     code = f"import pickle, sys; print(pickle.load(sys.stdin.buffer) is __import__('fukayomi').{name})"
     pickled = pickle.dumps(getattr(fukayomi, name))
-    run = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, timeout=60, check=True)
+    run = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True, timeout=600, check=True)
     assert run.stdout == b"True\n"
 
 
 @pytest.mark.parametrize("module", ["fukayomi", "fukayomi.shogi", "fukayomi.cli.main", "fukayomi.cli.engine.usi"])
 def test_starting_imports_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
     assert run.stdout.split() == []
 
 
 def test_the_library_imports_no_terminal_and_no_rsshogi() -> None:
     code = "import sys, fukayomi; fukayomi.Position(); print({'rich', 'typer', 'rsshogi'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
     assert run.stdout == "set()\n"
 
 
@@ -126,7 +126,7 @@ def test_help_imports_nothing_heavy(command: str) -> None:
     told = f"print(*sorted({ours!r} & set(sys.modules)), file=sys.stderr)"
     code = f"import atexit, sys; atexit.register(lambda: {told}); from fukayomi.__main__ import main; main()"
     asked = [sys.executable, "-c", code, *command.split(), "--help"]
-    run = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    run = subprocess.run(asked, capture_output=True, text=True, timeout=600, check=True)
     assert "Usage: " in run.stdout
     assert run.stderr.split() == []
 

@@ -11,7 +11,7 @@ from places import BENCHMARKS
 
 def figures(name: str, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, str(BENCHMARKS / name), "--json", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

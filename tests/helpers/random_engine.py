@@ -1,13 +1,15 @@
 """A USI engine that plays at random and fast: ``random_engine.py [WORD ...]``.
 
-slow=SECONDS thinks so long; dies=N ends with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike
-in each game; moves=N resigns after so many moves of its own. It tells the processors that it may use.
+slow=SECONDS thinks so long; waits=FILE thinks in its second game and later ones until the file is there; dies=N ends
+with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike in each game; moves=N resigns after so many
+moves of its own. It tells the processors that it may use.
 """
 
 import os
 import random
 import sys
 import time
+from pathlib import Path
 
 from fukayomi._native import Position
 
@@ -16,7 +18,7 @@ def main() -> None:
     words = dict(word.split("=") for word in sys.argv[1:])
     chooser = random.Random()
     position = ""
-    searches = moves = 0
+    searches = moves = games = 0
     for line in sys.stdin:
         command, _, rest = line.strip().partition(" ")
         if command == "usi":
@@ -26,6 +28,7 @@ def main() -> None:
         elif command == "usinewgame":
             chooser.seed(words.get("seed"))
             moves = 0
+            games += 1
         elif command == "position":
             position = rest
         elif command == "go":
@@ -37,6 +40,8 @@ def main() -> None:
             if searches == int(words.get("hangs", 0)):
                 time.sleep(1000)
             time.sleep(float(words.get("slow", 0)))
+            while games > 1 and "waits" in words and not Path(words["waits"]).exists():
+                time.sleep(0.02)
             if moves > int(words.get("moves", 1000)):
                 print("bestmove resign", flush=True)
                 continue

@@ -22,7 +22,7 @@ ENVIRONMENT = {
     "PYTHONPATH": str(Path(fukayomi.__file__).parent.parent),  # tests may have a relative one
     "RAY_USAGE_STATS_ENABLED": "0",
 }
-START_S = 60
+START_S = 300
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None or not Path("/proc/self/cmdline").exists() or " " in sys.executable,

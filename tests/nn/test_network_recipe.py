@@ -48,7 +48,7 @@ except NetworkConfigError as error:
         [sys.executable, script.name],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         cwd=tmp_path,
         env={"PYTHONPATH": str(tmp_path), "PATH": "", "OMP_NUM_THREADS": "1"},
     )

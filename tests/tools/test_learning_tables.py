@@ -28,6 +28,7 @@ def without_seconds(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return tables
 
 
+@pytest.mark.slow
 def test_runs_are_made_once_and_resumed(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learning_tables.main([*words, "--only", "val-lambda", "duplicates"])
     first = capsys.readouterr()
@@ -58,6 +59,7 @@ def test_runs_are_made_once_and_resumed(words: list[str], tmp_path: Path, capsys
         learning_tables.main(words)
 
 
+@pytest.mark.slow
 def test_networks_of_two_targets_play_themselves(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,7 @@ def run(tool: str, plan: str, out: Path, *arguments: str) -> "subprocess.Complet
     file.write_text(plan, encoding="utf-8")
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n", encoding="utf-8")
     command = [sys.executable, TOOLS / tool, file, "--openings", openings, "--out", out, *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
 
 
 def read(folder: Path, plan: str) -> SearchSpace:

@@ -184,7 +184,7 @@ def test_simulated_matches_keep_the_error_rates(
 
 def test_the_benchmark_prints_its_lines() -> None:
     command = [sys.executable, BENCHMARK, "--json", "--matches", "10"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert run.returncode == 0, run.stderr
     report = json.loads(run.stdout)
     assert (report["elo0"], report["elo1"], len(report["lines"])) == (0, 20, 3 * 2 * 2 * 2)

@@ -108,10 +108,12 @@ def test_an_engine_that_dies_loses_under_its_own_name(tmp_path: Path, basics: li
 @needs_ray
 def test_what_a_lost_worker_played_is_played_again(tmp_path: Path, basics: list[str], cluster: Cluster) -> None:
     mark = f"mark={uuid.uuid4().hex}"
-    arguments = [*engine("a", "slow=0.02", mark), *engine("b", mark), "--games", 12, *basics, "--json"]
+    go_on = tmp_path / "go on"
+    arguments = [*engine("a", f"waits={go_on}", mark), *engine("b", mark), "--games", 12, *basics, "--json"]
     with start(*arguments, "--ray", cluster.address) as process:
         wait_for_games(process, 1)
         os.kill(parent(engines_of(process, mark)[0]), signal.SIGKILL)
+        go_on.touch()
         printed, said = process.communicate(timeout=START_S)
         assert process.returncode == 0, said
     assert "was lost and is played again" in said
@@ -124,7 +126,7 @@ def test_what_a_lost_worker_played_is_played_again(tmp_path: Path, basics: list[
 @needs_ray
 def test_ctrl_c_leaves_no_engine_on_the_nodes(tmp_path: Path, basics: list[str], cluster: Cluster) -> None:
     mark = f"mark={uuid.uuid4().hex}"
-    arguments = [*engine("a", "slow=0.02", mark), *engine("b", mark), "--games", 500, *basics, "--json"]
+    arguments = [*engine("a", "slow=0.1", mark), *engine("b", mark), "--games", 500, *basics, "--json"]
     with start(*arguments, "--ray", cluster.address) as process:
         wait_for_games(process, 1)
         assert engines_of(process, mark)
@@ -151,7 +153,7 @@ def test_a_kill_of_the_match_ends_its_engines(basics: list[str], cluster: Cluste
         wait_until(lambda: len(engines_of(process, mark)) == 4)
         process.kill()
         process.communicate(timeout=START_S)
-    wait_until(lambda: not processes(mark), 30)
+    wait_until(lambda: not processes(mark))
 
 
 @needs_ray

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -136,27 +135,36 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [out]
 
 
+# Holds still once the first bytes are in the temporary file.
+HELD_PROGRAM = """
+import sys, time
+from fukayomi.files.atomic import AtomicFile
+write = AtomicFile.write
+def write_and_wait(self, data):
+    write(self, data)
+    self.flush()
+    print("writing", flush=True)
+    time.sleep(1000)
+AtomicFile.write = write_and_wait
+from fukayomi.cli.main import main
+sys.argv[0] = "fukayomi"
+main()
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
 def test_a_killed_conversion_leaves_no_file_under_the_name(tmp_path: Path, stop: signal.Signals) -> None:
-    records = b"/\n".join([(RECORDS / "max-plies.csa").read_bytes()] * 100)
-    for number in range(40):
-        (tmp_path / f"{number}.csa").write_bytes(records.replace(b"N+", b"N+%d" % number))  # other games
-    (tmp_path / "out").mkdir()
-    out = tmp_path / "out" / "out.hcpe"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fukayomi", "data", "csa-to-hcpe", str(tmp_path), "-o", str(out)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    )
-    deadline = time.monotonic() + 60
-    while not any(file.stat().st_size for file in out.parent.iterdir()):  # until it is in the middle of writing
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(stop)
-    assert process.wait(30) == (-signal.SIGKILL if stop is signal.SIGKILL else 130)
+    out = tmp_path / "out.hcpe"
+    command = [sys.executable, "-c", HELD_PROGRAM, "data", "csa-to-hcpe", str(RECORDS), "-o", str(out)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
+        (temporary,) = tmp_path.iterdir()
+        assert temporary.stat().st_size > 0
+        process.send_signal(stop)
+    assert process.returncode == (-signal.SIGKILL if stop is signal.SIGKILL else 130)
     assert not out.exists()
     if stop is signal.SIGINT:
-        assert not list(out.parent.iterdir())
+        assert not list(tmp_path.iterdir())

@@ -225,7 +225,7 @@ def test_ctrl_c_ends_a_running_search(tmp_path: Path) -> None:
                 said += os.read(ours, 1000)
             time.sleep(0.1)
             process.send_signal(signal.SIGINT)
-            output, _ = process.communicate(timeout=20)
+            output, _ = process.communicate(timeout=600)
         finally:
             process.kill()
             os.close(ours)

@@ -169,12 +169,12 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
             assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert "run the same command again to resume" in said
     assert "Traceback" not in said
     assert not out.exists()
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100, env=os.environ)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600, env=os.environ)
     found = json.loads(done.stdout)
     assert found["resumed"]
     assert found["rows"] == 4_000_000

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from arena_players import ENGINE as HOSTILE
 from labelling_runs import ENGINE, candidates, engine, read
 from listeners import Calling
 from odd_evaluators import Failing
+from patience import PATIENCE_S, until
 from verb_runs import make_games
 
 from fukayomi.arena.game.usi_player import UsiPlayer
@@ -169,29 +169,29 @@ def start(rows: Path, out: Path, *words: object) -> "subprocess.Popen[str]":
 def wait_for_labels(out: Path, count: int) -> None:
     """Wait until so many labels are safe."""
     state = out.with_name(f".{out.name}.work") / "state.json"
-    for _ in range(2000):
+
+    def labelled() -> int:
         stages = json.loads(state.read_text())["stages"] if state.exists() else {}
-        if stages.get("labelling", {}).get("place", 0) >= count:
-            return
-        time.sleep(0.01)
-    raise AssertionError("no labels appear")
+        return stages.get("labelling", {}).get("place", 0)
+
+    until(lambda: labelled() >= count, 5 * PATIENCE_S)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_command_goes_on(tmp_path: Path, rows: Path, whole: bytes, sent: signal.Signals) -> None:
     log, out = tmp_path / "log", tmp_path / "out.hcpe3"
-    words = (f"log={log}", "slow=0.1")
+    words = (f"log={log}", "slow=0.6")
     with start(rows, out, *words) as process:
         wait_for_labels(out, 8)
         process.send_signal(sent)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == (-signal.SIGKILL if sent is signal.SIGKILL else 130), said
     assert not out.exists()
     if sent is signal.SIGINT:
         assert "run the same command again to resume" in said
     with start(rows, out, *words) as process:
-        printed, said = process.communicate(timeout=60)
+        printed, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
     assert json.loads(printed)["resumed"]
     assert out.read_bytes() == whole

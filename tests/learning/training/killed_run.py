@@ -15,7 +15,7 @@ class Slow(TrainingListener):
     """Leaves time for a kill."""
 
     def step(self, step: TrainingStep) -> None:
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 def run(train_file: Path, out: Path, *, resume: bool = False, listener: TrainingListener | None = None) -> None:

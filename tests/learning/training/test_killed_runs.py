@@ -8,13 +8,11 @@ import time
 from pathlib import Path
 
 import killed_run
-import pytest
 import torch
 
 from fukayomi.learning.checkpoint import load_checkpoint
 
 
-@pytest.mark.timeout(300)
 def test_a_killed_run_goes_on_to_the_same_trace(tmp_path: Path, train_file: Path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     killed_run.run(train_file, whole)

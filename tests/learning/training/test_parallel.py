@@ -14,7 +14,7 @@ from fukayomi.learning import TrainingError
 from fukayomi.learning.training.parallel import Processes, join
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
     alone = parallel_run.run(games_file, tmp_path / "alone")
     out = tmp_path / "shared"

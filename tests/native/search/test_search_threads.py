@@ -79,7 +79,7 @@ def run_together(jobs: list[Callable[[], None]], meanwhile: Callable[[], None], 
     meanwhile()
     is_over.set()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=600)
         assert not thread.is_alive()
     assert failures == []
 
@@ -125,6 +125,6 @@ def test_one_batch_in_two_threads_is_refused() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=600)
     search.cancel(batch)
     search.check_invariants()
