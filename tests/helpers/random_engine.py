@@ -1,8 +1,8 @@
 """A USI engine that plays at random and fast: ``random_engine.py [WORD ...]``.
 
 slow=SECONDS thinks so long; waits=FILE thinks in its second game and later ones until the file is there; dies=N ends
-with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike in each game; moves=N resigns after so many
-moves of its own. It tells the processors that it may use.
+with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike in each game; moves=N resigns after so
+many moves of its own. It tells the processors that it may use.
 """
 
 import os

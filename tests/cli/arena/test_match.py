@@ -17,6 +17,7 @@ import pytest
 from places import HELPERS
 
 import fukayomi
+from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import read_games
 
@@ -423,10 +424,11 @@ def test_an_engine_that_dies_is_left_out_and_the_others_go_on(tmp_path: Path, ba
     assert_whole(tmp_path / "out", 18)
 
 
-def test_an_engine_that_hangs_loses_and_is_started_again(tmp_path: Path, basics: list[str]) -> None:
+def test_an_engine_that_hangs_loses_and_is_started_again(basics: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UsiPlayer, "stop_grace_s", 0.3)
     arguments = [*engine("a"), *engine("sleepy", "hangs=3"), "--games", 2, *basics]
-    arguments[arguments.index("nodes=1")] = "byoyomi=2s"
-    code, printed, _ = run(*arguments, "--margin", 5000, "--restart", "--json")
+    arguments[arguments.index("nodes=1")] = "byoyomi=1s"
+    code, printed, _ = run(*arguments, "--margin", 3000, "--restart", "--json")
     found = json.loads(printed)
     assert code == 0
     assert {failure["engine"] for failure in found["failures"]} == {"sleepy"}

@@ -152,6 +152,33 @@ def test_a_client_that_does_not_read_is_waited_for(service: AnalysisService, mon
     assert sorted(checked_answer(line)["turn"] for line in out.getvalue().splitlines()) == [0, 1, 2, 3, 4]
 
 
+def test_a_query_that_comes_after_the_end_is_not_searched(service: AnalysisService) -> None:
+    is_over = threading.Event()
+
+    class Broken(io.StringIO):
+        def write(self, text: str, /) -> int:
+            raise BrokenPipeError
+
+    class Late(io.BytesIO):
+        """Its second line comes when nobody listens any more."""
+
+        def readline(self, size: int | None = -1, /) -> bytes:
+            line = super().readline(size)
+            if b"endless" in line:
+                is_over.wait(PATIENCE_S)
+            return line
+
+    others = set(threading.enumerate())
+    lines = Late(b'{"id": 1, "visits": 1}\n{"id": "endless", "visits": 1000000000}\n')
+    with pytest.raises(BrokenPipeError):
+        ServiceSession(service, lines, Broken()).run()
+    is_over.set()
+    (reader,) = (each for each in {*threading.enumerate()} - others if each.name == "fukayomi-queries")
+    reader.join(PATIENCE_S)
+    assert not reader.is_alive()
+    service.finish()
+
+
 def test_an_output_that_fails_ends_the_searches(service: AnalysisService) -> None:
     class Broken(io.StringIO):
         def write(self, text: str, /) -> int:

@@ -130,6 +130,8 @@ class ServiceSession:
                 self._changed.notify_all()
 
         with self._changed:
+            if self._is_over.is_set():  # the last moment: what was running has been cancelled
+                return
             if query_id in self._running:
                 raise QueryError("id: another query with this id is not answered yet")
             self._running[query_id] = self._service.submit(query, listen)
