@@ -15,11 +15,12 @@ from fukayomi.data.convert.convert import convert_data
 from fukayomi.data.dedup import average
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import detect_data
 from fukayomi.data.verbs import sample
 from fukayomi.engine import Network
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning import LabelSettings, label_positions
+from fukayomi.learning import Dataset, LabelSettings, label_positions
 
 RANDOM = (("Random_Ply", 32), ("Random_Cutoff", 25), ("Random_Cutoff_Drop", 1))
 """As in dlshogi's matches that show strategies."""
@@ -65,6 +66,21 @@ class Study:
             f"drawn-{positions}.hcpe",
             lambda path: sample(self._training, path, positions, positions=games, seed=1),
         )
+
+    def games(self, positions: int) -> str:
+        """Whole games drawn from the data, with about so many positions.
+
+        Raises:
+            DataFileError: The data are no games.
+        """
+
+        def write(path: Path) -> None:
+            if any(detect_data(each) is not DataFormat.HCPE3 for each in self._training):
+                raise DataFileError("heads learn from whole games: give hcpe3 files made from game records")
+            found = Dataset(*self._training)
+            sample(self._training, path, max(1, round(positions * found.games / len(found))), seed=1)
+
+        return self.make(f"games-{positions}.hcpe3", write)
 
     def averaged(self, positions: int) -> str:
         """The same positions, duplicates averaged."""

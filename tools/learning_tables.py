@@ -32,6 +32,8 @@ from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning import Dataset, DeviceError
 from fukayomi.nn import NetworkConfig
 
+FOLLOWING_HEADS = ("short-term-value", "wdl", "plies-left", "reply")
+"""Heads that are compared on games as they were played."""
 COMMONEST = 3
 """Strategies whose shares are added up."""
 
@@ -206,6 +208,27 @@ def visits(study: Study) -> list[Table]:
     ]
 
 
+def heads(study: Study) -> list[Table]:
+    """Each head that only training has, alone, beside none."""
+    scale, base = study.scale, study.base()
+    bases = {
+        "Heads, from whole games": (replace(base, data=study.games(scale.positions)), FOLLOWING_HEADS),
+        "The head soft-policy, from shares of visits": (
+            replace(base, data=study.labelled(scale.labelled, scale.label_nodes)), ("soft-policy",),
+        ),
+    }  # fmt: skip
+    tables: list[Table] = []
+    for title, (plain, names) in bases.items():
+        arms = {"none": plain} | {name: replace(plain, network=replace(plain.network, heads=(name,))) for name in names}
+        tables.append(compared(study, title, arms))
+        weights = {name: getattr(scale.settings, f"{name.replace('-', '_')}_weight") for name in names}
+        tables[-1].notes.append(f"Weights: {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}.")
+    tables[-1].notes.append(
+        f"{scale.labelled:,} positions, labelled by the embedded network with {scale.label_nodes} nodes."
+    )
+    return tables
+
+
 def colour(study: Study) -> list[Table]:
     """With and without the plane that tells the colour."""
     base, scale = study.base(), study.scale
@@ -256,7 +279,7 @@ def played(
 
 TABLES: dict[str, Callable[[Study], list[Table]]] = {
     "ema": averages, "val-lambda": val_lambda, "positions": positions, "networks": networks,
-    "duplicates": duplicates, "visits": visits, "colour": colour,
+    "duplicates": duplicates, "visits": visits, "heads": heads, "colour": colour,
 }  # fmt: skip
 
 

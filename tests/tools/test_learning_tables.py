@@ -9,7 +9,9 @@ import pytest
 from learning_report import fit_curve, mean_of, text_of
 from verb_runs import make_games
 
+from fukayomi.data.convert.convert import convert_data
 from fukayomi.learning import Dataset
+from fukayomi.learning.checkpoint import load_checkpoint
 
 
 @pytest.fixture
@@ -19,6 +21,12 @@ def words(tmp_path: Path) -> list[str]:
     (tmp_path / "test.hcpe3").write_bytes(make_games(8, 2, 20).write())
     files = [str(tmp_path / "train.hcpe3"), "--test", str(tmp_path / "test.hcpe3")]
     return [*files, "--out", str(tmp_path / "out"), "--tiny", "--seeds", "2"]
+
+
+def write(path: Path, games: int) -> Path:
+    """An hcpe3 file of random games."""
+    path.write_bytes(make_games(games, 1, 20).write())
+    return path
 
 
 def without_seconds(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -72,6 +80,27 @@ def test_networks_of_two_targets_play_themselves(
     for row in games["rows"][:2]:
         assert 0 < row["distinct games"]["value"] <= 1
         assert 0 <= row["commonest strategy"]["value"] <= row["3 commonest"]["value"] <= 1
+
+
+def test_heads_learn_from_whole_games_and_from_visits(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learning_tables.main([*words, "--only", "heads", "--json", "--seeds", "1"])
+    played, searched = json.loads(capsys.readouterr().out)["heads"]
+    names = ["short-term-value", "wdl", "plies-left", "reply"]
+    assert [row["name"] for row in played["rows"]] == ["none", *names, *(f"{name} − none" for name in names)]
+    assert [row["name"] for row in searched["rows"]] == ["none", "soft-policy", "soft-policy − none"]
+    assert 16 < len(Dataset(tmp_path / "out" / "data" / "games-64.hcpe3")) < 256
+    trained = [load_checkpoint(file).network.heads for file in tmp_path.glob("out/runs/*/checkpoint.pt")]
+    assert sorted(trained) == [(), (), *((name,) for name in sorted([*names, "soft-policy"]))]
+
+
+def test_heads_do_not_learn_from_rows(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.hcpe"
+    convert_data(write(tmp_path / "games.hcpe3", 20), rows)
+    words = [str(rows), "--test", str(rows), "--out", str(tmp_path / "out"), "--tiny", "--only", "heads"]
+    with pytest.raises(SystemExit, match="heads learn from whole games: give hcpe3 files"):
+        learning_tables.main(words)
 
 
 def test_means_have_students_interval_and_the_error_of_the_test() -> None:
