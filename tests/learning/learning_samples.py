@@ -2,7 +2,6 @@
 
 import signal
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from fukayomi import _native
 from fukayomi.learning import Dataset, Metrics, TrainingListener
 from fukayomi.learning.data.tensors import TensorBatch
+from fukayomi.learning.metrics import MEASURES
 from fukayomi.shogi import Position
 
 RECORD = np.dtype([("hcp", "u1", 32), ("eval", "<i2"), ("move", "<u2"), ("result", "u1"), ("pad", "u1")])
@@ -45,7 +45,7 @@ def tensors(data: Dataset, indices: Sequence[int] | NDArray[np.int64]) -> Tensor
 def metrics_in(document: dict[str, Any]) -> dict[str, float]:
     """The metrics in what `fukayomi eval-model --json` printed of one network on one test set, without intervals."""
     (result,) = document["results"]
-    return {field.name: result[field.name] for field in fields(Metrics)}
+    return {name: result[name] for name in ("positions", *MEASURES)}
 
 
 class Interrupter(TrainingListener):

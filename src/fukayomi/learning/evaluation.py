@@ -12,9 +12,12 @@ from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_device
+from fukayomi.learning.head_losses import has_targets, head_losses
 from fukayomi.learning.metrics import Metrics, MetricsSum
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
+from fukayomi.nn.config import HeadName
+from fukayomi.nn.network import PolicyValueNetwork
 
 EVALUATION_BATCH = 1024
 
@@ -48,13 +51,21 @@ def evaluate(
         DeviceError: There is no such device.
     """
     placed, where = place_network(network, device)
+    trained = placed if isinstance(placed, PolicyValueNetwork) else None
+    heads: list[HeadName] = [name for name in trained.config.heads if has_targets(name, data)] if trained else []
     total = MetricsSum(val_lambda)
     indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
     chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
     with torch.inference_mode():
-        for arrays in prefetch(map(data.arrays, chunks)):
+        for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
             part = TensorBatch.of(arrays, where)
-            policy, value = placed(*part.features_for(placed))
+            features = part.features_for(placed)
+            if trained and heads:
+                policy, value, outputs = trained.all_outputs(*features)
+                losses = head_losses({name: outputs[name] for name in heads}, part.targets)
+                total.add_heads(losses, len(part))
+            else:
+                policy, value = placed(*features)
             total.add(policy, value, part.targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()

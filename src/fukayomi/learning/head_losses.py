@@ -26,16 +26,18 @@ PLIES_TOLERANCE = 10.0
 def require_targets(heads: Collection[HeadName], data: Dataset) -> None:
     """Raise TrainingError if a head has nothing to learn from in any of the files."""
     for name in heads:
-        if name == "soft-policy" and not data.has_choices:
-            raise TrainingError(
-                "the head soft-policy needs policies of several moves: hcpe3 or avg files with visits, as fukayomi "
-                "label writes them, and a temperature above 0"
-            )
-        if name in ("short-term-value", "plies-left", "reply") and not data.has_following_moves:
-            raise TrainingError(
-                f"the head {name} needs the moves that follow a position: hcpe3 files of whole games, as "
-                "fukayomi data convert makes them from game records"
-            )
+        if not has_targets(name, data):
+            following = "the moves that follow a position: hcpe3 files of whole games, as fukayomi data convert makes"
+            visits = "policies of several moves: hcpe3 or avg files with visits, and a temperature above 0"
+            needed = visits if name == "soft-policy" else following
+            raise TrainingError(f"the head {name} needs {needed}")
+
+
+def has_targets(head: HeadName, data: Dataset) -> bool:
+    """Whether a head has something to learn from in one of the files."""
+    if head == "soft-policy":
+        return data.has_choices
+    return head == "wdl" or data.has_following_moves
 
 
 def head_losses(outputs: Mapping[HeadName, Tensor], targets: Targets) -> dict[str, Tensor]:

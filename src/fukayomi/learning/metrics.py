@@ -2,7 +2,8 @@
 
 # pyright: reportUnknownMemberType=false
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
@@ -33,17 +34,20 @@ class Metrics(Tabular):
     """Share of positions whose value (0.5 or more: won) agrees with the result; draws count as won, as in dlshogi."""
     policy_entropy: float
     """Entropy of the policy over all 2187 labels."""
+    heads: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Losses of the heads that only training has, as "reply_loss", where the test set has their targets."""
 
     def rows(self) -> list[dict[str, float]]:
         """One row."""
         return [self.as_dict()]
 
     def as_dict(self) -> dict[str, float]:
-        """The fields by name, for JSON."""
-        return asdict(self)
+        """The fields by name, for JSON, with the losses of heads beside them."""
+        values = asdict(self)
+        return values | values.pop("heads")
 
 
-MEASURES = tuple(field.name for field in fields(Metrics) if field.name != "positions")
+MEASURES = tuple(field.name for field in fields(Metrics) if field.name not in ("positions", "heads"))
 """The names of the metrics, in order."""
 
 
@@ -86,6 +90,7 @@ class MetricsSum:
         self.positions = 0
         """Positions added so far."""
         self._sums = torch.zeros(len(MEASURES), dtype=torch.float64)
+        self._heads: dict[str, float] = {}
 
     def add(self, policy: Tensor, value: Tensor, targets: Targets) -> None:
         """Add a batch: logits [N, 2187] and [N, 1], and their targets."""
@@ -93,8 +98,14 @@ class MetricsSum:
         self._sums += metrics.double().sum(dim=0).cpu()
         self.positions += len(metrics)
 
+    def add_heads(self, losses: Mapping[str, Tensor], positions: int) -> None:
+        """Add the mean losses of further heads over the positions of a batch, by name without "_loss"."""
+        for name, loss in losses.items():
+            self._heads[name] = self._heads.get(name, 0.0) + loss.item() * positions
+
     def metrics(self) -> Metrics:
         """The means so far; raises ValueError if nothing was added."""
         if not self.positions:
             raise ValueError("no positions were added")
-        return Metrics(self.positions, *map(float, self._sums / self.positions))
+        heads = {f"{name}_loss": total / self.positions for name, total in self._heads.items()}
+        return Metrics(self.positions, *map(float, self._sums / self.positions), heads=heads)

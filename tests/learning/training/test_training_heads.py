@@ -41,8 +41,14 @@ def test_a_head_learns_a_batch_by_heart(name: HeadName, tmp_path: Path):
         soft_policy_weight=1, short_term_value_weight=1, wdl_weight=1, plies_left_weight=1, reply_weight=1,
     )  # fmt: skip
     config = NetworkConfig(blocks=1, channels=16, value_hidden=32, heads=(name,))
-    result = train(config, data, tmp_path / "run", settings=settings, device="cpu", threads=1, listener=trace)
+    result = train(
+        config, data, tmp_path / "run", test=data, settings=settings, device="cpu", threads=1, listener=trace
+    )
     assert load_checkpoint(result.checkpoint).network.heads == (name,)
+    assert result.metrics is not None
+    assert list(result.metrics.heads) == [key]
+    assert result.metrics.as_dict()[key] == pytest.approx(evaluate(result.checkpoint, data, batch=20).heads[key])
+    assert result.history.rows()[-1][key] < trace.steps[0][key]
     assert trace.steps[-1][key] < (0.9 if name == "short-term-value" else 0.7) * trace.steps[0][key]
     assert [loss for loss in trace.steps[0] if loss.endswith("_loss")] == [
         "total_loss", "policy_loss", "result_loss", "search_value_loss", key,
@@ -72,6 +78,8 @@ def test_a_resumed_run_has_the_weights_of_an_uninterrupted_one(tmp_path: Path, g
     for mine, other in ((expected.model, found.model), (expected.averaged, found.averaged)):
         assert all(torch.equal(tensor, other[key]) for key, tensor in mine.items())
     assert parts.metrics == whole.metrics == evaluate(parts.checkpoint, test)
+    assert parts.metrics is not None
+    assert list(parts.metrics.heads) == ["wdl_loss"], "of which rows have the target"
     agreement = export_network(load_network(parts.checkpoint), tmp_path / "network.onnx")
     assert agreement is not None
     assert agreement.top1 == 1.0
