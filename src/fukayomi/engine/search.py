@@ -252,6 +252,13 @@ class Searcher:
         mate_error = None if beside is None else beside.error
         return SearchResult(best, pv[1] if len(pv) > 1 else None, final, reason, mate_error)
 
+    def teaching(self) -> list[tuple[Move, int]]:
+        """What a network should learn of the last search: moves with weights of 1 to 65535, the best first.
+
+        See `fukayomi._native.Search.teaching`. Call it after a search by nodes, whose batches have all returned.
+        """
+        return self._tree.teaching()
+
     def _progress(self, feed: Feed, multipv: int) -> Progress:
         tree = feed.tree
         return Progress(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.metrics import Metrics
     from fukayomi.learning.models import load_model
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
-    from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
+    from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
     from fukayomi.learning.training.guard import DivergenceError
     from fukayomi.learning.training.journal import TrainingResult
@@ -80,6 +80,7 @@ __all__ = [
     "Reanalysis",
     "ReanalysisError",
     "ReanalysisSettings",
+    "Root",
     "Run",
     "Runs",
     "Sample",
@@ -120,7 +121,7 @@ __getattr__, __dir__ = lazy(
         ".metrics": ("Metrics",),
         ".models": ("load_model",),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
-        ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Selection"),
+        ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
         ".settings": ("TrainingError", "TrainingSettings"),
         ".listeners.tensorboard": ("TensorBoardListener",),
         ".training.guard": ("DivergenceError",),

@@ -10,20 +10,24 @@ from hypothesis import strategies as st
 from reanalysis_runs import check_same_games, exact_network, read, searched, targets, write_games
 
 from fukayomi import _native
+from fukayomi._native import SearchParams
 from fukayomi.data import DataFileError
-from fukayomi.engine import Engine, Network
+from fukayomi.engine import Network
+from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.search import Searcher
 from fukayomi.learning import (
     Dataset,
     LayerError,
     LayerInfo,
     ReanalysisError,
     ReanalysisSettings,
+    Root,
     TrainingSettings,
     reanalyze,
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.labelling.labels import label_of_search
 from fukayomi.learning.layers import find_layer, layer_path, layers_of, sha256_of, sidecar_of, weights_of
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
 from fukayomi.learning.training.configuration import build_configuration, read_configuration
@@ -31,7 +35,6 @@ from fukayomi.nn.config import NetworkConfig
 from fukayomi.shogi import Move
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
-ALL = ReanalysisSettings(nodes=30, share=1.0)
 QUICK = ReanalysisSettings(nodes=0)
 
 
@@ -40,21 +43,25 @@ def file(tmp_path: Path) -> Path:
     return write_games(tmp_path / "games.hcpe3")
 
 
-def test_a_layer_has_what_a_search_of_each_position_finds(file: Path) -> None:
+@pytest.mark.parametrize("root", Root)
+def test_a_layer_has_what_a_search_of_each_position_finds(file: Path, root: Root) -> None:
     before = file.read_bytes()
+    params = SearchParams()
+    params.root_rule, params.gumbel_scale, params.gumbel_moves = root.rule, 0.0, 8
+    settings = ReanalysisSettings(nodes=30, share=1.0, root=root, gumbel_moves=8)
     with exact_network() as network:
-        result = reanalyze(file, network, ALL, layer="new", workers=1)
+        result = reanalyze(file, network, settings, layer="new", workers=1)
         original, layer = read(file), read(layer_path(file, "new"))
-        with Engine(exact_network(), memory_mb=16) as engine:
+        with Searcher([hash_evaluator(8)], params, memory_mb=16, reuse=False) as searcher:
             for game in range(len(original)):
                 position = _native.position_from_hcp(original.starts[game].tobytes())
                 first = int(original.plies[game])
                 for ply, raw in enumerate(original[game].moves.tolist()):
                     if original.candidate_counts()[first + ply]:
-                        engine.new_game()
-                        label = label_of_search(engine.search(position, nodes=30, multipv=593).lines, None)
-                        expected = label.eval_cp, {move.raw: visits for move, visits in label.candidates}
-                        assert targets(layer)[first + ply] == expected
+                        found = searcher.search(position, Control(Limits(nodes=30)))
+                        taught = {move.raw: weight for move, weight in searcher.teaching()}
+                        assert targets(layer)[first + ply] == (found.lines[0].cp, taught)
+                        assert root is Root.GUMBEL or sum(taught.values()) in (29, 30) or found.lines[0].mate
                     position.push(Move.from_raw(raw))
     check_same_games(layer, original)
     assert file.read_bytes() == before

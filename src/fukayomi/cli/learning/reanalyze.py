@@ -12,7 +12,7 @@ from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import resumable
 from fukayomi.cli.learning.label import EMBEDDED
-from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Selection
+from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -33,6 +33,16 @@ class SearchOptions:
         int,
         typer.Option(min=0, max=2**31 - 1, help="Nodes of each search; 0: the network's policy and value, no search."),
     ] = _DEFAULT.nodes
+    root: Annotated[
+        Root,
+        typer.Option(
+            help="puct: as the engine plays, the targets are visits; gumbel: sequential halving, for 4 to 64 nodes, "
+            "the targets are its improved policy."
+        ),
+    ] = _DEFAULT.root
+    gumbel_moves: Annotated[
+        int, typer.Option(min=1, max=593, help="Moves that --root gumbel begins with, those of the greatest priors.")
+    ] = _DEFAULT.gumbel_moves
     multipv: Annotated[
         int | None, typer.Option(min=1, max=593, help="Most moves of a policy.", show_default="all visited moves")
     ] = None
@@ -116,6 +126,8 @@ def reanalyze(
             selection=selection.select,
             multipv=search.multipv,
             seed=selection.seed,
+            root=search.root,
+            gumbel_moves=search.gumbel_moves,
         )
         cache_mb = 0 if search.workers == 1 else CACHE_MB
         try:

@@ -159,9 +159,7 @@ class NetworkLabeller(Labeller):
             at_once: Number of labellers, which share the memory of the network's option USI_Hash.
         """
         self._settings = settings
-        most_mb = max(TREE_MB, network.settings.hash_mb // at_once)
-        nodes = settings.nodes
-        memory_mb = most_mb if nodes is None else min(most_mb, TREE_MB + nodes * BYTES_PER_NODE // 2**20)
+        memory_mb = tree_memory_mb(network, settings.nodes, at_once)
         self._engine = Engine(network, memory_mb=memory_mb, shares_batches=True)
         self._is_stopped = False
 
@@ -188,6 +186,12 @@ class NetworkLabeller(Labeller):
     def close(self) -> None:
         """See `Labeller.close`."""
         self._engine.close()
+
+
+def tree_memory_mb(network: Network, nodes: int | None, at_once: int) -> int:
+    """Memory of one of the trees that share the network's option USI_Hash (MiB): no more than its nodes take."""
+    most_mb = max(TREE_MB, network.settings.hash_mb // at_once)
+    return most_mb if nodes is None else min(most_mb, TREE_MB + nodes * BYTES_PER_NODE // 2**20)
 
 
 def label_in_order(labellers: Sequence[Labeller], positions: Iterable[Position]) -> Generator[list[Label]]:

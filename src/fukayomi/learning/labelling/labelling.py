@@ -81,7 +81,9 @@ def label_positions(
     replace(inputs, kind=DataFormat.HCPE3, as_rows=False).check_target(Path(out))
     options = {"format": str(inputs.kind), "engine": _description(engine), **asdict(settings)}
     with ExitStack() as stack:
-        labellers = open_labellers(engine, settings, workers, stack)  # before the job: an engine that fails begins none
+        labellers = _open_labellers(
+            engine, settings, workers, stack
+        )  # before the job: an engine that fails begins none
         job = stack.enter_context(
             Job("label", inputs.paths, [Path(out)], options, spools=["labels"], listener=listener)
         )
@@ -123,7 +125,7 @@ def _nothing(inputs: Inputs, skipped: Skipped, plies: Plies) -> str:
     return f"{inputs.paths[0]}: there is no position to label{problem}{remedy}"
 
 
-def open_labellers(
+def _open_labellers(
     engine: UsiEngine | Network, settings: LabelSettings, workers: int | None, stack: ExitStack
 ) -> list[Labeller]:
     """The labellers, which the stack closes; the first USI engine is started, to see whether it works."""

@@ -27,9 +27,10 @@ from fukayomi.data.records.skipped import Skipped
 from fukayomi.engine.evaluation import evaluate_packed
 from fukayomi.engine.network import Network
 from fukayomi.learning.labelling.inputs import Batch, read_batches
-from fukayomi.learning.labelling.labelling import LABELLING, READING, WRITING, open_labellers, run_searches
+from fukayomi.learning.labelling.labellers import Labeller
+from fukayomi.learning.labelling.labelling import LABELLING, READING, WRITING, run_searches
 from fukayomi.learning.labelling.labels import read_labels
-from fukayomi.learning.labelling.settings import LabelSettings, Plies
+from fukayomi.learning.labelling.settings import Plies
 from fukayomi.learning.layers import (
     LayerError,
     LayerInfo,
@@ -41,6 +42,7 @@ from fukayomi.learning.layers import (
     sidecar_of,
     weights_of,
 )
+from fukayomi.learning.reanalysis.searches import TeachingLabeller
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw, surprise_of
 from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
@@ -198,7 +200,7 @@ def _name_of(layer_file: Path) -> str:
 
 def _plain(settings: ReanalysisSettings) -> dict[str, Any]:
     """The settings as JSON values."""
-    return asdict(settings) | {"selection": str(settings.selection)}
+    return asdict(settings) | {"selection": str(settings.selection), "root": str(settings.root)}
 
 
 def _quotas(paths: Sequence[Path], settings: ReanalysisSettings, listener: Listener) -> list[int] | None:
@@ -248,8 +250,10 @@ def _make_layer(task: _Task, workers: int | None, listener: Listener) -> LayerIn
         if settings.nodes == 0:
             _evaluate(job, task, chosen)
         elif not job.is_done(LABELLING):
-            labels = LabelSettings(nodes=settings.nodes, multipv=settings.multipv)
-            labellers = open_labellers(task.network, labels, workers, stack)
+            count = workers or task.network.pool.searches_at_once
+            labellers: list[Labeller] = [TeachingLabeller(task.network, settings, count) for _ in range(count)]
+            for labeller in labellers:
+                stack.callback(labeller.close)
             run_searches(job, lambda begin: _positions(task, chosen, begin), int(chosen.sum()), labellers)
         _write(job, task, chosen, chances)
         job.finish()

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fukayomi._native import MAX_MOVES, RootRule
+
 
 class ReanalysisError(ValueError):
     """Positions cannot be reanalysed: bad settings, or nothing to do."""
@@ -19,6 +21,20 @@ class Selection(StrEnum):
     """The first ones of the first files: give the oldest file first."""
     SURPRISE = "surprise"
     """Rather those whose policy target is far from the network's policy; the weights of the choice are kept."""
+
+
+class Root(StrEnum):
+    """How the root of a search is searched, and what it teaches."""
+
+    PUCT = "puct"
+    """As the engine plays; the targets are the visits."""
+    GUMBEL = "gumbel"
+    """Sequential halving, for 4 to 64 nodes; the targets are the improved policy (completed Q)."""
+
+    @property
+    def rule(self) -> RootRule:
+        """The search's."""
+        return RootRule.GUMBEL if self is Root.GUMBEL else RootRule.PUCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +55,21 @@ class ReanalysisSettings:
     """Most moves of a policy; None: all that were visited, or that get 1 / 65535 or more of the network's policy."""
     seed: int = 0
     """Random seed of the choice."""
+    root: Root = Root.PUCT
+    """How the root is searched."""
+    gumbel_moves: int = 16
+    """With Root.GUMBEL: moves that halving begins with, those of the greatest priors."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "selection", Selection(self.selection))
+        object.__setattr__(self, "root", Root(self.root))
         if self.nodes < 0:
             raise ReanalysisError(f"nodes must be 0 or more, not {self.nodes}")
         if not 0 < self.share <= 1:
             raise ReanalysisError(f"share must be above 0 and at most 1, not {self.share}")
         if self.multipv is not None and self.multipv < 1:
             raise ReanalysisError(f"multipv must be 1 or more, not {self.multipv}")
+        if not 1 <= self.gumbel_moves <= MAX_MOVES:
+            raise ReanalysisError(f"gumbel_moves must be 1 to {MAX_MOVES}, not {self.gumbel_moves}")
         if not 0 <= self.seed < 1 << 64:
             raise ReanalysisError(f"seed must be 0 to 2^64 - 1, not {self.seed}")
