@@ -184,7 +184,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
         {
             const std::lock_guard lock(mutex_);
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
-            selected = select(batch, std::min(limit, nodes - batch.hits_) - batch.count_, limit);
+            selected = select(batch, std::min(limit, nodes - batch.hits_) - batch.count_, limit, playouts);
         }
         judge_and_encode(batch, *root, slot, selected);
         const std::lock_guard lock(mutex_);
@@ -214,10 +214,10 @@ bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
 
 // Walks down until `wanted` leaves are held. A visit that ends at a leaf which a batch already holds is a collision: it stays
 // in flight until the batch is full, so that the visits after it go elsewhere; too many of them end the batch.
-std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit) {
+std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts) {
     const std::size_t proven_budget = PROVEN_VISITS_PER_LEAF * limit;
     std::size_t selected = 0, proven = 0;
-    while (selected < wanted && batch.collision_count_ <= limit && !is_over()) {
+    while (selected < wanted && batch.collision_count_ <= limit && playouts_ + batch.in_flight_ < playouts && !is_over()) {
         Leaf& leaf = *batch.leaves_[batch.in_flight_];
         switch (descend(leaf, proven >= proven_budget)) {
             case Descent::LEAF:

@@ -86,8 +86,8 @@ public:
 
     // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided. With those
-    // found in the cache (batch.hits) there are at most `nodes` leaves. It ends early once
-    // playouts() has reached `playouts`, or a few more: leaves whose result is known, without a row, may be many.
+    // found in the cache (batch.hits) there are at most `nodes` leaves. It ends early where
+    // playouts() would exceed `playouts`: leaves whose result is known, without a row, may be many.
     int gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes = SIZE_MAX,
                std::size_t playouts = SIZE_MAX);
     // logits[row * MAX_MOVES + i] belongs to the i-th label; values[row] is the win probability of the side to move.
@@ -148,7 +148,7 @@ private:
     void begin_policy();
     void start_anew(const Position& position, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
-    std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit);
+    std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts);
     Descent descend(Leaf& leaf, bool avoid_proven);
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);

@@ -40,6 +40,7 @@ _COMMANDS = {
     "data csa-to-hcpe": "data.csa_to_hcpe:csa_to_hcpe",
     "positions balanced": "arena.positions:balanced",
     "positions compare": "arena.positions:compare",
+    "selfplay": "learning.selfplay:selfplay",
     "train": "learning.train:train",
     "label": "learning.label:label",
     "reanalyze": "learning.reanalyze:reanalyze",

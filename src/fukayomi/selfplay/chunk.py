@@ -74,6 +74,13 @@ class ResultCounts(_Model):
     declarations: Count = 0
     max_plies: Count = 0
 
+    def by_reason(self) -> dict[str, int]:
+        """Games by how they ended."""
+        return {
+            "mate": self.mates, "resignation": self.resignations, "repetition": self.repetitions,
+            "declaration": self.declarations, "max_plies": self.max_plies,
+        }  # fmt: skip
+
 
 class WeightsFile(_Model):
     """Weights of the positions with targets, in the order of the file: float32 [N] as .npy."""
@@ -97,6 +104,8 @@ class ChunkDetails(_Model):
     """Number of the chunk among those of its worker and seed, from 1."""
     first_game: Count
     """Number of its first game among those of its worker and seed."""
+    numbers: Count = 0
+    """Game numbers that it covers from there on, with those of games that were not kept; 0: as many as games."""
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     network: Sha256
     """SHA-256 of the file of the newest network that played."""

@@ -7,13 +7,16 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -58,6 +61,30 @@ def given_options(options: Any, *without: str) -> dict[str, Any]:
     """The options of a dataclass that were given, by name: those that are not None."""
     values = {field.name: getattr(options, field.name) for field in fields(options) if field.name not in without}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def settings_options(model: "type[BaseModel]", *names: str) -> Callable[[type[Any]], type[Any]]:
+    """Make a class a dataclass of options (see `spread_options`) from fields of a model of settings.
+
+    Help and default are the model's: its strings beneath the fields. An option that is not given is None.
+
+        @settings_options(SelfplaySettings, "playouts", "extension")
+        class SearchOptions:
+            PANEL: ClassVar = "Search"
+    """
+
+    def decorate(group: type[Any]) -> type[Any]:
+        hints: dict[str, Any] = {}
+        for name in names:
+            field = model.model_fields[name]
+            help_text = " ".join((field.description or "").split())
+            option = typer.Option(help=help_text, show_default=str(field.default))
+            hints[name] = Annotated[field.annotation | None, option]  # type: ignore[operator]
+            setattr(group, name, None)
+        group.__annotations__ = {**group.__annotations__, **hints}
+        return dataclass(frozen=True)(group)
+
+    return decorate
 
 
 def spread_options(command: Callable[..., None]) -> Callable[..., None]:

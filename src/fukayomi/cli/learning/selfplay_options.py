@@ -1,0 +1,122 @@
+"""Options of `fukayomi selfplay`. None means: not given, so that the file of --config or the library decides."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from fukayomi.cli.common.options import AsJson, settings_options
+from fukayomi.selfplay.settings import SelfplaySettings
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How many games, where they go, and who makes them."""
+
+    games: Annotated[
+        int | None, typer.Option("--games", "-n", help="Games to play, with those in DIR.", min=1, show_default=False)
+    ] = None
+    positions: Annotated[
+        int | None,
+        typer.Option(help="Positions with targets to make, instead of --games.", min=1, show_default=False),
+    ] = None
+    name: Annotated[str, typer.Option(help="Name of the worker; names of its files begin with it.")] = "selfplay"
+    seed: Annotated[int, typer.Option(help="Random seed; a game depends on it and its number.", min=0)] = 0
+    parallel: Annotated[
+        int | None, typer.Option(help="Games at once.", show_default="64 a device, or more for large batches", min=1)
+    ] = None
+    reproducible: Annotated[
+        bool,
+        typer.Option(
+            "--reproducible", help="Run full batches only, so that games do not depend on which of them meet in one."
+        ),
+    ] = False
+    config: Annotated[
+        Path | None, typer.Option(metavar="TOML", help="File with settings; options change them.", show_default=False)
+    ] = None
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """What runs the network."""
+
+    PANEL: ClassVar = "Device"
+
+    devices: Annotated[int, typer.Option(help="Devices that run the network.", min=1, max=8)] = 1
+    device: Annotated[str, typer.Option(help="Library and device, such as cpu, openvino, cuda, tensorrt.")] = "auto"
+    precision: Annotated[str, typer.Option(help="fp32, bf16, fp16 or int8; auto: measured.")] = "auto"
+    threads: Annotated[int, typer.Option(help="CPU threads for a batch; 0: measured.", min=0)] = 0
+    batch_size: Annotated[int, typer.Option(help="Positions in a batch; 0: measured.", min=0)] = 0
+    cache_mb: Annotated[int, typer.Option(help="Memory for evaluations that may come again, MiB; 0: none.", min=0)] = 64
+
+
+@dataclass(frozen=True)
+class OpeningOptions:
+    """Where games begin."""
+
+    PANEL: ClassVar = "Openings"
+
+    openings: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Positions to begin at, drawn at random: hcp (*.hcp), or a line each, as SFEN or USI moves. 'FILE*2' "
+            "gives its positions twice the weight. May be given several times.",
+            show_default="the start position",
+        ),
+    ] = None
+    keep_apart: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Refuse openings that share a position with this set.", show_default=False),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What is written about the run."""
+
+    PANEL: ClassVar = "Reports"
+
+    log_lines: Annotated[
+        bool, typer.Option("--log-lines", help="Print dlshogi's log lines even on a terminal, in place of the table.")
+    ] = False
+    json_lines: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append an object for each game, chunk and state.", show_default=False),
+    ] = None
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for TensorBoard's curves.", show_default=False)
+    ] = None
+
+
+@settings_options(
+    SelfplaySettings, "playouts", "early_stop", "extension", "reuse", "leaves", "c_init", "c_base", "c_init_root",
+    "c_base_root", "fpu", "c_fpu_reduction", "fpu_root", "c_fpu_reduction_root", "temperature", "root_noise_epsilon",
+    "root_noise_alpha", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth", "mate_nodes", "draw_value_black",
+    "draw_value_white",
+)  # fmt: skip
+class SearchOptions:
+    """The search of a move."""
+
+    PANEL: ClassVar = "Search"
+
+
+@settings_options(
+    SelfplaySettings, "random", "random_temperature", "random_temperature_drop", "random_cutoff", "random_cutoff_drop",
+    "train_random", "random2",
+)  # fmt: skip
+class MoveOptions:
+    """The choice of a move."""
+
+    PANEL: ClassVar = "Choice of moves"
+
+
+@settings_options(
+    SelfplaySettings, "min_move", "max_move", "out_max_move", "threshold", "play_out", "declaration_rule", "chunk_games"
+)
+class GameOptions:
+    """The end of a game."""
+
+    PANEL: ClassVar = "Games"

@@ -1,0 +1,393 @@
+"""Generating games: networks play many games at once against themselves, which become chunks.
+
+    generate(SelfplaySettings(), "network.onnx", Path("games"), games=1000)
+
+Each slot of each device has a thread and a share of the games in the native pool: it gathers a batch of leaves, has it
+evaluated, and applies it. The calling thread says what each game is, stores those that are over, and reports. Python
+sees batches and games, never a playout.
+"""
+
+import hashlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+from fukayomi.engine.network import STUBS, Network, find_network
+from fukayomi.files.lock import FolderLock
+from fukayomi.learning.training.interruption import StopRequest
+from fukayomi.listener import Listener
+from fukayomi.selfplay.journal import GameSummary, StoredGame
+from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+from fukayomi.selfplay.openings import Openings
+from fukayomi.selfplay.settings import SelfplaySettings
+from fukayomi.selfplay.store import ChunkStore, Worker
+
+GAMES_A_DEVICE = 64
+"""Games at once for each device, at least."""
+BATCHES_A_SLOT = 2
+"""Games at once fill so many batches of each slot, at least, so that one is full while games begin and end."""
+CACHE_MB = 64
+REPORT_S = 0.5
+"""Seconds between two reports of the state."""
+IDLE_S = 0.02
+"""Pause of a thread whose games all wait for something else."""
+NEWEST = SelfplayPlayer()
+
+
+class Opponents(Protocol):
+    """Who plays besides the newest network."""
+
+    @property
+    def networks(self) -> Sequence[Network]:
+        """Networks of the numbers 1, 2, ...; each runs on as many devices as the newest."""
+        ...
+
+    def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
+        """Black and White of a game, by its number."""
+        ...
+
+    def name(self, number: int) -> str:
+        """What the opponent of that game is called; empty without one."""
+        ...
+
+    def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
+        """Find a move for a game in which another program is to move, and call `SelfplayPool.answer` from any thread.
+
+        It returns at once. A game that cannot be played on is given up by `SelfplayPool.drop`; it is then played again
+        when the run is resumed.
+        """
+        ...
+
+    def over(self, game: GameSummary) -> None:
+        """Called after each game."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SelfplayResult:
+    """How a run ended."""
+
+    progress: SelfplayProgress
+    finished: bool
+    """Whether all games were played; otherwise it was stopped, and the same call goes on."""
+    waiting: int
+    """Games that are over and wait for the rest of their chunk."""
+
+
+def generate(
+    settings: SelfplaySettings,
+    network: str | Path | Network,
+    out: Path | str,
+    *,
+    games: int | None = None,
+    positions: int | None = None,
+    name: str = "selfplay",
+    seed: int = 0,
+    first_game: int = 0,
+    openings: Openings | None = None,
+    opponents: Opponents | None = None,
+    parallel: int = 0,
+    devices: int = 1,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 0,
+    batch_size: int = 0,
+    cache_mb: int = CACHE_MB,
+    reproducible: bool = False,
+    listener: Listener = SILENT,
+) -> SelfplayResult:
+    """Generate games into chunks (`fukayomi.selfplay.chunk`), until there are as many games or positions as asked for.
+
+    Call it again to go on after an interruption: games that are over are never lost, not even by a kill. A game depends
+    on settings, network, openings, seed and its number. Ctrl-C (and SIGTERM) ends after the games in play, a second
+    one at once.
+
+    Args:
+        settings: How games are played.
+        network: File of the network, "<internal>" for the embedded one, or a `Network`.
+        out: Folder of the chunks; it is made.
+        games: Games to play, those included that are in the folder and those that are too short to be kept.
+        positions: Positions with targets to make, with those in the folder; one of the two is needed.
+        name: Name of the worker, and beginning of the names of its files.
+        seed: Random seed.
+        first_game: Number of the first game. Chunks of earlier games are left alone.
+        openings: Where games begin; None: at the start position.
+        opponents: Who plays besides the newest network; None: nobody.
+        parallel: Games at once; 0: 64 a device, or enough to fill two batches of each slot.
+        devices: Number of devices that run the network.
+        device: As for `Network`.
+        precision: As for `Network`.
+        threads: As for `Network`.
+        batch_size: As for `Network`.
+        cache_mb: Memory in MiB for what a network has said of positions; 0: none.
+        reproducible: Run full batches, whatever is in them. A network then says the same of a position in each, and
+            a game that is played again is the same game. The last games of a run take longer.
+        listener: Follows the run; a `SelfplayListener` hears of games and chunks too.
+
+    Raises:
+        ValueError: Neither games nor positions are given, or a number is out of range.
+        EvaluatorError: The network cannot be loaded, or failed.
+        ChunkError: The folder holds chunks of another run under this name.
+        LockedError: Another process generates games of this name there.
+        KeyboardInterrupt: Ctrl-C came twice.
+        OSError: A file cannot be written.
+    """
+    if (games is None) == (positions is None):
+        raise ValueError("one of games and positions must be given")
+    for what, number in [("games", games), ("positions", positions), ("devices", devices)]:
+        if number is not None and number < 1:
+            raise ValueError(f"{what} is {number}; it must be 1 or more")
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    follower = listener if isinstance(listener, SelfplayListener) else _Plain(listener)
+    with StopRequest() as stop, FolderLock(folder, f"{name}.lock"), _opened(
+        network, devices, device, precision, threads, batch_size
+    ) as opened:
+        worker = Worker(
+            name, seed, network_sha256(network), settings.model_dump(mode="json"), settings.chunk_games
+        )
+        store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
+        run = _Run(settings, opened, store, seed, openings or Openings(), opponents, parallel, cache_mb, follower)
+        run.reproducible = reproducible
+        follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
+        try:
+            return run.play(games, positions, stop)
+        finally:
+            run.close()
+            store.close()
+            follower.ended()
+
+
+def network_sha256(network: str | Path | Network) -> str:
+    """The SHA-256 of a network's file; of its identity if it has none."""
+    if isinstance(network, Network):
+        return hashlib.sha256(network.identity.encode()).hexdigest()
+    if str(network) in STUBS:
+        return hashlib.sha256(str(network).encode()).hexdigest()
+    with find_network(str(network)).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _opened(
+    network: str | Path | Network, devices: int, device: str, precision: str, threads: int, batch_size: int
+) -> Iterator[Network]:
+    if isinstance(network, Network):
+        yield network
+        return
+    models = [network] * devices
+    with Network(models, device=device, precision=precision, threads=threads, batch_size=batch_size) as loaded:
+        yield loaded
+
+
+class _Plain(SelfplayListener):
+    """Tells a listener of no particular kind how far the run is."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._run: SelfplayRun | None = None
+
+    def started(self, run: SelfplayRun) -> None:
+        self._run = run
+
+    def note(self, text: str) -> None:
+        self._listener.note(text)
+
+    def state(self, state: SelfplayProgress) -> None:
+        assert self._run is not None
+        done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
+        self._listener.progress("self-play", done, total)
+
+
+class _Run:
+    """One call of `generate`."""
+
+    def __init__(
+        self,
+        settings: SelfplaySettings,
+        network: Network,
+        store: ChunkStore,
+        seed: int,
+        openings: Openings,
+        opponents: Opponents | None,
+        parallel: int,
+        cache_mb: int,
+        listener: SelfplayListener,
+    ) -> None:
+        self.reproducible = False
+        self._settings, self._store, self._seed = settings, store, seed
+        self._openings, self._opponents, self._listener = openings, opponents, listener
+        self._networks = [network, *(opponents.networks if opponents else ())]
+        slots = [(device, slot) for device, each in enumerate(network.evaluators) for slot in range(each.slots)]
+        least = GAMES_A_DEVICE * len(network.evaluators)
+        rows = sum(each.slots * each.batch_size for each in network.evaluators)
+        self.parallel = max(len(slots), parallel or max(least, BATCHES_A_SLOT * rows))
+        self._pool = SelfplayPool(
+            settings.params(seed), settings.search_params(), self.parallel, shares=len(slots), cache_mb=cache_mb
+        )
+        self._reports: queue.SimpleQueue[list[FinishedGame] | list[WaitingGame] | Exception] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._work, args=(share, device), name="fukayomi-selfplay", daemon=True)
+            for share, (device, _) in enumerate(slots)
+        ]
+        self._progress = SelfplayProgress()
+        self._added: list[int] = []  # numbers, in order
+        self._began_s = time.monotonic()
+        self._found: list[GameSummary] = []
+        self._is_cut = False  # the user stopped it with games left
+
+    # ------------------------------------------------------------------------------------------ the calling thread
+
+    def play(self, games: int | None, positions: int | None, stop: StopRequest) -> SelfplayResult:
+        """Play the games that are missing."""
+        for info in self._store.written:
+            self._progress.add_chunk(info)
+        numbers = self._store.numbers(self._found)
+        for thread in self._threads:
+            thread.start()
+        is_ending = False
+        reported = 0.0
+        while True:
+            if not is_ending:
+                is_ending = stop.requested or self._has_enough(positions) or not self._top_up(numbers)
+                if is_ending and self._cut(stop, positions):
+                    self._listener.note("stopping after the games in play; interrupt again to stop at once")
+            if is_ending and self._pool.playing == 0:
+                self._receive(self._pool.take_finished())
+                break
+            try:
+                report = self._reports.get(timeout=REPORT_S / 2)
+            except queue.Empty:
+                pass
+            else:
+                if isinstance(report, Exception):
+                    raise report
+                self._receive(report)
+            if time.monotonic() - reported >= REPORT_S:
+                reported = time.monotonic()
+                self._report(games, positions)
+        self.close()
+        while not self._reports.empty():
+            report = self._reports.get()
+            if isinstance(report, Exception):
+                raise report
+            self._receive(report)
+        if positions is not None and self._has_enough(positions):
+            self._write(max([self._store.highest_waiting, *self._added[-1:]]) + 1)
+        finished = self._store.is_complete and (positions is None or self._progress.positions >= positions)
+        self._report(games, positions)
+        return SelfplayResult(self._progress, finished and not self._is_cut, self._store.waiting)
+
+    def close(self) -> None:
+        """End the threads; games in play are lost."""
+        self._stopped.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+
+    def _has_enough(self, positions: int | None) -> bool:
+        """Whether there are enough positions, and no game is missing before those that are there already."""
+        if positions is None or self._progress.positions < positions:
+            return False
+        begun = len(self._added) - self._pool.queued
+        following = self._added[begun : begun + 1]
+        return not following or following[0] > self._store.highest_waiting
+
+    def _top_up(self, numbers: Iterator[int]) -> bool:
+        """Queue games, a few more than there will soon be places for. False if there are none left."""
+        while self._pool.playing < self.parallel + max(2, self.parallel // 8):
+            number = next(numbers, None)
+            for game in self._found:
+                self._progress.add(game, is_new=False)
+            if self._found:
+                self._found.clear()
+                self._write()
+            if number is None:
+                return False
+            players = self._opponents.players(number) if self._opponents else (NEWEST, NEWEST)
+            self._pool.add(number, self._openings.draw(self._seed, number), *players)
+            self._added.append(number)
+        return True
+
+    def _cut(self, stop: StopRequest, positions: int | None) -> bool:
+        """Begin no more games if the run ends before its last number. Returns whether the user stopped it."""
+        if stop.requested or self._has_enough(positions):
+            cut = self._pool.clear_queue()
+            del self._added[len(self._added) - cut :]
+            self._is_cut = stop.requested and cut > 0
+        return stop.requested
+
+    def _receive(self, report: list[FinishedGame] | list[WaitingGame]) -> None:
+        for game in report:
+            if isinstance(game, FinishedGame):
+                self._store_game(game)
+            elif self._opponents is not None:
+                self._opponents.think(self._pool, game)
+        if report and isinstance(report[0], FinishedGame):
+            self._write()
+
+    def _store_game(self, game: FinishedGame) -> None:
+        is_long = game.plies >= self._settings.min_move
+        is_kept = is_long and (self._settings.out_max_move or game.reason != GameReason.MAX_PLIES)
+        name = self._opponents.name(game.index) if self._opponents else ""
+        summary = GameSummary.of(game, is_kept=is_kept, opponent_name=name)
+        weights = None if bool(np.all(game.weights == 1.0)) else game.weights
+        self._store.add(StoredGame(summary, game.data if is_kept else b"", weights if is_kept else None))
+        self._progress.add(summary, is_new=True)
+        self._listener.game(summary)
+        if self._opponents is not None:
+            self._opponents.over(summary)
+
+    def _write(self, up_to: int | None = None) -> None:
+        for path, info in self._store.write_complete(up_to=up_to):
+            self._listener.chunk(path, info)
+
+    def _report(self, games: int | None, positions: int | None) -> None:
+        progress = self._progress
+        progress.elapsed_s = time.monotonic() - self._began_s
+        progress.playing = self._pool.playing - self._pool.queued
+        progress.done = progress.games / games if games else progress.positions / (positions or 1)
+        self._listener.state(progress)
+
+    # ------------------------------------------------------------------------------------------ the other threads
+
+    def _work(self, share: int, device: int) -> None:
+        """Gather, evaluate and apply batches of a share of the games until the run is over."""
+        try:
+            evaluators = [network.evaluators[device % len(network.evaluators)] for network in self._networks]
+            slots = [evaluator.allocate(evaluator.batch_size) for evaluator in evaluators]
+            while not self._stopped.is_set():
+                rows = sum(
+                    self._step(share, number, evaluator, slot)
+                    for number, (evaluator, slot) in enumerate(zip(evaluators, slots, strict=True))
+                )
+                for take in (self._pool.take_finished, self._pool.take_waiting):
+                    if taken := take():
+                        self._reports.put(taken)
+                if rows == 0:
+                    self._stopped.wait(IDLE_S)
+        except Exception as error:  # the calling thread raises it
+            self._reports.put(error)
+
+    def _step(self, share: int, number: int, evaluator: Evaluator, slot: Slot) -> int:
+        """One batch of a network; its number of rows."""
+        pool, capacity = self._pool, slot.capacity
+        rows = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, capacity, number)
+        if rows > 0:
+            try:
+                evaluator.run(slot, capacity if self.reproducible else rows)
+            except Exception:
+                pool.cancel(share, number)
+                raise
+            pool.apply(share, slot.logits, slot.values, number)
+        return rows

@@ -1,0 +1,149 @@
+"""Where games begin: sets of positions, with weights."""
+
+import bisect
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi._native import encode_hcp, position_from_hcp
+from fukayomi.arena.game.openings import OpeningError, read_openings
+from fukayomi.files.inputs import read_input
+from fukayomi.shogi import Position, ShogiError
+
+HCP_SUFFIX = ".hcp"
+HCP_BYTES = 32
+LARGEST_FILE = 8 << 30
+"""Bytes of a file of hcp."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpeningSet:
+    """Positions of one source."""
+
+    name: str
+    """The file, for messages."""
+    hcps: NDArray[np.uint8] | None = None
+    """uint8 [N, 32]; or"""
+    lines: tuple[Position, ...] = ()
+    """positions with their past, whose moves become the first of the game."""
+    weight: float = 1.0
+    """Weight of each position."""
+
+    @classmethod
+    def read(cls, path: Path, weight: float = 1.0) -> Self:
+        """Read a file: hcp if it is called ``*.hcp``, else a line for each opening, as SFEN or as USI moves.
+
+        Raises:
+            OpeningError: It holds no positions, or a line is not an opening.
+            OSError: It cannot be read.
+        """
+        if path.suffix != HCP_SUFFIX:
+            openings = read_openings(path)
+            positions = [Position.from_sfen(opening.initial_sfen) for opening in openings]
+            for position, opening in zip(positions, openings, strict=True):
+                for move in opening.moves:
+                    position.push(move)
+            return cls(str(path), None, tuple(positions), weight)
+        data = read_input(path, LARGEST_FILE)
+        if not data or len(data) % HCP_BYTES:
+            raise OpeningError(f"{path}: {len(data)} bytes are not a number of positions of {HCP_BYTES} bytes (hcp)")
+        return cls(str(path), np.frombuffer(data, np.uint8).reshape(-1, HCP_BYTES), (), weight)
+
+    def __len__(self) -> int:
+        return len(self.lines) if self.hcps is None else len(self.hcps)
+
+    def position(self, number: int) -> Position:
+        """A position of the set.
+
+        Raises:
+            OpeningError: The bytes are not a position.
+        """
+        if self.hcps is None:
+            return self.lines[number].copy()
+        try:
+            return position_from_hcp(self.hcps[number].tobytes())
+        except ShogiError as error:
+            raise OpeningError(f"{self.name}, position {number + 1}: {error}") from error
+
+    def keys(self) -> set[bytes]:
+        """The positions that games begin with, as hcp."""
+        if self.hcps is None:
+            return {encode_hcp(position) for position in self.lines}
+        return {row.tobytes() for row in self.hcps}
+
+
+class Openings:
+    """The openings of a run: each game draws one, by its number and the seed alone.
+
+    >>> Openings().draw(seed=1, number=7).usi()
+    'startpos'
+
+    Args:
+        sets: Sets of positions; without any, games begin at the start position.
+    """
+
+    def __init__(self, sets: Sequence[OpeningSet] = ()) -> None:
+        self._sets = tuple(sets)
+        self._ends = list(accumulate(len(each) * each.weight for each in sets))
+        """Up to which share of the draws each set comes."""
+
+    @classmethod
+    def read(cls, sources: Sequence[str]) -> Self:
+        """Read the sets of some files; ``FILE*2`` gives its positions twice the weight of others.
+
+        Raises:
+            OpeningError: A file holds no positions, or a weight is not a number above 0.
+            OSError: A file cannot be read.
+        """
+        return cls([OpeningSet.read(*_source(source)) for source in sources])
+
+    def draw(self, seed: int, number: int) -> Position:
+        """The opening of a game.
+
+        Raises:
+            OpeningError: The bytes of the position are not a position.
+        """
+        if not self._sets:
+            return Position()
+        digest = hashlib.sha256(f"opening {seed} {number}".encode()).digest()
+        place = int.from_bytes(digest[:7]) / (1 << 56) * self._ends[-1]  # 56 bits: below 1
+        which = min(bisect.bisect_right(self._ends, place), len(self._sets) - 1)
+        chosen = self._sets[which]
+        begin = self._ends[which - 1] if which else 0.0
+        return chosen.position(min(int((place - begin) / chosen.weight), len(chosen) - 1))
+
+    def keep_apart(self, others: Sequence[OpeningSet]) -> None:
+        """Refuse positions that a set for measuring has too.
+
+        Raises:
+            OpeningError: A position is in both; the message names the files and how many there are.
+        """
+        for other in others:
+            keys = other.keys()
+            for each in self._sets:
+                shared = keys & each.keys()
+                if shared:
+                    example = position_from_hcp(min(shared)).sfen()
+                    raise OpeningError(
+                        f"{each.name} shares {len(shared)} positions with {other.name}, which is to be kept apart, "
+                        f"such as {example}: remove them from one of the two"
+                    )
+
+
+def _source(text: str) -> tuple[Path, float]:
+    name, star, weight = text.rpartition("*")
+    if not star:
+        return Path(text), 1.0
+    try:
+        value = float(weight)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise OpeningError(f"{text}: the weight after '*' must be a number above 0")
+    return Path(name), value

@@ -1,0 +1,135 @@
+"""How games against itself are played: the settings of `fukayomi selfplay`, with dlshogi's names and defaults."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fukayomi._native import DeclarationRule, Fpu, SearchParams, SelfplayParams
+from fukayomi.arena.game.rules import StrictModel
+
+FpuName = Literal["parent", "half", "loss", "win"]
+Rule = Literal["none", "points_24", "points_27"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+_PARAMS = (
+    "playouts", "early_stop", "extension", "reuse", "leaves", "random", "random_temperature", "random_temperature_drop",
+    "random_cutoff", "random_cutoff_drop", "train_random", "random2", "max_move", "threshold", "play_out", "mate_depth",
+    "mate_nodes",
+)  # fmt: skip
+_SEARCH = (
+    "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
+    "draw_value_white", "root_noise_epsilon", "root_noise_alpha",
+)  # fmt: skip
+
+
+class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
+    """Everything that a game depends on, besides networks, openings, seed and its number.
+
+    Plies count from a game's first searched move, unless something else is said.
+
+    >>> SelfplaySettings(playouts=400).params(seed=1).playouts
+    400
+    """
+
+    # The search of a move.
+    playouts: Annotated[int, Field(ge=1, le=1_000_000)] = 800
+    """Visits of the root's moves."""
+    early_stop: bool = True
+    """Whether a search ends when the best move cannot be overtaken any more."""
+    extension: Annotated[float, Field(ge=0, le=100)] = 1.2
+    """A search is extended by half, at most twice, while the best move has fewer than so many times the visits of the
+    second; 0: never."""
+    reuse: bool = False
+    """Whether to keep the subtree of the move played."""
+    leaves: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum number of leaves that a game gives to a batch; with more than one, games depend on batch sizes."""
+    c_init: Annotated[float, Field(ge=0, le=100)] = 1.49
+    """Exploration below the root."""
+    c_base: Annotated[float, Field(ge=1, le=1e9)] = 39470
+    """Visits over which exploration grows, below the root."""
+    c_init_root: Annotated[float, Field(ge=0, le=100)] = 1.49
+    """Exploration at the root."""
+    c_base_root: Annotated[float, Field(ge=1, le=1e9)] = 39470
+    """Visits over which exploration grows, at the root."""
+    fpu: FpuName = "parent"
+    """Value of moves without visits below the root: their position's less a reduction, 0.5, a loss, or a win."""
+    c_fpu_reduction: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """Reduction where fpu is "parent". (dlshogi's default of 20 is not divided by 100: there every such move is worth
+    nothing, as with "loss".)"""
+    fpu_root: FpuName = "parent"
+    """Value of moves without visits at the root."""
+    c_fpu_reduction_root: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """Reduction where fpu_root is "parent"."""
+    temperature: Annotated[float, Field(gt=0, le=100)] = 1.66
+    """Divisor of the policy's logits; above 1 flattens the policy."""
+    root_noise_epsilon: Share = 0.0
+    """Share of Dirichlet noise in the root's priors; AlphaZero: 0.25."""
+    root_noise_alpha: Annotated[float, Field(gt=0, le=1000)] = 0.15
+    """Concentration of that noise."""
+    leaf_mate_plies: Annotated[int, Field(ge=0, le=3)] = 3
+    """Longest mate to look for at each new leaf, plies; 0: none."""
+    leaf_mate_nodes: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """With leaf_mate_plies 3: positions to search at each new leaf for a longer mate, by df-pn; 0: none."""
+    mate_depth: Annotated[int, Field(ge=0, le=1023)] = 0
+    """Longest mate to look for at the root by df-pn, plies; 0: none."""
+    mate_nodes: Annotated[int, Field(ge=1, le=1_000_000_000)] = 100_000
+    """Maximum number of positions of each such search."""
+    draw_value_black: Share = 0.5
+    """Value of a draw for Black in the search."""
+    draw_value_white: Share = 0.5
+    """Value of a draw for White in the search."""
+
+    # The choice of a move.
+    random: Annotated[int, Field(ge=0, le=512)] = 4
+    """Number of moves that are drawn at random in proportion to visits^(1/temperature)."""
+    random_temperature: Annotated[float, Field(ge=0, le=1000)] = 10.0
+    """Temperature of the first of them; at least 0.1 counts."""
+    random_temperature_drop: Annotated[float, Field(ge=0, le=1000)] = 1.0
+    """What the temperature loses with each move of the same side."""
+    random_cutoff: Share = 0.015
+    """Only moves whose win rate is at most this much below the best are drawn."""
+    random_cutoff_drop: Share = 0.001
+    """What the cutoff loses with each move of the same side."""
+    train_random: bool = False
+    """Whether positions in which the move was drawn have targets."""
+    random2: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    """After these moves: where the best move has fewer than random2 times the visits of the second, one of the two is
+    drawn in proportion to visits; 0: never."""
+
+    # The end of a game.
+    min_move: Annotated[int, Field(ge=0, le=512)] = 10
+    """Games with fewer moves are not kept."""
+    max_move: Annotated[int, Field(ge=1, le=512)] = 320
+    """Moves after which a game is drawn, those of its opening included."""
+    out_max_move: bool = False
+    """Whether to keep the games that are drawn so."""
+    threshold: Share = 0.99
+    """A game ends by resignation when \\|2 p - 1\\| exceeds it, where p is the win rate of the best move; 1: never."""
+    play_out: Share = 0.1
+    """Share of the games that are played on instead, to count the wrong resignations."""
+    declaration_rule: Rule = "points_27"
+    """Rule of declaration wins (入玉宣言)."""
+
+    chunk_games: Annotated[int, Field(ge=1, le=1_000_000)] = 256
+    """Games in a chunk."""
+
+    def params(self, seed: int) -> SelfplayParams:
+        """What the native core needs for games with this seed."""
+        params = SelfplayParams()
+        for name in _PARAMS:
+            setattr(params, name, getattr(self, name))
+        params.seed = seed
+        return params
+
+    def search_params(self) -> SearchParams:
+        """Parameters of the trees."""
+        params = SearchParams()
+        for name in _SEARCH:
+            setattr(params, name, getattr(self, name))
+        params.fpu = Fpu[self.fpu.upper()]
+        params.fpu_root = Fpu[self.fpu_root.upper()]
+        params.fpu_reduction = self.c_fpu_reduction
+        params.fpu_reduction_root = self.c_fpu_reduction_root
+        params.softmax_temperature = self.temperature
+        params.declaration_rule = DeclarationRule[self.declaration_rule.upper()]
+        return params

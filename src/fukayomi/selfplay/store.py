@@ -1,0 +1,228 @@
+"""The chunks of a worker in a folder: which games they have, which are missing, and writing the next ones."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fukayomi import __version__
+from fukayomi.selfplay.chunk import (
+    ChunkDetails,
+    ChunkError,
+    ChunkInfo,
+    ResultCounts,
+    read_chunk_info,
+    settings_sha256,
+    sidecar_of,
+    write_chunk,
+)
+from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
+from fukayomi.selfplay.journal import SUFFIX as JOURNAL_SUFFIX
+from fukayomi.selfplay.journal import GameSummary, Journal, StoredGame
+
+_COUNTS = {
+    "mate": "mates", "resignation": "resignations", "repetition": "repetitions", "declaration": "declarations",
+    "max_plies": "max_plies",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who plays, and what its games depend on."""
+
+    name: str
+    seed: int
+    network: str
+    """SHA-256 of the network's file."""
+    settings: Mapping[str, Any]
+    """All settings of the self-play."""
+    chunk_games: int
+
+
+@dataclass(slots=True)
+class _Part:
+    """A chunk that is not complete."""
+
+    sequence: int
+    first: int
+    end: int
+    """The number after its last game."""
+    journal: Journal
+
+
+class ChunkStore:
+    """Where a worker stores its games.
+
+    Args:
+        out: The folder; it exists.
+        worker: The worker.
+        first: Number of the first game of this run.
+        end: Number after the last one; None: there is no last one.
+
+    Raises:
+        ChunkError: The folder has chunks or a journal of another run under this name.
+        OSError: A file cannot be read.
+    """
+
+    def __init__(self, out: Path, worker: Worker, first: int, end: int | None) -> None:
+        self._out, self._worker, self._first, self._end = out, worker, first, end
+        self._run = {
+            "network": worker.network,
+            "seed": str(worker.seed),
+            "settings": settings_sha256(worker.settings),
+            "build": __version__,
+        }
+        pattern = re.compile(re.escape(worker.name) + r"-\d{6,}\.json")
+        found = [read_chunk_info(path) for path in sorted(out.iterdir()) if pattern.fullmatch(path.name)]
+        for info in found:
+            if info.seed != worker.seed:
+                raise ChunkError(
+                    f"{out}: the chunks of {worker.name} were made with the seed {info.seed}, not {worker.seed}; "
+                    "use that seed, or another name or folder"
+                )
+        self._done = {info.first_game: info for info in found}
+        self._before = [info for info in found if info.first_game < first]
+        self._parts: dict[int, _Part] = {}  # by the number of each game that is being played or waits
+        pattern = re.compile(re.escape(worker.name) + r"-\d{6,}" + re.escape(JOURNAL_SUFFIX))
+        self._journals: dict[Path, Journal] = {}
+        for path in sorted(out.iterdir()):
+            if pattern.fullmatch(path.name) and sidecar_of(path).exists():
+                path.unlink()  # a kill came between writing the chunk and this
+            elif pattern.fullmatch(path.name):
+                self._journals[path] = Journal(path, self._run)
+        self.highest_waiting = max((max(journal.games, default=-1) for journal in self._journals.values()), default=-1)
+        """Highest number of a game that waited for its chunk at the beginning; -1: there was none."""
+
+    @property
+    def written(self) -> list[ChunkInfo]:
+        """The chunks of this run that were there at the beginning."""
+        return [
+            info for first, info in sorted(self._done.items())
+            if first >= self._first and (self._end is None or first < self._end)
+        ]  # fmt: skip
+
+    def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
+        """The numbers of the games to play, in order, as far as they are asked for.
+
+        Args:
+            found: Games that are finished already, in journals, are appended to it on the way.
+
+        Raises:
+            ChunkError: The size of the chunks was changed.
+        """
+        for sequence, first, end in self._ranges():
+            path = self._out / f"{self._worker.name}-{sequence:06d}{CHUNK_SUFFIX}"
+            if sidecar_of(path).exists():
+                raise ChunkError(f"{path} has other games than were expected; was chunk_games changed?")
+            waiting = path.with_suffix(JOURNAL_SUFFIX)
+            part = _Part(sequence, first, end, self._journals.pop(waiting, None) or Journal(waiting, self._run))
+            if part.journal.games and not first <= min(part.journal.games) <= max(part.journal.games) < end:
+                raise ChunkError(f"{waiting} has games of other numbers than {first} to {end - 1}; was chunk_games changed?")
+            found += [part.journal.games[number].summary for number in sorted(part.journal.games)]
+            for number in range(first, end):
+                self._parts[number] = part
+            for number in range(first, end):
+                if number not in part.journal.games:
+                    yield number
+
+    def add(self, game: StoredGame) -> None:
+        """Store a game that is over; from now on a kill cannot lose it."""
+        self._parts[game.summary.number].journal.add(game)
+
+    def write_complete(self, *, up_to: int | None = None) -> list[tuple[Path, ChunkInfo]]:
+        """Write the chunks whose games are all over.
+
+        Args:
+            up_to: No game of this number or a higher one will be played, so that a chunk ends before it; None: unknown.
+
+        Raises:
+            DiskError: The disk is full.
+            OSError: A file cannot be written.
+        """
+        written: list[tuple[Path, ChunkInfo]] = []
+        for part in {part.sequence: part for part in self._parts.values()}.values():
+            end = part.end if up_to is None else min(part.end, up_to)
+            if end <= part.first or not all(number in part.journal.games for number in range(part.first, end)):
+                continue
+            games = [part.journal.games[number] for number in range(part.first, end)]
+            path = part.journal.path.with_suffix(CHUNK_SUFFIX)
+            info = write_chunk(path, b"".join(game.data for game in games), self._details(part, games), _weights(games))
+            part.journal.remove()
+            for number in range(part.first, part.end):
+                self._parts.pop(number, None)
+            written.append((path, info))
+        return written
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no game is missing among the numbers that were asked for."""
+        return not self._parts
+
+    @property
+    def waiting(self) -> int:
+        """Games that are over and wait for their chunk."""
+        return sum(number in part.journal.games for number, part in self._parts.items())
+
+    def close(self) -> None:
+        """Close the journals."""
+        for part in self._parts.values():
+            part.journal.close()
+
+    def _ranges(self) -> Iterator[tuple[int, int, int]]:
+        """Sequence number, first game and the one after the last, of each chunk that is missing."""
+        size = self._worker.chunk_games
+        sequence = max((info.sequence for info in self._before), default=self._first // size) + 1
+        first = self._first
+        while self._end is None or first < self._end:
+            info = self._done.get(first)
+            if info is not None:
+                first += info.numbers or info.games or 1
+                sequence = info.sequence + 1
+                continue
+            end = min([first + size, *(other for other in self._done if other > first)])
+            end = end if self._end is None else min(end, self._end)
+            yield sequence, first, end
+            first, sequence = end, sequence + 1
+
+    def _details(self, part: _Part, games: list[StoredGame]) -> ChunkDetails:
+        kept = [game.summary for game in games if game.summary.is_kept]
+        reasons = Counter(_COUNTS[game.reason] for game in kept)
+        winners = Counter(game.winner for game in kept)
+        every = [game.summary for game in games]
+        return ChunkDetails(
+            games=len(kept),
+            positions=sum(game.positions for game in kept),
+            plies=sum(game.plies for game in kept),
+            worker=self._worker.name,
+            sequence=part.sequence,
+            first_game=part.first,
+            numbers=len(games),
+            seed=self._worker.seed,
+            network=self._worker.network,
+            build=__version__,
+            settings=self._worker.settings,
+            results=ResultCounts(
+                black_wins=winners["black"], white_wins=winners["white"], draws=winners[None], **reasons
+            ),
+            wrong_resignations=(
+                sum(game.is_played_out for game in every),
+                sum(game.is_wrong_resignation for game in every),
+            ),
+        )
+
+
+def _weights(games: list[StoredGame]) -> "np.ndarray[Any, np.dtype[np.float32]] | None":
+    """The weights of all positions; None if all are 1."""
+    if all(game.weights is None for game in games):
+        return None
+    return np.concatenate(
+        [
+            np.ones(game.summary.positions, np.float32) if game.weights is None else game.weights
+            for game in games
+            if game.summary.is_kept
+        ]
+    )
