@@ -15,7 +15,6 @@ namespace {
 
 constexpr double LEAST_TEMPERATURE = 0.1;  // dlshogi's
 constexpr int MOST_EXTENSIONS = 2;
-constexpr std::uint32_t LARGEST_TARGET = 65535;  // what hcpe3 can hold
 constexpr std::size_t BYTES_PER_NODE = 1024;     // twice what a node with eighty moves takes
 
 // Plies count from the start of the game, whatever number its text has: max_move does so, and hcp keeps none.
@@ -207,6 +206,7 @@ bool Game::is_search_done() {
     const std::uint32_t root = search.root_visits();
     const std::uint32_t visits = root > 0 ? root - 1 : 0;
     if (search.is_decided()) return true;
+    if (search.params().root_rule == RootRule::GUMBEL) return visits >= limit_;  // it has planned with them
     if (visits < check_at_) return false;
     const auto [best, second] = search.most_visits();
     if (visits >= limit_) {
@@ -265,7 +265,7 @@ void Game::end_search(MateSolver& solver) {
     const double winrate = moves.front().winrate;
     const int eval = centipawns(winrate, EVAL_SCALE);
     const bool is_target = setup_.players[turn()].teaches && (ply() >= params_.random || params_.train_random);
-    const std::vector<Candidate> targets = is_target ? taught(moves, move) : std::vector<Candidate>();
+    const std::vector<Candidate> targets = is_target ? taught(move) : std::vector<Candidate>();
     if (chosen == 0 && moves.front().proof == Proof::WIN && moves.front().has_mate) {
         const std::vector<Move> line = search.lines(1).front().pv;
         const bool fits = record_.plies() + line.size() <= static_cast<std::size_t>(params_.max_move);
@@ -320,17 +320,15 @@ std::size_t Game::draw(std::span<const RootMove> moves, double temperature, doub
     return 0;
 }
 
-// The policy target: visits, which the format holds in 16 bits. It holds the move played, whatever its visits.
-std::vector<Candidate> Game::taught(std::span<const RootMove> moves, Move played) const {
-    std::uint32_t most = 1;
-    for (const RootMove& m : moves) most = std::max(most, m.visits);
+// The policy target. It holds the move played, even where that has no weight.
+std::vector<Candidate> Game::taught(Move played) {
     std::vector<Candidate> targets;
-    for (const RootMove& m : moves) {
-        std::uint64_t visits = m.visits;
-        if (most > LARGEST_TARGET) visits = visits * LARGEST_TARGET / most;
-        if (m.move == played) visits = std::max<std::uint64_t>(visits, 1);
-        if (visits > 0) targets.push_back({m.move, static_cast<std::uint16_t>(visits)});
+    bool has_played = false;
+    for (const TaughtMove& taught : mind().search.teaching()) {
+        targets.push_back({taught.move, taught.weight});
+        has_played = has_played || taught.move == played;
     }
+    if (!has_played) targets.push_back({played, 1});
     return targets;
 }
 

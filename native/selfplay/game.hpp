@@ -78,7 +78,7 @@ private:
     void end_search(MateSolver& solver);
     std::size_t choose(std::span<const RootMove> moves);
     std::size_t draw(std::span<const RootMove> moves, double temperature, double cutoff);
-    std::vector<Candidate> taught(std::span<const RootMove> moves, Move played) const;
+    std::vector<Candidate> taught(Move played);
     void play(Move move, int eval, std::span<const Candidate> targets = {}, float weight = 1.0F);
     void play_line(std::span<const Move> line);
     void finish(std::optional<Color> winner, GameReason reason);

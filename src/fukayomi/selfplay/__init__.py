@@ -1,1 +1,75 @@
-"""Games of networks against themselves, and the chunks they are stored in."""
+"""Games of networks against themselves, and the chunks they are stored in.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> settings = SelfplaySettings(playouts=4, max_move=12, out_max_move=True)
+>>> out = Path(tempfile.mkdtemp())
+>>> result = generate(settings, "<hash>", out, games=3)  # or a network's file
+>>> result.progress.games, [path.name for path in find_chunks(out)]
+(3, ['selfplay-000001.hcpe3'])
+"""
+
+from typing import TYPE_CHECKING
+
+from fukayomi._lazy import lazy
+
+if TYPE_CHECKING:
+    from fukayomi.selfplay.chunk import (
+        Chunk,
+        ChunkDetails,
+        ChunkError,
+        ChunkInfo,
+        ResultCounts,
+        find_chunks,
+        read_chunk,
+        read_chunk_info,
+        write_chunk,
+    )
+    from fukayomi.selfplay.generator import Opponents, SelfplayResult, generate
+    from fukayomi.selfplay.journal import GameSummary
+    from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+    from fukayomi.selfplay.openings import Openings, OpeningSet
+    from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
+    from fukayomi.selfplay.settings import SelfplaySettings
+
+__all__ = [
+    "Chunk",
+    "ChunkDetails",
+    "ChunkError",
+    "ChunkInfo",
+    "GameSummary",
+    "JsonLines",
+    "LogLines",
+    "OpeningSet",
+    "Openings",
+    "Opponents",
+    "ResultCounts",
+    "SelfplayListener",
+    "SelfplayListeners",
+    "SelfplayProgress",
+    "SelfplayResult",
+    "SelfplayRun",
+    "SelfplaySettings",
+    "TensorBoard",
+    "find_chunks",
+    "generate",
+    "read_chunk",
+    "read_chunk_info",
+    "write_chunk",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        ".chunk": (
+            "Chunk", "ChunkDetails", "ChunkError", "ChunkInfo", "ResultCounts", "find_chunks", "read_chunk",
+            "read_chunk_info", "write_chunk",
+        ),
+        ".generator": ("Opponents", "SelfplayResult", "generate"),
+        ".journal": ("GameSummary",),
+        ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
+        ".openings": ("OpeningSet", "Openings"),
+        ".reports": ("JsonLines", "LogLines", "TensorBoard"),
+        ".settings": ("SelfplaySettings",),
+    },
+)  # fmt: skip

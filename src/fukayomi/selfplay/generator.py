@@ -11,7 +11,7 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +20,14 @@ from typing import Protocol
 import numpy as np
 
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
 from fukayomi.learning.training.interruption import StopRequest
 from fukayomi.listener import Listener
 from fukayomi.selfplay.journal import GameSummary, StoredGame
-from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
@@ -149,12 +150,12 @@ def generate(
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     follower = listener if isinstance(listener, SelfplayListener) else _Plain(listener)
-    with StopRequest() as stop, FolderLock(folder, f"{name}.lock"), _opened(
-        network, devices, device, precision, threads, batch_size
-    ) as opened:
-        worker = Worker(
-            name, seed, network_sha256(network), settings.model_dump(mode="json"), settings.chunk_games
-        )
+    with (
+        StopRequest() as stop,
+        FolderLock(folder, f"{name}.lock"),
+        _opened(network, devices, device, precision, threads, batch_size) as opened,
+    ):
+        worker = Worker(name, seed, network_sha256(network), settings.model_dump(mode="json"), settings.chunk_games)
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         run = _Run(settings, opened, store, seed, openings or Openings(), opponents, parallel, cache_mb, follower)
         run.reproducible = reproducible
@@ -170,17 +171,16 @@ def generate(
 def network_sha256(network: str | Path | Network) -> str:
     """The SHA-256 of a network's file; of its identity if it has none."""
     if isinstance(network, Network):
-        return hashlib.sha256(network.identity.encode()).hexdigest()
+        return network.sha256 or hashlib.sha256(network.identity.encode()).hexdigest()
     if str(network) in STUBS:
         return hashlib.sha256(str(network).encode()).hexdigest()
-    with find_network(str(network)).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return NetworkFile(find_network(str(network))).sha256
 
 
 @contextmanager
 def _opened(
     network: str | Path | Network, devices: int, device: str, precision: str, threads: int, batch_size: int
-) -> Iterator[Network]:
+) -> Generator[Network]:
     if isinstance(network, Network):
         yield network
         return
@@ -284,9 +284,11 @@ class _Run:
             self._receive(report)
         if positions is not None and self._has_enough(positions):
             self._write(max([self._store.highest_waiting, *self._added[-1:]]) + 1)
-        finished = self._store.is_complete and (positions is None or self._progress.positions >= positions)
+        finished = self._store.is_complete and not self._is_cut
+        if positions is not None:
+            finished = self._progress.positions >= positions and self._store.waiting == 0
         self._report(games, positions)
-        return SelfplayResult(self._progress, finished and not self._is_cut, self._store.waiting)
+        return SelfplayResult(self._progress, finished, self._store.waiting)
 
     def close(self) -> None:
         """End the threads; games in play are lost."""
@@ -356,7 +358,7 @@ class _Run:
         progress = self._progress
         progress.elapsed_s = time.monotonic() - self._began_s
         progress.playing = self._pool.playing - self._pool.queued
-        progress.done = progress.games / games if games else progress.positions / (positions or 1)
+        progress.done = min(1.0, progress.games / games if games else progress.positions / (positions or 1))
         self._listener.state(progress)
 
     # ------------------------------------------------------------------------------------------ the other threads

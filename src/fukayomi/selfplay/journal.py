@@ -66,7 +66,7 @@ class GameSummary:
             opening_plies=game.opening_plies, random_plies=game.random_plies, positions=game.positions,
             searches=game.searches, playouts=game.playouts, evaluations=game.evaluations,
             is_played_out=game.is_played_out, is_wrong_resignation=game.is_wrong_resignation,
-            opponent=cast(Literal["", "black", "white"], ("", "black", "white")[game.data[35]]),
+            opponent=("", "black", "white")[game.data[35]],
             opponent_name=opponent_name, is_kept=is_kept,
         )  # fmt: skip
 

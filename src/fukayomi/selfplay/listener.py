@@ -120,9 +120,9 @@ class SelfplayProgress:
 class SelfplayListener(Listener):
     """Follows the generation of games. Every method does nothing: override those you need.
 
-        >>> class Lengths(SelfplayListener):
-        ...     def game(self, game):
-        ...         print(game.number, game.plies, game.reason)
+    >>> class Lengths(SelfplayListener):
+    ...     def game(self, game):
+    ...         print(game.number, game.plies, game.reason)
     """
 
     def started(self, run: SelfplayRun) -> None:

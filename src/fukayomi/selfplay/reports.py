@@ -129,7 +129,9 @@ class JsonLines(SelfplayListener):
         self._write("game", asdict(game))
 
     def chunk(self, path: Path, info: ChunkInfo) -> None:
-        self._write("chunk", {"file": path.name, "games": info.games, "positions": info.positions, "sha256": info.sha256})
+        self._write(
+            "chunk", {"file": path.name, "games": info.games, "positions": info.positions, "sha256": info.sha256}
+        )
 
     def note(self, text: str) -> None:
         self._write("note", text)

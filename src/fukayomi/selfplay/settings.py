@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fukayomi._native import DeclarationRule, Fpu, SearchParams, SelfplayParams
+from fukayomi._native import DeclarationRule, Fpu, RootRule, SearchParams, SelfplayParams
 from fukayomi.arena.game.rules import StrictModel
 
 FpuName = Literal["parent", "half", "loss", "win"]
 Rule = Literal["none", "points_24", "points_27"]
+RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _PARAMS = (
@@ -18,7 +19,8 @@ _PARAMS = (
 )  # fmt: skip
 _SEARCH = (
     "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
-    "draw_value_white", "root_noise_epsilon", "root_noise_alpha",
+    "draw_value_white", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_scale",
+    "gumbel_c_visit", "gumbel_c_scale",
 )  # fmt: skip
 
 
@@ -62,6 +64,23 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Reduction where fpu_root is "parent"."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.66
     """Divisor of the policy's logits; above 1 flattens the policy."""
+    root_rule: RuleName = "puct"
+    """How the root's visits are shared out: PUCT, or Gumbel with sequential halving for few playouts. With Gumbel there
+    is no early stop, extension or noise, and the policy target is the improved policy."""
+    root_noise: Annotated[float, Field(ge=0, le=1000)] = 3.0
+    """Chance of each root move, in each visit, to have the prior (P + 1) / 2, per mille; visits that it causes are no
+    targets."""
+    forced_playouts: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """Each root move with visits gets at least sqrt(forced_playouts * P * N) of N, and targets are pruned of them;
+    KataGo: 2. 0: no such number."""
+    gumbel_moves: Annotated[int, Field(ge=1, le=593)] = 16
+    """Number of moves that Gumbel samples at the root."""
+    gumbel_scale: Annotated[float, Field(ge=0, le=100)] = 1.0
+    """Scale of Gumbel's random numbers; 0: nothing is left to chance."""
+    gumbel_c_visit: Annotated[float, Field(ge=0, le=1e6)] = 50.0
+    """Gumbel's weight of values: (gumbel_c_visit + most visits of a move) * gumbel_c_scale."""
+    gumbel_c_scale: Annotated[float, Field(ge=0, le=1e6)] = 1.0
+    """Factor of that weight."""
     root_noise_epsilon: Share = 0.0
     """Share of Dirichlet noise in the root's priors; AlphaZero: 0.25."""
     root_noise_alpha: Annotated[float, Field(gt=0, le=1000)] = 0.15
@@ -131,5 +150,7 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
         params.fpu_reduction = self.c_fpu_reduction
         params.fpu_reduction_root = self.c_fpu_reduction_root
         params.softmax_temperature = self.temperature
+        params.root_rule = RootRule[self.root_rule.upper()]
+        params.root_visit_noise = self.root_noise / 1000
         params.declaration_rule = DeclarationRule[self.declaration_rule.upper()]
         return params

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fukayomi import __version__
+from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.chunk import (
     ChunkDetails,
     ChunkError,
@@ -20,7 +21,6 @@ from fukayomi.selfplay.chunk import (
     sidecar_of,
     write_chunk,
 )
-from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.journal import SUFFIX as JOURNAL_SUFFIX
 from fukayomi.selfplay.journal import GameSummary, Journal, StoredGame
 
@@ -121,7 +121,9 @@ class ChunkStore:
             waiting = path.with_suffix(JOURNAL_SUFFIX)
             part = _Part(sequence, first, end, self._journals.pop(waiting, None) or Journal(waiting, self._run))
             if part.journal.games and not first <= min(part.journal.games) <= max(part.journal.games) < end:
-                raise ChunkError(f"{waiting} has games of other numbers than {first} to {end - 1}; was chunk_games changed?")
+                raise ChunkError(
+                    f"{waiting} has games of other numbers than {first} to {end - 1}; was chunk_games changed?"
+                )
             found += [part.journal.games[number].summary for number in sorted(part.journal.games)]
             for number in range(first, end):
                 self._parts[number] = part

@@ -93,9 +93,10 @@ class ReportOptions:
 
 @settings_options(
     SelfplaySettings, "playouts", "early_stop", "extension", "reuse", "leaves", "c_init", "c_base", "c_init_root",
-    "c_base_root", "fpu", "c_fpu_reduction", "fpu_root", "c_fpu_reduction_root", "temperature", "root_noise_epsilon",
-    "root_noise_alpha", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth", "mate_nodes", "draw_value_black",
-    "draw_value_white",
+    "c_base_root", "fpu", "c_fpu_reduction", "fpu_root", "c_fpu_reduction_root", "temperature", "root_rule",
+    "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_scale",
+    "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth", "mate_nodes",
+    "draw_value_black", "draw_value_white",
 )  # fmt: skip
 class SearchOptions:
     """The search of a move."""

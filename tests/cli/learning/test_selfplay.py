@@ -1,0 +1,76 @@
+"""``fukayomi selfplay``."""
+
+from pathlib import Path
+
+import pytest
+from command_runs import run, run_json
+from rich.console import Console
+
+from fukayomi.cli.learning.selfplay_progress import SelfplayTable, selfplay_table
+from fukayomi.selfplay import SelfplayProgress, SelfplayRun, find_chunks, read_chunk
+
+FAST = ("--playouts", 4, "--max-move", 24, "--out-max-move", "--chunk-games", 4)
+
+
+def test_it_makes_chunks_and_says_so(tmp_path: Path) -> None:
+    result = run_json("selfplay", "<hash>", "-o", tmp_path, "--games", 5, *FAST)
+    assert result["finished"]
+    assert result["games"] == 5
+    assert [read_chunk(path).info.games for path in find_chunks(tmp_path)] == [4, 1]
+    code, printed, said = run("selfplay", "<hash>", "-o", tmp_path, "--games", 6, *FAST)
+    assert code == 0
+    assert printed.startswith("6 games, 6 kept, ")
+    assert "[info] Made " in said
+
+
+def test_settings_come_from_a_file_and_options_change_them(tmp_path: Path) -> None:
+    config = tmp_path / "selfplay.toml"
+    config.write_text("playouts = 3\nmax_move = 20\nout_max_move = true\nroot_rule = 'gumbel'\n", encoding="utf-8")
+    run_json("selfplay", "<hash>", "-o", tmp_path, "-n", 2, "--config", config, "--playouts", 5, "--seed", 8)
+    (chunk,) = find_chunks(tmp_path)
+    info = read_chunk(chunk).info
+    assert {name: info.settings[name] for name in ("playouts", "max_move", "root_rule")} == {
+        "playouts": 5, "max_move": 20, "root_rule": "gumbel",
+    }  # fmt: skip
+    assert info.seed == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ((), 2, "--games N or --positions N"),
+        (("--games", 3, "--positions", 4), 2, "--games N or --positions N"),
+        (("--games", 3, "--playouts", 0), 1, "playouts"),
+        (("--games", 3, "--openings", "missing.sfen"), 1, "missing.sfen"),
+        (("--games", 3, "--config", "missing.toml"), 1, "missing.toml"),
+    ],
+)
+def test_mistakes_are_explained(tmp_path: Path, options: tuple[object, ...], code: int, message: str) -> None:
+    exit_code, _, said = run("selfplay", "<hash>", "-o", tmp_path, *options)
+    assert exit_code == code
+    assert message in said
+
+
+def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
+    openings = tmp_path / "openings"
+    openings.write_text("startpos moves 7g7f\n", encoding="utf-8")
+    options = ("--games", 1, "--openings", openings, "--keep-apart", openings)
+    code, _, said = run("selfplay", "<hash>", "-o", tmp_path / "games", *options)
+    assert code == 1
+    assert "kept apart" in said
+
+
+def test_the_table_shows_counts_and_rates() -> None:
+    state = SelfplayProgress(games=10, kept=9, positions=900, plies=1000, draws=1, done=0.5, elapsed_s=60, new_games=10)
+    state.reasons = {"mate": 4, "max_plies": 6}
+    state.played_out, state.wrong_resignations = 4, 1
+    state.opponents = {"engine": [5, 2, 1]}
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(selfplay_table(SelfplayRun(Path("games"), 20, None, 64, 1, "net"), state))
+    shown = capture.get()
+    for text in ("50.0 %", "600 an hour", "max plies 60.0 %", "25.0 %", "against engine", "5 games, 1 draws"):
+        assert text in shown
+    with SelfplayTable(Console(force_terminal=True, quiet=True)) as table:
+        table.started(SelfplayRun(Path("games"), 20, None, 64, 1, "net"))
+        table.state(state)

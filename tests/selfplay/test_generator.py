@@ -1,0 +1,323 @@
+"""Generating games: chunks, resuming, stopping, opponents."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from selfplay_runner import Hash
+
+from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3
+from fukayomi.engine import Network
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.files.lock import FolderLock, LockedError
+from fukayomi.listener import Listener
+from fukayomi.loop.ingest import validate_chunk
+from fukayomi.selfplay import (
+    ChunkError,
+    ChunkInfo,
+    GameSummary,
+    Openings,
+    OpeningSet,
+    SelfplayListener,
+    SelfplaySettings,
+    find_chunks,
+    generate,
+    read_chunk,
+)
+from fukayomi.shogi import Position
+
+SHORT = SelfplaySettings(playouts=4, max_move=24, out_max_move=True, chunk_games=4)
+HASH = "<hash>"
+
+
+class Heard(SelfplayListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.games: list[GameSummary] = []
+        self.chunks: list[Path] = []
+        self.ends = 0
+
+    def game(self, game: GameSummary) -> None:
+        self.games.append(game)
+
+    def chunk(self, path: Path, info: ChunkInfo) -> None:
+        self.chunks.append(path)
+
+    def ended(self) -> None:
+        self.ends += 1
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".lock"
+    }
+
+
+def test_chunks_have_fixed_ranges_of_games(tmp_path: Path) -> None:
+    heard = Heard()
+    result = generate(SHORT, HASH, tmp_path, games=10, seed=3, name="w1", listener=heard)
+    assert result.finished
+    assert sorted(game.number for game in heard.games) == list(range(10))
+    assert sorted(heard.chunks) == find_chunks(tmp_path)
+    infos = [read_chunk(path).info for path in find_chunks(tmp_path)]
+    assert [(info.first_game, info.numbers, info.sequence) for info in infos] == [(0, 4, 1), (4, 4, 2), (8, 2, 3)]
+    assert {info.worker for info in infos} == {"w1"}
+    assert infos[0].settings == SHORT.model_dump()
+    assert sum(info.positions for info in infos) == result.progress.positions
+    assert heard.ends == 1
+    for path in find_chunks(tmp_path):
+        validate_chunk(path)
+
+
+def test_the_bytes_depend_on_settings_seed_and_network_alone(tmp_path: Path) -> None:
+    for number, parallel in enumerate((1, 3, 64)):
+        generate(SHORT, HASH, tmp_path / str(number), games=9, seed=1, parallel=parallel, cache_mb=number)
+    folders = [contents(tmp_path / str(number)) for number in range(3)]
+    assert folders[0] == folders[1] == folders[2]
+    generate(SHORT, HASH, tmp_path / "other", games=9, seed=2)
+    assert contents(tmp_path / "other")["selfplay-000001.hcpe3"] != folders[0]["selfplay-000001.hcpe3"]
+
+
+def test_more_games_continue_the_numbers(tmp_path: Path) -> None:
+    generate(SHORT, HASH, tmp_path, games=6)
+    before = contents(tmp_path)
+    assert generate(SHORT, HASH, tmp_path, games=6).progress.new_games == 0
+    result = generate(SHORT, HASH, tmp_path, games=13)
+    assert result.progress.new_games == 7
+    assert result.progress.games == 13
+    assert contents(tmp_path).items() >= before.items()
+    firsts = [read_chunk(path).info.first_game for path in find_chunks(tmp_path)]
+    assert firsts == [0, 4, 6, 10]
+
+
+def test_a_later_range_of_games_leaves_the_earlier_alone(tmp_path: Path) -> None:
+    generate(SHORT, HASH, tmp_path, games=8)
+    generate(SHORT, HASH, tmp_path, games=8, first_game=8)
+    generate(SHORT, HASH, tmp_path / "whole", games=16)
+    assert contents(tmp_path / "whole").items() <= contents(tmp_path).items()
+    generate(SHORT, HASH, tmp_path / "late", games=8, first_game=8)
+    assert set(contents(tmp_path / "late")) == {f"selfplay-00000{n}.{e}" for n in (3, 4) for e in ("hcpe3", "json")}
+
+
+def test_positions_end_a_run(tmp_path: Path) -> None:
+    result = generate(SHORT, HASH, tmp_path, positions=150, parallel=4)
+    assert result.finished
+    assert result.waiting == 0
+    assert 150 <= result.progress.positions < 2000  # games in play are finished
+    assert sum(read_chunk(path).info.positions for path in find_chunks(tmp_path)) == result.progress.positions
+    assert generate(SHORT, HASH, tmp_path, positions=150).progress.new_games == 0
+
+
+def test_games_that_are_too_short_or_drawn_by_length_are_not_kept(tmp_path: Path) -> None:
+    settings = SHORT.model_copy(update={"out_max_move": False})
+    result = generate(settings, HASH, tmp_path, games=5)
+    assert result.progress.games == 5
+    assert result.progress.kept < 5
+    assert [read_chunk(path).info.games for path in find_chunks(tmp_path)] in ([0, 0], [1, 0], [0, 1])
+    none = SHORT.model_copy(update={"min_move": 25})
+    assert generate(none, HASH, tmp_path / "short", games=3).progress.kept == 0
+
+
+@pytest.mark.parametrize("files", [("games",), ("hcpe3", "games"), ("hcpe3", "json", "games")])
+def test_a_chunk_without_sidecar_is_made_again(tmp_path: Path, files: tuple[str, ...]) -> None:
+    """Whatever of its files a kill has left; the games are in the journal."""
+    generate(SHORT, HASH, tmp_path / "whole", games=4)
+    whole = contents(tmp_path / "whole")
+    stopped = tmp_path / "stopped"
+    stopped.mkdir()
+    journal = _journal_of(SHORT, stopped, games=4)
+    for suffix in files:
+        if suffix != "games":
+            (stopped / f"selfplay-000001.{suffix}").write_bytes(whole[f"selfplay-000001.{suffix}"])
+    assert journal.is_file()
+    result = generate(SHORT, HASH, stopped, games=4)
+    assert result.progress.new_games == 0
+    assert contents(stopped) == whole
+
+
+def _journal_of(settings: SelfplaySettings, folder: Path, games: int) -> Path:
+    """A journal with some games, of a run that was killed when they were over."""
+    larger = settings.model_copy(update={"chunk_games": settings.chunk_games})
+
+    class Stop(SelfplayListener):
+        def game(self, game: GameSummary) -> None:
+            if len(list(folder.glob("*.games"))) and game.number == games - 1:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(larger, HASH, folder, games=games, parallel=1, listener=Stop())
+    return folder / "selfplay-000001.games"
+
+
+def test_a_torn_journal_loses_only_its_last_game(tmp_path: Path) -> None:
+    generate(SHORT, HASH, tmp_path / "whole", games=4)
+    journal = _journal_of(SHORT, tmp_path, games=3)
+    data = journal.read_bytes()
+    for cut in (len(data) - 1, len(data) - 300, 40, 3, 0):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / journal.name).write_bytes(data[:cut])
+        generate(SHORT, HASH, folder, games=4)
+        assert contents(folder) == contents(tmp_path / "whole")
+
+
+def test_runs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    generate(SHORT, HASH, tmp_path, games=4)
+    with pytest.raises(ChunkError, match="seed 0"):
+        generate(SHORT, HASH, tmp_path, games=8, seed=1)
+    (tmp_path / "other").mkdir()
+    _journal_of(SHORT, tmp_path / "other", games=3)
+    with pytest.raises(ChunkError, match="another network"):
+        generate(SHORT.model_copy(update={"playouts": 5}), HASH, tmp_path / "other", games=4)
+    (tmp_path / "other" / "selfplay-000001.games").write_bytes(b"something else entirely")
+    with pytest.raises(ChunkError, match="not a journal"):
+        generate(SHORT, HASH, tmp_path / "other", games=4)
+    with pytest.raises(ValueError, match="one of games and positions"):
+        generate(SHORT, HASH, tmp_path)
+    with FolderLock(tmp_path, "selfplay.lock"), pytest.raises(LockedError):
+        generate(SHORT, HASH, tmp_path, games=8)
+
+
+def test_openings_are_where_games_begin(tmp_path: Path) -> None:
+    positions = tuple(Position.from_usi(f"startpos moves {moves}") for moves in ("7g7f", "2g2f 8c8d"))
+    openings = Openings([OpeningSet("two", None, positions)])
+    generate(SHORT, HASH, tmp_path, games=8, openings=openings)
+    data = b"".join(read_chunk(path).data for path in find_chunks(tmp_path))
+    games = decode_hcpe3(np.frombuffer(data, np.uint8), True)
+    firsts = {int(games.moves[begin]) for begin in games.plies[:-1]}
+    assert firsts == {positions[0].moves[0].raw, positions[1].moves[0].raw}
+
+
+class Outside:
+    """A frozen network, or a program that plays its first legal move, is Black in one of two games."""
+
+    def __init__(self) -> None:
+        self.networks = [Network(HashNetwork())]
+        self.asked = 0
+        self.games: list[GameSummary] = []
+
+    def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
+        if number % 2 == 0:
+            return SelfplayPlayer(), SelfplayPlayer()
+        return SelfplayPlayer(OUTSIDE if number % 4 == 1 else 1, teaches=False), SelfplayPlayer()
+
+    def name(self, number: int) -> str:
+        return "" if number % 2 == 0 else "program" if number % 4 == 1 else "frozen"
+
+    def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
+        self.asked += 1
+        threading.Thread(target=lambda: pool.answer(game.index, game.position.legal_moves[0])).start()
+
+    def over(self, game: GameSummary) -> None:
+        self.games.append(game)
+
+
+class HashNetwork:
+    """The hash evaluator with another seed, behind the protocol of evaluators."""
+
+    identity, batch_size, slots = "hash-9", 4, 1
+
+    def __init__(self) -> None:
+        self._hash = Hash(9)
+
+    def allocate(self, capacity: int) -> Slot:
+        return Slot.zeros(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        self._hash.run(slot, n)
+
+    def close(self) -> None: ...
+
+
+def test_others_may_play_one_side(tmp_path: Path) -> None:
+    opponents = Outside()
+    result = generate(SHORT, HASH, tmp_path, games=8, opponents=opponents)
+    assert result.finished
+    assert opponents.asked >= 8
+    assert {game.opponent for game in opponents.games} == {"", "black"}
+    assert {name: counts[0] for name, counts in result.progress.opponents.items()} == {"program": 2, "frozen": 2}
+    for path in find_chunks(tmp_path):
+        validate_chunk(path)
+
+
+def test_an_evaluator_that_fails_ends_the_run(tmp_path: Path) -> None:
+    class Broken(HashNetwork):
+        def run(self, slot: Slot, n: int) -> None:
+            raise RuntimeError("the device is gone")
+
+    with Network(Broken()) as network, pytest.raises(RuntimeError, match="device is gone"):
+        generate(SHORT, network, tmp_path, games=4)
+    assert generate(SHORT, HASH, tmp_path, games=4, name="again").finished
+
+
+def test_a_plain_listener_hears_of_the_progress(tmp_path: Path) -> None:
+    heard: list[tuple[str, int, int | None]] = []
+
+    class Plain(Listener):
+        def progress(self, stage: str, done: int, total: int | None) -> None:
+            heard.append((stage, done, total))
+
+    generate(SHORT, HASH, tmp_path, games=4, listener=Plain())
+    assert heard[-1] == ("self-play", 4, 4)
+
+
+# ---------------------------------------------------------------------------------------------- processes
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from fukayomi.selfplay import SelfplaySettings, generate
+settings = SelfplaySettings(playouts=16, max_move=60, out_max_move=True, chunk_games=8)
+result = generate(settings, "<hash>", Path(sys.argv[1]), games=int(sys.argv[2]), parallel=6, seed=4)
+print("finished", result.finished, result.waiting)
+"""
+
+
+def start(folder: Path, games: int) -> "subprocess.Popen[str]":
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), str(games)], stdout=subprocess.PIPE, text=True)
+
+
+def finish(process: "subprocess.Popen[str]") -> str:
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return output
+
+
+def wait_for_games(folder: Path, chunks: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(find_chunks(folder)) < chunks if folder.is_dir() else True:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    games = 60
+    for chunks in (1, 3):
+        process = start(tmp_path / "killed", games)
+        wait_for_games(tmp_path / "killed", chunks)
+        process.kill()
+        process.communicate()
+    found = contents(tmp_path / "killed")
+    finish(start(tmp_path / "killed", games))
+    assert contents(tmp_path / "killed").items() >= {n: d for n, d in found.items() if n.endswith(".json")}.items()
+    finish(start(tmp_path / "whole", games))
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is not a signal there")
+def test_ctrl_c_ends_after_the_games_in_play(tmp_path: Path) -> None:
+    process = start(tmp_path, 100_000)
+    wait_for_games(tmp_path, 2)
+    process.send_signal(signal.SIGINT)
+    output = finish(process)
+    assert output.startswith("finished False")
+    chunks = len(find_chunks(tmp_path))
+    waiting = sum(path.stat().st_size > 0 for path in tmp_path.glob("*.games"))
+    assert chunks >= 2
+    assert (int(output.split()[-1]) > 0) == (waiting > 0)

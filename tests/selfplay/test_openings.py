@@ -1,0 +1,78 @@
+"""Where games begin."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from fukayomi._native import encode_hcp
+from fukayomi.arena.game.openings import OpeningError
+from fukayomi.selfplay import Openings, OpeningSet
+from fukayomi.shogi import Position
+
+LINES = ["startpos moves 7g7f", "startpos moves 2g2f", "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1"]
+
+
+def text_file(path: Path, lines: list[str]) -> str:
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+def hcp_file(path: Path, lines: list[str]) -> str:
+    path.write_bytes(b"".join(encode_hcp(Position.from_usi(line)) for line in lines))
+    return str(path)
+
+
+def test_without_a_set_games_begin_at_the_start_position() -> None:
+    assert Openings().draw(1, 2).usi() == "startpos"
+
+
+def test_a_draw_depends_on_seed_and_number_and_is_even(tmp_path: Path) -> None:
+    openings = Openings.read([text_file(tmp_path / "lines.sfen", LINES)])
+    drawn = [openings.draw(5, number).usi() for number in range(600)]
+    assert drawn == [openings.draw(5, number).usi() for number in range(600)]
+    counts = Counter(drawn)
+    assert len(counts) == 3
+    assert min(counts.values()) > 150
+    assert drawn != [openings.draw(6, number).usi() for number in range(600)]
+
+
+def test_lines_keep_their_moves_and_hcp_has_none(tmp_path: Path) -> None:
+    lines = Openings.read([text_file(tmp_path / "lines", LINES[:1])])
+    packed = Openings.read([hcp_file(tmp_path / "lines.hcp", LINES[:1])])
+    assert [move.usi() for move in lines.draw(0, 0).moves] == ["7g7f"]
+    assert packed.draw(0, 0).moves == []
+    assert encode_hcp(packed.draw(0, 0)) == encode_hcp(lines.draw(0, 0))
+
+
+def test_a_position_does_not_change_when_a_game_is_played(tmp_path: Path) -> None:
+    openings = Openings.read([text_file(tmp_path / "lines", LINES[:1])])
+    openings.draw(0, 0).push_usi("3c3d")
+    assert openings.draw(0, 0).usi() == LINES[0]
+
+
+def test_weights_count_for_each_position(tmp_path: Path) -> None:
+    one, two = text_file(tmp_path / "one", LINES[:1]), hcp_file(tmp_path / "two.hcp", LINES[1:])
+    openings = Openings.read([f"{one}*6", two])
+    drawn = Counter(openings.draw(1, number).sfen() for number in range(800))
+    assert 540 < drawn[Position.from_usi(LINES[0]).sfen()] < 660  # 6 of 8
+
+
+def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
+    openings = Openings.read([hcp_file(tmp_path / "train.hcp", LINES)])
+    openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "apart", ["startpos moves 1g1f"])))])
+    with pytest.raises(OpeningError, match=r"train\.hcp shares 1 positions with .*measure"):
+        openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "measure", [LINES[1]])))])
+
+
+def test_files_that_hold_no_openings_are_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.hcp"
+    for data in (b"", b"x" * 33):
+        bad.write_bytes(data)
+        with pytest.raises(OpeningError, match="32 bytes"):
+            Openings.read([str(bad)])
+    bad.write_bytes(b"\xff" * 32)
+    with pytest.raises(OpeningError, match="position 1"):
+        Openings.read([str(bad)]).draw(0, 0)
+    with pytest.raises(OpeningError, match="weight"):
+        Openings.read([f"{bad}*x"])
