@@ -16,7 +16,7 @@ def test_defaults_are_those_of_the_core() -> None:
 
 def test_settings_reach_the_search() -> None:
     settings = SelfplaySettings(
-        fpu="loss", c_fpu_reduction_root=0.5, temperature=1.25, root_noise=5, root_rule="gumbel",
+        fpu="loss", fpu_reduction_root=0.5, temperature=1.25, root_noise=5, root_rule="gumbel",
         declaration_rule="points_24", forced_playouts=2,
     )  # fmt: skip
     params = settings.search_params()

@@ -55,12 +55,12 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Visits over which exploration grows, at the root."""
     fpu: FpuName = "parent"
     """Value of moves without visits below the root: their position's less a reduction, 0.5, a loss, or a win."""
-    c_fpu_reduction: Annotated[float, Field(ge=0, le=1)] = 0.2
+    fpu_reduction: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Reduction where fpu is "parent". (dlshogi's default of 20 is not divided by 100: there every such move is worth
     nothing, as with "loss".)"""
     fpu_root: FpuName = "parent"
     """Value of moves without visits at the root."""
-    c_fpu_reduction_root: Annotated[float, Field(ge=0, le=1)] = 0.2
+    fpu_reduction_root: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Reduction where fpu_root is "parent"."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.66
     """Divisor of the policy's logits; above 1 flattens the policy."""
@@ -147,8 +147,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
             setattr(params, name, getattr(self, name))
         params.fpu = Fpu[self.fpu.upper()]
         params.fpu_root = Fpu[self.fpu_root.upper()]
-        params.fpu_reduction = self.c_fpu_reduction
-        params.fpu_reduction_root = self.c_fpu_reduction_root
+        params.fpu_reduction = self.fpu_reduction
+        params.fpu_reduction_root = self.fpu_reduction_root
         params.softmax_temperature = self.temperature
         params.root_rule = RootRule[self.root_rule.upper()]
         params.root_visit_noise = self.root_noise / 1000

@@ -18,6 +18,7 @@ from fukayomi.cli.learning.selfplay_options import (
     ReportOptions,
     RunOptions,
     SearchOptions,
+    SwitchOptions,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def selfplay(
     search: SearchOptions,
     moves: MoveOptions,
     games: GameOptions,
+    switches: SwitchOptions,
     openings: OpeningOptions,
     device: DeviceOptions,
     reports: ReportOptions,
@@ -40,7 +42,7 @@ def selfplay(
     """Let a network play games against itself, for training.
 
     \b
-    fukayomi selfplay network.onnx -o games --positions 1000000 --openings balanced.hcp
+    fukayomi selfplay network.onnx -o games --positions 1000000 --openings a.hcp
     fukayomi selfplay '<internal>' -o games --games 100 --playouts 100
     fukayomi train games/*.hcpe3 --out run
 
@@ -52,7 +54,7 @@ def selfplay(
     --reproducible on every device that gives the same numbers for a position in each batch.
     """
     with user_errors():
-        settings = _settings(run, search, moves, games)
+        settings = _settings(run, search, moves, games, switches)
         try:
             result = _generate(network, out, settings, run, openings, device, reports)
         except KeyboardInterrupt:  # for the second time

@@ -92,8 +92,8 @@ class ReportOptions:
 
 
 @settings_options(
-    SelfplaySettings, "playouts", "early_stop", "extension", "reuse", "leaves", "c_init", "c_base", "c_init_root",
-    "c_base_root", "fpu", "c_fpu_reduction", "fpu_root", "c_fpu_reduction_root", "temperature", "root_rule",
+    SelfplaySettings, "playouts", "extension", "leaves", "c_init", "c_base", "c_init_root",
+    "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "root_rule",
     "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_scale",
     "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth", "mate_nodes",
     "draw_value_black", "draw_value_white",
@@ -106,7 +106,7 @@ class SearchOptions:
 
 @settings_options(
     SelfplaySettings, "random", "random_temperature", "random_temperature_drop", "random_cutoff", "random_cutoff_drop",
-    "train_random", "random2",
+    "random2",
 )  # fmt: skip
 class MoveOptions:
     """The choice of a move."""
@@ -114,10 +114,15 @@ class MoveOptions:
     PANEL: ClassVar = "Choice of moves"
 
 
-@settings_options(
-    SelfplaySettings, "min_move", "max_move", "out_max_move", "threshold", "play_out", "declaration_rule", "chunk_games"
-)
+@settings_options(SelfplaySettings, "min_move", "max_move", "threshold", "play_out", "declaration_rule", "chunk_games")
 class GameOptions:
     """The end of a game."""
 
     PANEL: ClassVar = "Games"
+
+
+@settings_options(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move")
+class SwitchOptions:
+    """What is on or off. (Beside them, the names of other options would not fit into 80 columns.)"""
+
+    PANEL: ClassVar = "Switches"
