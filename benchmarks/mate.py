@@ -39,13 +39,14 @@ def measure(sfens: list[str], nodes: int) -> dict[str, float]:
     positions = [Position.from_sfen(sfen, allow_missing_king=True) for sfen in sfens]
     boards = [cshogi.Board(sfen) for sfen in sfens]
     ours, theirs = MateSolver(MEMORY_MB), cshogi.DfPn(PLIES, nodes)
+    mate = MateReason.MATE  # looking it up takes 0.2 microseconds
     our_seconds = their_seconds = 0.0
     our_mates = their_mates = 0
     for first in range(0, len(sfens), CHUNK):
         start = time.process_time()
         for position in positions[first : first + CHUNK]:
             result = ours.solve(position, nodes=nodes, plies=PLIES, shortest=False)
-            our_mates += result.reason == MateReason.MATE
+            our_mates += result.reason is mate
         middle = time.process_time()
         for board in boards[first : first + CHUNK]:
             their_mates += theirs.search(board)

@@ -15,7 +15,7 @@ namespace fukayomi {
 namespace {
 
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 256;
-constexpr std::uint64_t NODES_BETWEEN_SIGNALS = 65'536;
+constexpr std::uint64_t NODES_BETWEEN_SIGNALS = 65'536;  // none in a short search, where asking Python takes a share
 constexpr std::uint64_t NODES_FOR_LINE = 10'000;  // beside those of the proof
 // A check with few answers is tried first. Many are no worse than four: most fall to the same move. Measured on collections
 // of problems, as were the shares below.
@@ -118,7 +118,7 @@ bool MateSolver::is_over() {
         return false;
     else if (is_stopped_.load(std::memory_order_relaxed))
         end_ = MateReason::STOPPED;
-    else if (limits_.interrupted && nodes_ % NODES_BETWEEN_SIGNALS == 0 && limits_.interrupted())
+    else if (limits_.interrupted && (nodes_ + 1) % NODES_BETWEEN_SIGNALS == 0 && limits_.interrupted())
         end_ = MateReason::STOPPED;
     else if (limits_.time && nodes_ % NODES_BETWEEN_CLOCKS == 0 && std::chrono::steady_clock::now() >= deadline_)
         end_ = MateReason::TIME;
@@ -149,6 +149,7 @@ MateSolver::Outcome MateSolver::visit(int left, std::uint32_t max_pn, std::uint3
     path_.push_back({board_key, hand});
     const std::size_t first = children_.size();
     expand<ATTACK>(left);
+    if (ATTACK && path_.size() == 1) try_mates_in_three(left);
 
     Outcome outcome{{}, NO_LOOP};
     std::size_t best = first;
@@ -168,6 +169,14 @@ MateSolver::Outcome MateSolver::visit(int left, std::uint32_t max_pn, std::uint3
         const std::uint32_t child_dn = ATTACK ? rest(max_dn, total.dn, child.value.dn) : std::min(max_dn, limit);
         Undo undo;
         board_.do_move(child.move, undo);
+        if (!ATTACK && child.is_estimate) {
+            child.is_estimate = false;
+            child.value = first_value(left - 1);
+            if (child.value.is_final()) {
+                board_.undo_move(undo);
+                continue;
+            }
+        }
         const Outcome found = visit<!ATTACK>(left - 1, child_pn, child_dn);
         board_.undo_move(undo);
         if (end_ && !found.value.is_final()) break;
@@ -187,7 +196,30 @@ MateSolver::Outcome MateSolver::visit(int left, std::uint32_t max_pn, std::uint3
     return outcome;
 }
 
+// Looks at the defences of each check of the first position once, before any check is searched further. The children are
+// the checks.
+void MateSolver::try_mates_in_three(int left) {
+    const auto has_fewer = [](const Child& a, const Child& b) { return a.value.pn < b.value.pn; };
+    std::stable_sort(children_.begin(), children_.end(), has_fewer);
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+        if (!children_[i].is_estimate) continue;
+        Undo undo;
+        board_.do_move(children_[i].move, undo);
+        const Outcome found = visit<false>(left - 1, 1, 1);  // limits that every open position reaches at once
+        board_.undo_move(undo);
+        if (end_ && !found.value.is_final()) return;
+        Child& same = children_[i];  // the vector may have moved
+        same.value = found.value;
+        same.loop = found.loop;
+        same.is_estimate = false;
+        if (found.value.is_proof()) return;
+    }
+}
+
 // Puts the moves of the position on the board behind the other children, with what is known of them.
+//
+// Few defences that are not known allow a mate in one. So only those up to the first that does not are asked for one here;
+// the others when they are chosen.
 template <bool ATTACK>
 void MateSolver::expand(int left) {
     MoveList moves;
@@ -199,9 +231,10 @@ void MateSolver::expand(int left) {
         generate_legal(board_, moves);
     }
     const Hand hand = board_.hand(attacker_);
+    bool is_open = false;
     for (const Move m : moves) {
         const After next = after(board_, m);
-        Child child{next.board_key, {}, hand, m, NO_LOOP};
+        Child child{next.board_key, {}, hand, m, NO_LOOP, false};
         if (ATTACK) {
             if (m.is_drop())
                 child.hand.remove(m.dropped());
@@ -211,7 +244,11 @@ void MateSolver::expand(int left) {
         // Near the limit of plies the first value decides; an estimate may come from a search that went further.
         const bool is_known = table_.look_up(child.board_key, child.hand, left - 1, child.value);
         if (ATTACK) {  // no mate in one, nor is it the last ply: first_value
+            child.is_estimate = !is_known;
             if (!is_known) child.value = {static_cast<std::uint32_t>(defences->after(m)), 1, 0, child.hand};
+        } else if (!is_known && is_open && left > 2) {
+            child.is_estimate = true;
+            child.value = {1, 1, 0, child.hand};
         } else if (!is_known || (left <= 2 && !child.value.is_final())) {
             Undo undo;
             board_.do_move(m, undo);
@@ -219,6 +256,7 @@ void MateSolver::expand(int left) {
             board_.undo_move(undo);
         }
         children_.push_back(child);
+        is_open |= !child.value.is_proof();
         // One reply settles the node.
         if (ATTACK ? child.value.is_proof() : child.value.is_disproof()) return;
     }
@@ -342,6 +380,7 @@ std::vector<Move> MateSolver::line(int plies) {
         limits_.nodes = 2 * nodes_ + NODES_FOR_LINE;
         end_.reset();
         moves.clear();
+        moves.reserve(static_cast<std::size_t>(plies));
         for (int left = plies; left > 0;) {
             const Move attack = proven_move(left);
             if (!attack) break;

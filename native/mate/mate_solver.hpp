@@ -60,6 +60,7 @@ private:
         Hand hand;  // the attacker's, after the move
         Move move;
         std::uint16_t loop;  // the ply of the earlier position that a disproof depends on, or NO_LOOP
+        bool is_estimate;  // nobody has looked at the position yet
     };
     struct Outcome {
         MateValue value;
@@ -75,6 +76,7 @@ private:
     template <bool ATTACK> Outcome visit(int left, std::uint32_t max_pn, std::uint32_t max_dn);
     template <bool ATTACK> void expand(int left);
     MateValue first_value(int left);
+    void try_mates_in_three(int left);
     template <bool ATTACK> Sum sum(std::size_t first) const;
     template <bool ATTACK> Outcome conclude(const Sum& total, std::size_t first);
     MateValue prove_in_one(Move move);
