@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from click.testing import Result
 from command_app import app
 from hypothesis import given
 from hypothesis import strategies as st
+from network_samples import HEADS
 from typer.testing import CliRunner
 
 from fukayomi.learning import Dataset, TrainingError, TrainingSettings, train
@@ -42,14 +44,22 @@ def fukayomi(*arguments: object) -> Result:
     critic=st.booleans(),
     scale=st.just("fit") | st.floats(1, 2000),
     threads=st.none() | st.integers(1, 64),
+    heads=st.lists(st.sampled_from(HEADS), unique=True).map(tuple),
     names=st.lists(st.text(st.characters(exclude_characters="\0*/.", codec="utf-8"), min_size=1), min_size=1),
 )
 def test_what_is_written_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, steps: Any, lr: float, critic: bool, scale: Any, threads: Any, names: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: Any,
+    lr: float,
+    critic: bool,
+    scale: Any,
+    threads: Any,
+    heads: Any,
+    names: Any,
 ):
     files = tuple(f"/{name}" for name in names)
     configuration = RunConfiguration(
-        files, files[:1], TINY, TrainingSettings(steps=steps, lr=lr, critic=critic),
+        files, files[:1], replace(TINY, heads=heads), TrainingSettings(steps=steps, lr=lr, critic=critic),
         TargetSettings(0.5, scale), RunSettings("/teacher.onnx", threads=threads),
     )  # fmt: skip
     path = tmp_path_factory.getbasetemp() / "config.toml"

@@ -147,17 +147,21 @@ class LossOptions:
         float | None, option("The --teacher's policy is softmax(logits / this).", _DEFAULT.teacher_temperature)
     ] = None
     soft_policy_weight: Annotated[
-        float | None,
-        option("Weight of the loss of the head soft-policy in --heads.", _DEFAULT.soft_policy_weight, min=0),
+        float | None, option("Weight of the loss of the head soft-policy.", _DEFAULT.soft_policy_weight, min=0)
     ] = None
     short_term_value_weight: Annotated[
-        float | None, option("The same, short-term-value.", _DEFAULT.short_term_value_weight, min=0)
+        float | None,
+        option("Weight of the loss of the head short-term-value.", _DEFAULT.short_term_value_weight, min=0),
     ] = None
-    wdl_weight: Annotated[float | None, option("The same, wdl.", _DEFAULT.wdl_weight, min=0)] = None
-    plies_left_weight: Annotated[float | None, option("The same, plies-left.", _DEFAULT.plies_left_weight, min=0)] = (
+    wdl_weight: Annotated[float | None, option("Weight of the loss of the head wdl.", _DEFAULT.wdl_weight, min=0)] = (
         None
     )
-    reply_weight: Annotated[float | None, option("The same, reply.", _DEFAULT.reply_weight, min=0)] = None
+    plies_left_weight: Annotated[
+        float | None, option("Weight of the loss of the head plies-left.", _DEFAULT.plies_left_weight, min=0)
+    ] = None
+    reply_weight: Annotated[
+        float | None, option("Weight of the loss of the head reply.", _DEFAULT.reply_weight, min=0)
+    ] = None
 
 
 @dataclass(frozen=True)
