@@ -173,8 +173,7 @@ private:
     }
 
     void check_resignation() {
-        int last = plies_ - 1;
-        while (last >= 0 && is_other_program(mover(last))) --last;
+        const int last = plies_ - 1;
         if (last < 0) return fail(-1, "a resignation without an evaluation");
         const int eval = games_.evals[begin_ + static_cast<std::size_t>(last)];
         const Color better = eval > 0 ? mover(last) : ~mover(last);

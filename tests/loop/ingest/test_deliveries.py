@@ -18,7 +18,8 @@ from selfplay_chunks import NETWORK, SETTINGS, deliver, details, new_store, rand
 from fukayomi.data.formats.hcpe3 import join_games
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.listener import Listener
-from fukayomi.loop.ingest.deliveries import IngestSettings, find_delivered, ingest
+from fukayomi.loop.ingest.canaries import relabelled
+from fukayomi.loop.ingest.deliveries import IngestSettings, find_new, ingest
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.selfplay.chunk import sidecar_of, write_chunk
 
@@ -136,13 +137,22 @@ def test_a_rejected_chunk_may_be_delivered_again(tmp_path: Path) -> None:
     assert all((tmp_path / folder / "w1-000001.hcpe3").is_file() for folder in folders)
 
 
+def test_weights_come_with_their_chunk(tmp_path: Path) -> None:
+    new_store(tmp_path)
+    games = random_games(3)
+    path = tmp_path / "games" / "w1-000002.hcpe3"
+    said = relabelled(games, details(sequence=2))
+    write_chunk(path, games.write(), said, np.ones(said.positions, np.float32))
+    [chunk] = ingest(tmp_path).accepted
+    assert (chunk.weights, chunk.positions) == ("w1-000002.weights.npy", said.positions)
+
+
 def test_weights_go_to_quarantine_with_their_chunk(tmp_path: Path) -> None:
     new_store(tmp_path)
     games = random_games(3)
-    info = deliver(tmp_path, games, name="plain-000001")
     path = tmp_path / "games" / "w1-000002.hcpe3"
-    said = details(games=9, plies=info.plies, positions=info.positions, sequence=2, first_game=3)
-    write_chunk(path, games.write(), said, np.ones(info.positions, np.float32))
+    said = relabelled(games, details(sequence=2))
+    write_chunk(path, games.write(), said, np.ones(said.positions, np.float32))
     sidecar = json.loads(sidecar_of(path).read_text()) | {"sha256": "0" * 64}
     sidecar_of(path).write_text(json.dumps(sidecar))
     assert "the checksum" in quarantined(tmp_path)["faults"][0]["reason"]
@@ -267,7 +277,8 @@ def test_kills_leave_a_consistent_store(tmp_path: Path, kills: int) -> None:
                 games = replace(games, opponents=np.full(8, 9, np.uint8))
             deliver(store, games, worker=f"w{number:02}")
     ingest(whole)
-    delivered = {path.name for path in find_delivered(killed)}
+    delivered = {path.name for path in find_new(Manifest(killed))}
+    assert len(delivered) == 12
     for _ in kill_randomly(killed, kills, np.random.default_rng(1)):
         manifest = Manifest(killed)
         accepted = {Path(chunk.path).name for chunk in manifest.accepted.values()}

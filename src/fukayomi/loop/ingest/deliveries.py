@@ -103,8 +103,7 @@ class _Ingest:
         accepted: list[ChunkEntry] = []
         quarantined: list[QuarantinedEntry] = []
         copies = 0
-        delivered = {entry.path for entry in self._manifest.accepted.values()}
-        new = [path for path in find_delivered(self._store) if self._name(path) not in delivered]
+        new = find_new(self._manifest)
         for done, path in enumerate(new):
             self._listener.progress("ingest", done, len(new))
             try:
@@ -221,7 +220,8 @@ class _Ingest:
                 (source / name).rename(folder / name)
 
 
-def find_delivered(store: Path) -> list[Path]:
-    """The files of games in a store that have a sidecar, by path."""
-    found = (store / GAMES).rglob(f"*{SUFFIX}")
+def find_new(manifest: Manifest) -> list[Path]:
+    """The delivered files of games, with a sidecar, that are not in the manifest; by path."""
+    known = {manifest.store / entry.path for entry in manifest.accepted.values()}
+    found = (path for path in (manifest.store / GAMES).rglob(f"*{SUFFIX}") if path not in known)
     return sorted(path for path in found if path.is_file() and sidecar_of(path).is_file())

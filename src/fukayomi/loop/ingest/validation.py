@@ -27,6 +27,7 @@ from fukayomi.shogi import DeclarationRule
 MOST_FAULTS = 100
 """Faults of a chunk that are kept."""
 _EXTENDED = 2  # times the playouts: extended twice by a half
+_PER_LEAF = 4  # visits beyond the playouts that a leaf of the last batch may bring: proven moves cost no evaluation
 _TAUGHT_WEIGHT = 65_535  # sum of a Gumbel policy's weights, each rounded
 _KEY_BYTES = 8
 
@@ -106,7 +107,7 @@ def rules_of(settings: Mapping[str, Any]) -> SelfplayRules:
     if known.root_rule.lower() == "gumbel":
         most_visits = _TAUGHT_WEIGHT + _native.MAX_MOVES
     else:
-        most_visits = known.playouts * (_EXTENDED if known.extension > 0 else 1) + known.leaves
+        most_visits = known.playouts * (_EXTENDED if known.extension > 0 else 1) + _PER_LEAF * known.leaves + 1
     return SelfplayRules(
         least_plies=known.min_move, most_plies=known.max_move, resign_threshold=known.threshold,
         most_visits=min(most_visits, (1 << 32) - 1), declaration=DeclarationRule[known.declaration_rule.upper()],
