@@ -9,7 +9,7 @@ import pytest
 from selfplay_chunks import SETTINGS, deliver, new_store
 from selfplay_runner import drive, search_params, selfplay_params
 
-from fukayomi._native import DecodedGames, GameReason, SelfplayPlayer, SelfplayPool, decode_hcpe3
+from fukayomi._native import DecodedGames, GameReason, RootRule, SelfplayPlayer, SelfplayPool, decode_hcpe3
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
 from fukayomi.loop.ingest import ingest
 from fukayomi.selfplay.chunk import ResultCounts
@@ -23,15 +23,21 @@ PLAYED: dict[str, dict[str, Any]] = {
     "taught": {"train_random": True, "random": 12, "extension": 3.0},
     "leaves": {"leaves": 4, "playouts": 20},
     "odd": {"playouts": 5, "extension": 100.0},
+    "gumbel": {"root_rule": "gumbel"},
+    "noise": {"root_visit_noise": 0.1, "forced_playouts": 2.0},
 }
+OF_SEARCH = ("root_visit_noise", "forced_playouts")
 
 
 def play(count: int, values: dict[str, Any], *, opponent: bool = False) -> tuple[Games, ResultCounts, dict[str, Any]]:
     """Games of the pool, what it says of them, and their settings."""
     settings = SETTINGS | {"playouts": 12, "max_move": 200} | values
     names = ("playouts", "extension", "random", "threshold", "max_move", *values)
-    params = selfplay_params(**{name: settings[name] for name in names if name != "min_move"})
-    pool = SelfplayPool(params, search_params(root_noise_epsilon=0.25), 16)
+    of_games = {name: settings[name] for name in names if name not in ("min_move", "root_rule", *OF_SEARCH)}
+    of_search = {name: settings[name] for name in OF_SEARCH if name in settings}
+    rule = RootRule[settings.get("root_rule", "puct").upper()]
+    search = search_params(root_noise_epsilon=0.25, root_rule=rule, **of_search)
+    pool = SelfplayPool(selfplay_params(**of_games), search, 16)
     for index in range(count):
         black, white = SelfplayPlayer(), SelfplayPlayer(teaches=not opponent)
         pool.add(index, Position(), *((black, white) if index % 2 else (white, black)))
