@@ -127,11 +127,13 @@ void bind_params(nb::module_& m) {
               "Each root move with visits gets at least sqrt(forced_playouts * P * N) of N visits; KataGo: 2. 0: none are forced.\n"
               "`Search.teaching` leaves them out again.");
     parameter(type, "gumbel_moves", &SearchParams::gumbel_moves, "Number of root moves to sample with RootRule.GUMBEL, at most.");
+    parameter(type, "gumbel_visits", &SearchParams::gumbel_visits,
+              "Visits that there must be for each of them, on average, except for two; the paper: 1.");
     parameter(type, "gumbel_scale", &SearchParams::gumbel_scale,
               "Scale of the Gumbel variables; 0: nothing is left to chance, the moves with the greatest priors are searched.");
     parameter(type, "gumbel_c_visit", &SearchParams::gumbel_c_visit,
               "Constant of sigma(q) = (gumbel_c_visit + most visits of a move) * gumbel_c_scale * (2 q - 1).");
-    parameter(type, "gumbel_c_scale", &SearchParams::gumbel_c_scale, "Constant of sigma.");
+    parameter(type, "gumbel_c_scale", &SearchParams::gumbel_c_scale, "Constant of sigma; the paper: 1 for board games.");
     parameter(type, "seed", &SearchParams::seed,
               "Random seed of the noise and of the Gumbel variables. The same seed and position give the same search.");
 }

@@ -68,7 +68,7 @@ void keep_highest(std::vector<std::size_t>& edges, const std::vector<double>& sc
 
 GumbelPolicy::GumbelPolicy(const SearchParams& params)
     : RootPolicy(params), power_(power_of_root(params)), most_moves_(static_cast<std::size_t>(params.gumbel_moves)),
-      scale_(params.gumbel_scale), c_visit_(params.gumbel_c_visit), c_scale_(params.gumbel_c_scale), seed_(params.seed) {}
+      least_visits_(static_cast<std::uint64_t>(params.gumbel_visits)), scale_(params.gumbel_scale), c_visit_(params.gumbel_c_visit), c_scale_(params.gumbel_c_scale), seed_(params.seed) {}
 
 void GumbelPolicy::begin(const Tree& tree, const RootPlan& plan) {
     const EdgeSpan edges = tree.edges(tree.root());
@@ -116,7 +116,8 @@ void GumbelPolicy::begin_phase(const Tree& tree) {
     for (std::size_t i = 0; i < rows_.size(); ++i)
         if (view.is_playable(i) && (is_first || rows_[i].place > 0)) considered.push_back(i);
     if (is_first) {
-        phase_moves_ = std::min({most_moves_, considered.size(), static_cast<std::size_t>(planned_)});
+        const std::uint64_t affordable = std::min(planned_, std::max<std::uint64_t>(2, planned_ / least_visits_));
+        phase_moves_ = std::min({most_moves_, considered.size(), static_cast<std::size_t>(affordable)});
         halvings_ = static_cast<std::size_t>(std::bit_width(std::max<std::size_t>(phase_moves_, 2) - 1));
     } else {
         phase_moves_ = std::max<std::size_t>(2, phase_moves_ / 2);

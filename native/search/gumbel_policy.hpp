@@ -18,7 +18,8 @@ namespace fukayomi {
 //
 // and what is taught is the improved policy, softmax(logit + sigma(q)) of all moves.
 //
-// The number of visits in a phase is that of mctx: visits / (log2(moves) * moves left), at least 1. The paper's deterministic
+// The number of visits in a phase is that of mctx: visits / (log2(moves) * moves left), at least 1. With as many moves as
+// visits, as the paper allows, each has a single one, which says little of a move in shogi: gumbel_visits limits the moves. The paper's deterministic
 // choice below the root is left out: the rule there is PUCT.
 //
 // What the paper has not: visits of a tree that was kept count for q, while the phases add theirs. Moves that are proven to
@@ -47,6 +48,7 @@ private:
 
     double power_;  // of the network's priors
     std::size_t most_moves_;
+    std::uint64_t least_visits_;  // for each of them
     double scale_;  // of the Gumbel variables
     double c_visit_;
     double c_scale_;

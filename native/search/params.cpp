@@ -38,6 +38,7 @@ void SearchParams::validate() const {
     require_between("root_visit_noise", root_visit_noise, 0.0, 1.0);
     require_between("forced_playouts", forced_playouts, 0.0, 100.0);
     require_between("gumbel_moves", gumbel_moves, 1, static_cast<double>(MAX_MOVES));
+    require_between("gumbel_visits", gumbel_visits, 1, 1e6);
     require_between("gumbel_scale", gumbel_scale, 0.0, 100.0);
     require_between("gumbel_c_visit", gumbel_c_visit, 0.0, 1e6);
     require_between("gumbel_c_scale", gumbel_c_scale, 0.0, 1000.0);

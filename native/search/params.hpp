@@ -64,12 +64,14 @@ struct SearchParams {
     float root_visit_noise = 0.0F;
     // Each root move with visits gets at least sqrt(forced_playouts * P * N) of N; 0: no such number. KataGo has 2.
     float forced_playouts = 0.0F;
-    // With RootRule::GUMBEL: the number of root moves to sample, the scale of the Gumbel variables (0: the moves with the
-    // greatest priors), and the two constants of sigma. The defaults are the paper's.
+    // With RootRule::GUMBEL: the number of root moves to sample, as long as there are at least gumbel_visits visits for each;
+    // the scale of the Gumbel variables (0: the moves with the greatest priors), and the two constants of sigma. The paper has
+    // one visit for each move, and for board games c_scale 1; docs/strength.md has what these are worth here.
     int gumbel_moves = 16;
+    int gumbel_visits = 4;
     float gumbel_scale = 1.0F;
     float gumbel_c_visit = 50.0F;
-    float gumbel_c_scale = 1.0F;
+    float gumbel_c_scale = 0.1F;
     std::uint64_t seed = 0;  // of the noise and of the Gumbel variables
 
     void validate() const;  // throws std::invalid_argument, which names the parameter and its value

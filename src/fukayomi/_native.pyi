@@ -1635,6 +1635,15 @@ class SearchParams:
     def gumbel_moves(self, value: int) -> None: ...
 
     @property
+    def gumbel_visits(self) -> int:
+        """
+        Visits that there must be for each of them, on average, except for two; the paper: 1.
+        """
+
+    @gumbel_visits.setter
+    def gumbel_visits(self, value: int) -> None: ...
+
+    @property
     def gumbel_scale(self) -> float:
         """
         Scale of the Gumbel variables; 0: nothing is left to chance, the moves with the greatest priors are searched.
@@ -1654,7 +1663,7 @@ class SearchParams:
 
     @property
     def gumbel_c_scale(self) -> float:
-        """Constant of sigma."""
+        """Constant of sigma; the paper: 1 for board games."""
 
     @gumbel_c_scale.setter
     def gumbel_c_scale(self, value: float) -> None: ...

@@ -19,6 +19,7 @@ def gumbel(seed: int = 1, *, scale: float = 1.0, moves: int = 16, params: Search
     params = params or SearchParams()
     params.root_rule = RootRule.GUMBEL
     params.seed, params.gumbel_scale, params.gumbel_moves = seed, scale, moves
+    params.gumbel_visits, params.gumbel_c_scale = 1, 1.0  # the paper's
     return params
 
 
@@ -68,6 +69,16 @@ def test_halving_shares_the_visits_out_as_the_table_says(simulations: int) -> No
         assert runner.search.root_visits == simulations + 1
         expected = Counter(considered_visits(min(moves, simulations), simulations))
         assert Counter(n for count in visits(runner).values() for n in range(count)) == expected
+
+
+@pytest.mark.parametrize(
+    ("simulations", "moves"), [(1, 1), (2, 2), (8, 2), (15, 3), (16, 4), (32, 8), (64, 16), (400, 16)]
+)
+def test_as_many_moves_are_sampled_as_there_are_visits_for(simulations: int, moves: int) -> None:
+    params = SearchParams()
+    params.root_rule = RootRule.GUMBEL
+    count = visits(searched(Position(), params, simulations))
+    assert Counter(n for each in count.values() for n in range(each)) == Counter(considered_visits(moves, simulations))
 
 
 def test_visits_choice_and_policy_are_the_model_s() -> None:

@@ -19,7 +19,8 @@ def test_defaults_are_dlshogis() -> None:
     assert params.leaf_mate_plies == 3, "dlshogi: 5, but its mate in one misses some"
     assert (params.root_noise_epsilon, params.root_visit_noise, params.forced_playouts) == (0, 0, 0), "no noise"
     assert params.root_rule == RootRule.PUCT
-    assert (params.gumbel_moves, params.gumbel_scale, params.gumbel_c_visit, params.gumbel_c_scale) == (16, 1, 50, 1)
+    assert (params.gumbel_moves, params.gumbel_visits) == (16, 4)
+    assert (params.gumbel_scale, params.gumbel_c_visit, params.gumbel_c_scale) == pytest.approx((1, 50, 0.1))
     assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
     assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
 
@@ -48,6 +49,7 @@ def test_defaults_are_dlshogis() -> None:
         ("root_visit_noise", 1.5),
         ("forced_playouts", -1.0),
         ("gumbel_moves", 0),
+        ("gumbel_visits", 0),
         ("gumbel_scale", math.nan),
         ("gumbel_c_visit", -1.0),
         ("gumbel_c_scale", math.inf),
