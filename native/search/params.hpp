@@ -66,7 +66,7 @@ struct SearchParams {
     float forced_playouts = 0.0F;
     // With RootRule::GUMBEL: the number of root moves to sample, as long as there are at least gumbel_visits visits for each;
     // the scale of the Gumbel variables (0: the moves with the greatest priors), and the two constants of sigma. The paper has
-    // one visit for each move, and for board games c_scale 1; docs/strength.md has what these are worth here.
+    // one visit for each move, and for board games c_scale 1; docs/selfplay.md has what these are worth here.
     int gumbel_moves = 16;
     int gumbel_visits = 4;
     float gumbel_scale = 1.0F;

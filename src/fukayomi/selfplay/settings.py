@@ -19,8 +19,8 @@ _PARAMS = (
 )  # fmt: skip
 _SEARCH = (
     "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
-    "draw_value_white", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_scale",
-    "gumbel_c_visit", "gumbel_c_scale",
+    "draw_value_white", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_visits",
+    "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale",
 )  # fmt: skip
 
 
@@ -74,13 +74,15 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Each root move with visits gets at least sqrt(forced_playouts * P * N) of N, and targets are pruned of them;
     KataGo: 2. 0: no such number."""
     gumbel_moves: Annotated[int, Field(ge=1, le=593)] = 16
-    """Number of moves that Gumbel samples at the root."""
+    """Maximum number of moves that Gumbel samples at the root."""
+    gumbel_visits: Annotated[int, Field(ge=1, le=1_000_000)] = 4
+    """Playouts that there must be for each of them: 16 playouts sample 4 moves. The paper: 1."""
     gumbel_scale: Annotated[float, Field(ge=0, le=100)] = 1.0
     """Scale of Gumbel's random numbers; 0: nothing is left to chance."""
     gumbel_c_visit: Annotated[float, Field(ge=0, le=1e6)] = 50.0
     """Gumbel's weight of values: (gumbel_c_visit + most visits of a move) * gumbel_c_scale."""
-    gumbel_c_scale: Annotated[float, Field(ge=0, le=1e6)] = 1.0
-    """Factor of that weight."""
+    gumbel_c_scale: Annotated[float, Field(ge=0, le=1e6)] = 0.1
+    """Factor of that weight. The paper: 1 for board games."""
     root_noise_epsilon: Share = 0.0
     """Share of Dirichlet noise in the root's priors; AlphaZero: 0.25."""
     root_noise_alpha: Annotated[float, Field(gt=0, le=1000)] = 0.15

@@ -41,7 +41,12 @@ class SearchOptions:
         ),
     ] = _DEFAULT.root
     gumbel_moves: Annotated[
-        int, typer.Option(min=1, max=593, help="Moves that --root gumbel begins with, those of the greatest priors.")
+        int,
+        typer.Option(
+            min=1,
+            max=593,
+            help="Most moves that --root gumbel begins with, those of the greatest priors; one for every 4 nodes.",
+        ),
     ] = _DEFAULT.gumbel_moves
     multipv: Annotated[
         int | None, typer.Option(min=1, max=593, help="Most moves of a policy.", show_default="all visited moves")
