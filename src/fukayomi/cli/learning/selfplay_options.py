@@ -95,8 +95,8 @@ class ReportOptions:
     SelfplaySettings, "playouts", "extension", "leaves", "c_init", "c_base", "c_init_root",
     "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "root_rule",
     "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_visits",
-    "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth", "mate_nodes",
-    "draw_value_black", "draw_value_white",
+    "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth",
+    "mate_nodes", "draw_value_black", "draw_value_white",
 )  # fmt: skip
 class SearchOptions:
     """The search of a move."""
