@@ -18,8 +18,14 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
 
-# No deadlines: an example that takes long says something of the machine's other work, not of the code.
-hypothesis.settings.register_profile("fukayomi", deadline=None, derandomize="CI" in os.environ, print_blob=True)
+# No deadlines, nor limits of time for making examples: what takes long says something of the machine's other work.
+hypothesis.settings.register_profile(
+    "fukayomi",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("fukayomi")
 
 # What a shell puts in the background has SIGINT ignored, and so have its children; but Ctrl-C is tested for real.

@@ -92,7 +92,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(LINES.filter(lambda line: line.split()[:1] not in (["quit"], ["usi"], ["isready"])), max_size=8))
 def test_no_line_ends_the_engine(common_engine: UsiClient, lines: list[str]) -> None:
     client = common_engine

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from analysis_answers import HOSTILE, Script, answer, first_move, game
+from patience import PATIENCE_S
 from places import ROOT
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
@@ -19,6 +20,7 @@ from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination
 
+expect.set_options(timeout=1000 * PATIENCE_S)
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
 KANA_OR_KANJI = re.compile("[ぁ-んァ-ヶ一-龥]")
 NOTATION = re.compile("[☗☖](?:同　?|[１-９][一二三四五六七八九])[^\\s]+")
@@ -30,7 +32,7 @@ Open = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium)
+        browser = playwright.chromium.launch(executable_path=chromium, timeout=3000 * PATIENCE_S)
         yield browser
         browser.close()
 
@@ -56,6 +58,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         if isinstance(page, str):
             path.write_text(page, encoding="utf-8")
         context = browser.new_context(**({"locale": "ja-JP"} | options))
+        context.set_default_timeout(1000 * PATIENCE_S)
         contexts.append(context)
         opened = context.new_page()
         opened.on("console", lambda message: problems.append(message.text))

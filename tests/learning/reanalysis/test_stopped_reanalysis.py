@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from listeners import Calling
 from odd_evaluators import Failing
+from patience import PATIENCE_S, until
 from reanalysis_runs import exact_network, write_games
 
 from fukayomi.data.jobs import job
@@ -71,12 +71,12 @@ def start(file: Path, *words: object) -> "subprocess.Popen[str]":
 def wait_for_labels(layer: Path, count: int) -> None:
     """Wait until so many labels are safe."""
     state = layer.with_name(f".{layer.name}.work") / "state.json"
-    for _ in range(6000):
+
+    def labelled() -> int:
         stages = json.loads(state.read_text())["stages"] if state.exists() else {}
-        if stages.get("labelling", {}).get("place", 0) >= count:
-            return
-        time.sleep(0.01)
-    raise AssertionError("no labels appear")
+        return stages.get("labelling", {}).get("place", 0)
+
+    until(lambda: labelled() >= count, 5 * PATIENCE_S)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
@@ -89,11 +89,11 @@ def test_a_killed_command_goes_on_and_ends_with_the_same_bytes(tmp_path: Path) -
             with start(file) as process:
                 wait_for_labels(layer, 20 * (number + 1))
                 process.send_signal(sent)
-                _, said = process.communicate(timeout=60)
+                _, said = process.communicate(timeout=600)
             assert process.returncode == (-signal.SIGKILL if sent is signal.SIGKILL else 130), said
             assert not layer.exists()
         with start(file) as process:
-            printed, said = process.communicate(timeout=120)
+            printed, said = process.communicate(timeout=600)
         assert process.returncode == 0, said
         (info,) = json.loads(printed)["layers"]
         assert info["changed"] == info["chosen"] > 100
