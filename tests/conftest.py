@@ -47,6 +47,7 @@ def _environment_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Gener
             environment.setenv("MPLCONFIGDIR", str(kept))
         environment.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         environment.setenv("COLUMNS", "300")
+        environment.delenv("TERMINAL_WIDTH", raising=False)  # typer keeps it for the whole process
         yield
 
 

@@ -263,8 +263,7 @@ def test_unknown_keys_of_a_file_are_errors(tmp_path: Path) -> None:
 
 def test_the_error_quotes_the_last_words_of_an_engine(tmp_path: Path) -> None:
     """Our own program is found beside the running Python, and says why it cannot play."""
-    missing = tmp_path / "none.onnx"
-    arguments = [*engine("a"), "--engine", "b=fukayomi-usi", "--option", f"b:DNN_Model={missing}", *GAMES]
+    arguments = [*engine("a"), "--engine", "b=fukayomi-usi", "--option", "b:DNN_Model=none.onnx", *GAMES]
     code, _, said = run(*arguments, "--out", tmp_path / "out")
     assert code == 1
     assert "b failed (crash: fukayomi" in said.splitlines()[-1]

@@ -56,7 +56,7 @@ def test_help_says_something_and_fits_a_terminal(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["fukayomi", *ALL])
 def test_help_is_whole_at_80_columns(name: str) -> None:
-    code, printed, _ = run(*name.split()[1:], "--help", TERMINAL_WIDTH="80", COLUMNS="80")
+    code, printed, _ = run(*name.split()[1:], "--help", COLUMNS="80")
     assert code == 0
     assert max(map(len, printed.splitlines())) == 80
     assert "…" not in printed

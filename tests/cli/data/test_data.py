@@ -164,6 +164,7 @@ def test_a_killed_conversion_leaves_no_file_under_the_name(tmp_path: Path, stop:
         (temporary,) = tmp_path.iterdir()
         assert temporary.stat().st_size > 0
         process.send_signal(stop)
+        process.communicate()  # before the pipe is closed: it has something to say
     assert process.returncode == (-signal.SIGKILL if stop is signal.SIGKILL else 130)
     assert not out.exists()
     if stop is signal.SIGINT:

@@ -9,6 +9,7 @@ from fukayomi.cli.common.errors import INTERRUPTED, user_errors
 from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.train_options import (
+    HelperOptions,
     LossOptions,
     NetworkOptions,
     OptimisationOptions,
@@ -27,6 +28,7 @@ def train(
     network: NetworkOptions,
     optimisation: OptimisationOptions,
     loss: LossOptions,
+    helpers: HelperOptions,
     targets: TargetOptions,
     run: RunOptions,
     source: SourceOptions,
@@ -62,7 +64,7 @@ def train(
             "train": train_files or [],
             "test": source.test or [],
             "network": _network(network),
-            "training": given_options(optimisation) | given_options(loss),
+            "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
             "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
             "run": {name: str(value) if name == "teacher" else value for name, value in given_options(run).items()},
         }

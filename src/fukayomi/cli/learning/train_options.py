@@ -139,28 +139,43 @@ class LossOptions:
         bool | None,
         option("Multiply policy losses by result - evaluation + 0.5, as dlshogi's --use_critic."),
     ] = None
+
+
+@dataclass(frozen=True)
+class HelperOptions:
+    """What helps the policy and the value: a teacher, and further heads."""
+
+    PANEL: ClassVar = "Teacher and further heads"
+
     teacher_weight: Annotated[
         float | None,
-        option("Share of the --teacher in the targets.", _DEFAULT.teacher_weight, min=0, max=1),
+        option("Share of the --teacher in the targets.", _DEFAULT.teacher_weight, min=0, max=1, metavar="SHARE"),
     ] = None
     teacher_temperature: Annotated[
         float | None, option("The --teacher's policy is softmax(logits / this).", _DEFAULT.teacher_temperature)
     ] = None
     soft_policy_weight: Annotated[
-        float | None, option("Weight of the loss of the head soft-policy.", _DEFAULT.soft_policy_weight, min=0)
+        float | None,
+        option("Weight of the loss of the head soft-policy.", _DEFAULT.soft_policy_weight, min=0, metavar="WEIGHT"),
     ] = None
     short_term_value_weight: Annotated[
         float | None,
-        option("Weight of the loss of the head short-term-value.", _DEFAULT.short_term_value_weight, min=0),
+        option(
+            "Weight of the loss of the head short-term-value.",
+            _DEFAULT.short_term_value_weight,
+            min=0,
+            metavar="WEIGHT",
+        ),
     ] = None
-    wdl_weight: Annotated[float | None, option("Weight of the loss of the head wdl.", _DEFAULT.wdl_weight, min=0)] = (
-        None
-    )
+    wdl_weight: Annotated[
+        float | None, option("Weight of the loss of the head wdl.", _DEFAULT.wdl_weight, min=0, metavar="WEIGHT")
+    ] = None
     plies_left_weight: Annotated[
-        float | None, option("Weight of the loss of the head plies-left.", _DEFAULT.plies_left_weight, min=0)
+        float | None,
+        option("Weight of the loss of the head plies-left.", _DEFAULT.plies_left_weight, min=0, metavar="WEIGHT"),
     ] = None
     reply_weight: Annotated[
-        float | None, option("Weight of the loss of the head reply.", _DEFAULT.reply_weight, min=0)
+        float | None, option("Weight of the loss of the head reply.", _DEFAULT.reply_weight, min=0, metavar="WEIGHT")
     ] = None
 
 
