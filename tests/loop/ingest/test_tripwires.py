@@ -141,6 +141,13 @@ def test_equal_numbers_are_alike_whatever_the_rounding() -> None:
     assert compare_workers({"a": equal, "b": nearly, "c": equal}).flags == ()
 
 
+def test_first_moves_that_nobody_else_played_are_compared() -> None:
+    common, rare = {"7g7f": 60, "2g2f": 60}, {f"{file}g{file}f": 2 for file in range(1, 10) if file not in (2, 7)}
+    workers = {name: ChunkStatistics(games=120, first_moves=common) for name in "abc"}
+    workers["d"] = ChunkStatistics(games=14, first_moves=rare)
+    assert [flag.worker for flag in compare_workers(workers, least_games=10).flags] == ["d"]
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_nothing_is_compared_with_nothing(count: int) -> None:
     found = compare_workers({f"w{i}": numbers(join_games(POOL[:40])) for i in range(count)})

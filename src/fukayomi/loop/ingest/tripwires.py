@@ -243,8 +243,11 @@ def _compare_first_moves(own: ChunkStatistics, others: ChunkStatistics) -> _Foun
             cells.append(cell)
         else:
             rest = rest[0] + cell[0], rest[1] + cell[1]
-    if sum(rest) * smaller_share >= _LEAST_EXPECTED:
+    cells.sort(key=sum)
+    if sum(rest) * smaller_share >= _LEAST_EXPECTED or not cells:
         cells.append(rest)
+    else:
+        cells[0] = cells[0][0] + rest[0], cells[0][1] + rest[1]
     if len(cells) < 2:
         return None
     return None, None, float(_scipy_stats().chi2_contingency(list(zip(*cells, strict=True))).pvalue)
