@@ -51,6 +51,8 @@ STALE, RELABELLED, SEARCHED, FRESH = "stale", "relabelled", "searched", "fresh"
 ARMS = (STALE, RELABELLED, SEARCHED, FRESH)
 GAMES, STEPS, MATCH_GAMES = 1000, 2000, 200
 """With --scale 1: games that are drawn, steps of each network, games of each match."""
+FRESH_POSITIONS = 1000
+"""So many positions are worth another fresh game at once: all games that have begun are played to their end."""
 MEMORY_MB = 64
 MATCH_BATCH = 8
 OPENING_PLIES = 16
@@ -119,7 +121,10 @@ class Ablation:
             begin = time.process_time()
             wanted = self.prepare(SEARCHED)["positions"]
             out = self.folder / "fresh"
-            result = generate(settings, options.new, out, positions=wanted, seed=1, device=options.device)
+            at_once = max(1, wanted // FRESH_POSITIONS) if wanted < 64 * FRESH_POSITIONS else 0
+            result = generate(
+                settings, options.new, out, positions=wanted, seed=1, parallel=at_once, device=options.device
+            )
             if not result.finished:
                 raise StoppedError
             positions = len(Dataset(*find_chunks(out)))
