@@ -42,6 +42,9 @@ _COMMANDS = {
     "positions compare": "arena.positions:compare",
     "selfplay": "learning.selfplay:selfplay",
     "train": "learning.train:train",
+    "learn": "loop.learn:learn",
+    "learn status": "loop.learn_status:status",
+    "learn report": "loop.learn_status:report",
     "label": "learning.label:label",
     "reanalyze": "learning.reanalyze:reanalyze",
     "eval-model": "learning.eval_model:eval_model",
@@ -77,6 +80,8 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
             name="positions", help="Balanced positions (互角局面集) to begin matches from.", no_args_is_help=True
         ),
     }
+    if " ".join(words[:2]) in _COMMANDS and words[0] == "learn":  # `learn` itself takes a file
+        groups["learn"] = typer.Typer(name="learn", no_args_is_help=True)
     app.callback()(fukayomi)
     added: set[str] = set()
     for command, place in _named(words).items():
@@ -100,7 +105,7 @@ def _named(words: Sequence[str]) -> dict[str, str]:
     for command in (" ".join(words[:2]), " ".join(words[:1])):
         if command in _COMMANDS:
             return {command: _COMMANDS[command]}
-    return _COMMANDS
+    return {command: place for command, place in _COMMANDS.items() if not command.startswith("learn ")}
 
 
 def _print_version(wanted: bool) -> None:

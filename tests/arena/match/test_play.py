@@ -195,7 +195,7 @@ def test_ctrl_c_ends_the_match_and_keeps_its_games(tmp_path: Path) -> None:
         ({"engines": {"a": RandomPlayer(), "b": ""}}, "engine b: the command is missing"),
         ({"clock": "soon"}, "time control 'soon'"),
         ({"clock": {"a": "nodes=1"}}, "no clock for b"),
-        ({"concurrency": 2}, "a, b can play one game at a time"),
+        ({"concurrency": 2}, "a, b can play 1 game at a time: set concurrency to 1"),
         ({"openings": []}, "openings is empty"),
         ({"openings": ["startpos moves 1a1b"]}, "1a1b"),
         ({"rules": {"max_ply": 3}}, "rules, max_ply: unknown setting"),

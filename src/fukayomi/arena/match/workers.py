@@ -104,7 +104,7 @@ class LocalWorkers:
         settings: MatchSettings,
         logs: Path | None,
         stop: threading.Event,
-        players: Mapping[str, MovePlayer] = NO_PLAYERS,
+        players: Mapping[str, MovePlayer] | Sequence[Mapping[str, MovePlayer]] = NO_PLAYERS,
     ) -> None:
         """Prepare the workers.
 
@@ -112,17 +112,19 @@ class LocalWorkers:
             settings: The match.
             logs: Folder for a log of each game; None: no logs.
             stop: Drops the games in progress when set.
-            players: The engines that play in this process, by name; only for one game at a time.
+            players: The engines that play in this process, by name; for several games at once, those of each worker.
 
         Raises:
             ValueError: There are not enough processor cores, or several games share a player.
         """
-        if players and settings.concurrency > 1:
-            raise ValueError(f"{', '.join(players)} can play one game at a time: set concurrency to 1")
+        by_worker = [players] if isinstance(players, Mapping) else list(players)
+        if any(by_worker) and settings.concurrency > (count := len(by_worker)):
+            names = ", ".join(by_worker[0])
+            raise ValueError(f"{names} can play {counted(count, 'game')} at a time: set concurrency to {count}")
         self._settings = settings
         self._logs = logs
         self._stop = stop
-        self._players = players
+        self._players = by_worker
         self._cores = assign_cores(settings.concurrency, settings.cores_per_game)
         self._threads: list[threading.Thread] = []
 
@@ -145,7 +147,8 @@ class LocalWorkers:
         try:
             if self._cores:
                 os.sched_setaffinity(0, self._cores[number])  # of this thread; the engines it starts inherit it
-            with GameRunner(self._settings, self._logs, self._players) as runner:
+            players = self._players[number] if any(self._players) else NO_PLAYERS
+            with GameRunner(self._settings, self._logs, players) as runner:
                 while not self._stop.is_set() and (game := games.take(runner.running)) is not None:
                     played = runner.play(game, self._stop)
                     if played is None:

@@ -1,0 +1,87 @@
+"""``fukayomi learn status`` and ``fukayomi learn report``: what a run has come to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fukayomi.cli.common.errors import user_errors
+from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.text import json_text, printable
+from fukayomi.tabular import counted
+
+if TYPE_CHECKING:
+    from fukayomi.loop.report.status import RunStatus
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a learning run.")]
+
+
+def status(folder: Folder, as_json: AsJson = False) -> None:
+    """Say what a learning run does, how fast it is, and how strong its networks are.
+
+    \b
+    fukayomi learn status run
+    fukayomi learn status run --json
+
+    The run may be under way. Ratings are Elo with 95 % intervals, from all matches of the run; the first network has 0.
+    Losses and accuracies are of the new games of a generation, before the network learnt from them.
+    """
+    with user_errors():
+        from fukayomi.loop.report.status import read_status
+
+        found = read_status(folder)
+    if as_json:
+        typer.echo(json_text(found.as_dict()))
+        return
+    for line in _lines(found):
+        typer.echo(printable(line))
+    if found.history:
+        typer.echo(str(found))
+
+
+def report(
+    folder: Folder,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.html", help="File to write.", show_default="DIR/report.html"),
+    ] = None,
+) -> None:
+    """Write a page about a learning run: ratings, losses, accuracies, games, settings.
+
+    \b
+    fukayomi learn report run
+    fukayomi learn report run -o page.html
+
+    The page is one file without scripts from elsewhere. The run may be under way.
+    """
+    if output is not None:
+        check_target(output)
+    with user_errors():
+        from fukayomi.loop.report.page import write_report
+
+        written = write_report(folder, output)
+    typer.echo(printable(f"written: {written}"))
+
+
+def _lines(found: "RunStatus") -> list[str]:
+    lines = [f"{found.generation} of {counted(found.generations, 'generation')} done"]
+    now = found.now
+    if now is not None:
+        stage = f": {now.stage}" if now.stage else ""
+        done = f" {now.done:,} of {now.total:,}" if now.done is not None and now.total else ""
+        state = (
+            f"for {now.seconds:,.0f} s" if found.is_running else "when it was cut off; run the same command to go on"
+        )
+        lines.append(f"generation {now.generation}, {now.step}{stage}{done}, {state}")
+    if not found.is_running:
+        lines.append("no process works on this run")
+    if found.network:
+        lines.append(f"network that plays: {found.network}")
+    games = f"{counted(found.games, 'game')}, {counted(found.positions, 'position')}"
+    quarantined = f", {counted(found.quarantined, 'chunk')} in quarantine" if found.quarantined else ""
+    lines.append(games + quarantined)
+    if found.games_an_hour and found.positions_an_hour:
+        lines.append(f"self-play: {found.games_an_hour:,.0f} games, {found.positions_an_hour:,.0f} positions an hour")
+    if found.samples_a_second:
+        lines.append(f"training: {found.samples_a_second:,.0f} samples a second")
+    return lines

@@ -1,0 +1,246 @@
+"""The journal of a learning run: the steps that are done, each a function of the settings and the steps before it.
+
+A run is a fixed sequence: `start`, then for each generation `selfplay`, `ingest`, `train`, `gate` and `strength`. A
+step that a kill cut off is done again when the run goes on; every step can be repeated. The journal has no times, so
+that two runs with the same settings have the same journal.
+"""
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import read_input
+from fukayomi.loop.settings import LoopError
+
+JOURNAL_NAME = "journal.jsonl"
+LARGEST_JOURNAL = 1 << 28
+"""Bytes."""
+STEPS = ("selfplay", "ingest", "train", "gate", "strength")
+"""The steps of a generation, in order."""
+
+Step = Literal["start", "selfplay", "ingest", "train", "gate", "strength"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class KeptNetwork(_Model):
+    """A network of the run."""
+
+    generation: int
+    """The generation that trained it; 0: the first network."""
+    file: str
+    """Name of its ONNX file, in the folder `networks`."""
+    sha256: str
+    steps: int
+    """Optimiser steps in it."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it: network-0003."""
+        return network_name(self.generation)
+
+
+class Started(_Model):
+    """The run began with a network."""
+
+    step: Literal["start"] = "start"
+    generation: int = 0
+    network: KeptNetwork
+
+
+class Played(_Model):
+    """The games of a generation were played."""
+
+    step: Literal["selfplay"] = "selfplay"
+    generation: int
+    network: str
+    """SHA-256 of the network that played."""
+    chunks: tuple[str, ...]
+    """Names of the chunks."""
+    games: int
+    positions: int
+    """Training positions."""
+    plies: int
+    results: dict[str, int]
+    """Games by result and by reason."""
+    wrong_resignations: tuple[int, int]
+    """Games that were played out to check resignations, and those that would have been resigned wrongly."""
+
+
+class Ingested(_Model):
+    """New chunks were checked."""
+
+    step: Literal["ingest"] = "ingest"
+    generation: int
+    chunks: int
+    """Accepted chunks, of all generations."""
+    positions: int
+    """Their training positions."""
+    quarantined: int
+    """Chunks in quarantine."""
+
+
+class Trained(_Model):
+    """The learner took its steps."""
+
+    step: Literal["train"] = "train"
+    generation: int
+    steps: int
+    """Optimiser steps of the learner, this generation's included."""
+    budget: float
+    """Samples left over."""
+    seen_positions: int
+    """Positions that have paid for samples."""
+    window: int
+    """Positions in the window."""
+    network: KeptNetwork | None
+    """The new network; None: there were too few positions for a step."""
+    fresh: dict[str, float] | None
+    """Metrics of the network before it on the new games, which it had never seen."""
+    test: dict[str, float] | None
+    """Metrics of the new network on the test files."""
+    losses: dict[str, float] | None
+    """The last losses of the training."""
+
+
+class Gated(_Model):
+    """The new network was tested."""
+
+    step: Literal["gate"] = "gate"
+    generation: int
+    pairs: tuple[int, ...]
+    """Pairs of games by the new network's points (0, 1/2, 1, 3/2, 2); empty without a match."""
+    llr: float | None
+    """Log-likelihood ratio of the test."""
+    decision: str
+    """H0, H1, continue, or none without a match."""
+    passed: bool | None
+    """Whether the new network passed; None without a match."""
+    kept: bool
+    """Whether the new network generates the next games."""
+    rolled_back: bool = False
+    """Whether the learner went back to the network that generates games."""
+
+
+class Measured(_Model):
+    """The network that generates games was measured."""
+
+    step: Literal["strength"] = "strength"
+    generation: int
+    network: str
+    """Its name."""
+    games: int
+    """Games played; 0 if there was nothing to measure."""
+    opponents: tuple[str, ...]
+    """Who it played."""
+
+
+Entry = Annotated[Started | Played | Ingested | Trained | Gated | Measured, Field(discriminator="step")]
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
+_Kind = TypeVar("_Kind", bound=_Model)
+
+
+class Journal:
+    """The steps of a run that are done.
+
+    Args:
+        folder: Folder of the run.
+
+    Raises:
+        LoopError: The journal is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / JOURNAL_NAME
+        """Its file."""
+        self.entries: list[Entry] = []
+        """The steps, in order."""
+        if not self.path.is_file():
+            return
+        for number, line in enumerate(read_input(self.path, LARGEST_JOURNAL).splitlines(), 1):
+            try:
+                entry = _ENTRY.validate_json(line)
+            except ValidationError as error:
+                raise LoopError(f"{self.path}, line {number}: not a step: {error.errors()[0]['msg']}") from error
+            if (entry.generation, entry.step) != self.next_step:
+                generation, step = self.next_step
+                raise LoopError(
+                    f"{self.path}, line {number}: {entry.step} of generation {entry.generation} instead of {step} of "
+                    f"generation {generation}"
+                )
+            self.entries.append(entry)
+
+    @property
+    def next_step(self) -> tuple[int, Step]:
+        """Generation and name of the step that comes next."""
+        if not self.entries:
+            return 0, "start"
+        generation, index = divmod(len(self.entries) - 1, len(STEPS))
+        return generation + 1, STEPS[index]  # pyright: ignore[reportReturnType] - they are steps
+
+    @property
+    def generations(self) -> int:
+        """Generations that are complete."""
+        return max(0, len(self.entries) - 1) // len(STEPS)
+
+    def record(self, entry: Entry) -> None:
+        """Add a step, in memory and on the disk.
+
+        Raises:
+            DiskError: The disk is full.
+            OSError: The file cannot be written.
+        """
+        assert (entry.generation, entry.step) == self.next_step
+        lines = [each.model_dump_json() + "\n" for each in (*self.entries, entry)]
+        replace_file(self.path, "".join(lines).encode())
+        self.entries.append(entry)
+
+    def all(self, kind: type[_Kind]) -> list[_Kind]:
+        """The steps of a kind, in order."""
+        return [entry for entry in self.entries if isinstance(entry, kind)]
+
+    def last(self, kind: type[_Kind]) -> _Kind | None:
+        """The last step of a kind; None if there is none."""
+        return next((entry for entry in reversed(self.entries) if isinstance(entry, kind)), None)
+
+    @property
+    def start(self) -> Started:
+        """The first step."""
+        return self.all(Started)[0]
+
+    @property
+    def networks(self) -> list[KeptNetwork]:
+        """The networks that generated games, in order; the last one does now."""
+        found: list[KeptNetwork] = []
+        trained: KeptNetwork | None = None
+        for entry in self.entries:
+            if isinstance(entry, Started):
+                found.append(entry.network)
+            elif isinstance(entry, Trained):
+                trained = entry.network
+            elif isinstance(entry, Gated) and entry.kept and trained is not None:
+                found.append(trained)
+        return found
+
+    @property
+    def learner_steps(self) -> int:
+        """Optimiser steps of the learner before the next training."""
+        trained, gated = self.last(Trained), self.last(Gated)
+        if trained is None:
+            return 0
+        return self.networks[-1].steps if gated and gated.rolled_back else trained.steps
+
+    @property
+    def chunks(self) -> list[str]:
+        """Names of all chunks that were played, in order."""
+        return list(chain.from_iterable(entry.chunks for entry in self.entries if isinstance(entry, Played)))
+
+
+def network_name(generation: int) -> str:
+    """What a network is called: ``network-0003``."""
+    return f"network-{generation:04}"

@@ -1,0 +1,249 @@
+"""The learner: from the newest games to a network, with weights and optimiser carried from generation to generation."""
+
+# pyright: reportUnknownMemberType=false
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from fukayomi.learning.curves.readers import read_run
+from fukayomi.learning.data.dataset import Dataset
+from fukayomi.learning.devices import choose_device, choose_precision, use_threads
+from fukayomi.learning.evaluation import evaluate
+from fukayomi.learning.listeners.json_lines import JsonLinesListener
+from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
+from fukayomi.learning.models import export_network, load_network
+from fukayomi.learning.optimization.schedule import Schedule
+from fukayomi.learning.settings import TrainingError
+from fukayomi.learning.training.configuration import split_weight
+from fukayomi.learning.training.loop import train
+from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
+from fukayomi.learning.training.trainer import Trainer
+from fukayomi.listener import Listener
+from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.loop.journal import Journal, KeptNetwork, Trained
+from fukayomi.loop.settings import LoopError, LoopSettings
+from fukayomi.loop.window import buy_steps, newest, window_positions
+from fukayomi.nn.network import PolicyValueNetwork
+
+FRESH_POSITIONS = 4096
+"""New positions on which a network is evaluated before it learns from them."""
+NEVER = 1 << 62
+"""Steps between two evaluations: there is one after the last step."""
+
+
+class TrainingFile(NamedTuple):
+    """A file of games that were accepted."""
+
+    path: Path
+    positions: int
+    """Training positions in it."""
+
+
+class _Forward(TrainingListener):
+    """Passes the progress of training on; what a resumed run changes is no news here."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        self._listener.progress(stage, done, total)
+
+
+def create_network(settings: LoopSettings, folder: RunFolder) -> KeptNetwork:
+    """The first network of a run, and the checkpoint from which the learner goes on.
+
+    Raises:
+        LoopError: The file of initial weights is of another network.
+        CheckpointError, ParameterFileError: It cannot be read.
+        ExportError: The network cannot be stored.
+    """
+    training = replace(settings.training, steps=1, epochs=None)
+    torch.manual_seed(settings.seed)
+    network = PolicyValueNetwork(settings.network)
+    if (initial := settings.learner.initial) is not None:
+        network = load_network(initial)
+        if network.config != settings.network:
+            raise LoopError(
+                f"learner, initial: {initial} is {network.config}, and the table network is {settings.network}"
+            )
+    precision = choose_precision(training.amp, choose_device(settings.learner.device))
+    trainer = Trainer(network.train(), Schedule(training, 1, 1), precision)
+    used = {"optimizer": training.optimizer, "threads": settings.learner.threads, "amp": precision}
+    save_checkpoint(trainer.checkpoint(0, used), folder.learner / CHECKPOINT_NAME)
+    return publish(folder, 0)
+
+
+def publish(folder: RunFolder, generation: int) -> KeptNetwork:
+    """Export the network of the learner's checkpoint, and keep the checkpoint."""
+    checkpoint, path = folder.learner / CHECKPOINT_NAME, folder.network(generation)
+    folder.networks.mkdir(parents=True, exist_ok=True)
+    copy_file(checkpoint, folder.checkpoint(generation))
+    export_network(load_network(checkpoint), path)
+    return KeptNetwork(
+        generation=generation, file=path.name, sha256=file_sha256(path), steps=load_checkpoint(checkpoint).step
+    )
+
+
+def train_generation(
+    settings: LoopSettings,
+    folder: RunFolder,
+    journal: Journal,
+    files: Sequence[TrainingFile],
+    new: Sequence[TrainingFile],
+    listener: Listener,
+) -> Trained:
+    """Train on the window as many steps as the new positions pay for.
+
+    A step of training that was cut off goes on from its last checkpoint.
+
+    Args:
+        settings: The run.
+        folder: Its folder.
+        journal: The steps before this one.
+        files: All accepted games, from old to new.
+        new: Those of this generation.
+        listener: Follows the training.
+
+    Raises:
+        LoopError: Training diverged, or the learner's checkpoint is of another run.
+        KeyboardInterrupt: The user stopped it; a checkpoint is saved.
+    """
+    generation, _ = journal.next_step
+    before = journal.last(Trained)
+    total = sum(file.positions for file in files)
+    budget = before.budget if before else 0.0
+    budget += (total - (before.seen_positions if before else 0)) * settings.learner.samples_per_position
+    batch = settings.training.batch
+    steps, rest = buy_steps(budget, batch, total=total, least=settings.learner.least_positions)
+    size = window_positions(total, settings.window)
+    first = newest([file.positions for file in files], size)
+    window = [file for file in files[first:] if file.positions]
+    found = Trained(
+        generation=generation, steps=journal.learner_steps, budget=rest, seen_positions=total,
+        window=sum(file.positions for file in window), network=None, fresh=None, test=None, losses=None,
+    )  # fmt: skip
+    if not steps:
+        return found
+    last = next((each.network for each in reversed(journal.all(Trained)) if each.network), journal.start.network)
+    with use_threads(settings.learner.threads):
+        fresh = _fresh(settings, folder, last, new)
+        losses, test = _train(settings, folder, window, found.steps, found.steps + steps, listener)
+    network = publish(folder, generation)
+    _remove_checkpoints(folder, {generation, last.generation, journal.networks[-1].generation})
+    return found.model_copy(
+        update={"steps": network.steps, "network": network, "fresh": fresh, "test": test, "losses": losses}
+    )
+
+
+def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
+    """Put the checkpoint of an earlier network back, from which the learner then goes on."""
+    copy_file(folder.checkpoint(network.generation), folder.learner / CHECKPOINT_NAME)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file; the target is complete or not there."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:  # a file system without links
+        shutil.copyfile(source, temporary)
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
+
+
+def _train(
+    settings: LoopSettings, folder: RunFolder, window: Sequence[TrainingFile], start: int, stop: int, listener: Listener
+) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+    """Train to a step; the last losses and the metrics on the test files.
+
+    Raises:
+        LoopError, KeyboardInterrupt: As `train_generation`.
+    """
+    path = folder.learner / CHECKPOINT_NAME
+    step = load_checkpoint(path).step
+    if not start <= step <= stop:
+        raise LoopError(f"{path}: a checkpoint of step {step}; the journal expects one of step {start} to {stop}")
+    test = _dataset(settings, settings.learner.test) if settings.learner.test else None
+    try:
+        result = (
+            None
+            if step == stop
+            else train(  # complete, if the last run was cut off just after it
+                settings.network,
+                mixed_data(settings, window),
+                folder.learner,
+                test=test,
+                settings=replace(settings.training, steps=stop, epochs=None),
+                device=settings.learner.device,
+                threads=settings.learner.threads,
+                eval_interval=NEVER,
+                checkpoint_interval=settings.learner.checkpoint_interval,
+                resume=True,
+                listener=TrainingListeners(JsonLinesListener(), _Forward(listener)),
+            )
+        )
+    except (TrainingError, CheckpointError) as error:
+        raise LoopError(f"{error}; the settings of the run are in {folder.settings_file}") from error
+    if result is not None and not result.finished:
+        raise KeyboardInterrupt
+    return _last_values(folder.learner, "train", stop), _last_values(folder.learner, "test", stop)
+
+
+def _last_values(folder: Path, kind: str, step: int) -> dict[str, float] | None:
+    """The points of the learner's curves at a step, as its log has them; None if there are none."""
+    curves = read_run(folder).curves()
+    found = {measure: curve.points() for (its_kind, measure), curve in curves.items() if its_kind == kind}
+    return {measure: points[step] for measure, points in sorted(found.items()) if step in points} or None
+
+
+def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile]) -> Dataset:
+    """The games of the window and the supervised files, which have their share of each epoch."""
+    learner = settings.learner
+    paths, weights = [file.path for file in window], [1.0] * len(window)
+    if learner.supervised:
+        parts = [split_weight(file) for file in learner.supervised]
+        sizes = [len(_dataset(settings, [str(path)])) for path, _ in parts]
+        played = sum(file.positions for file in window)
+        share = learner.supervised_share / (1 - learner.supervised_share)
+        one = share * played / sum(size * weight for size, (_, weight) in zip(sizes, parts, strict=True))
+        paths += [path for path, _ in parts]
+        weights += [weight * one for _, weight in parts]
+    return _dataset(settings, paths, weights)
+
+
+def _dataset(settings: LoopSettings, files: Sequence[Path | str], weights: Sequence[float] | None = None) -> Dataset:
+    scale = settings.targets.eval_scale
+    return Dataset(
+        *(split_weight(str(file))[0] for file in files), weights=weights, temperature=settings.targets.temperature,
+        eval_scale=None if isinstance(scale, str) else scale,
+    )  # fmt: skip
+
+
+def _fresh(
+    settings: LoopSettings, folder: RunFolder, network: KeptNetwork, new: Sequence[TrainingFile]
+) -> dict[str, float] | None:
+    """Metrics of a network on games that it has not learnt from."""
+    files = [file.path for file in new if file.positions]
+    if not files:
+        return None
+    data = _dataset(settings, files)
+    return evaluate(
+        folder.checkpoint(network.generation), data, val_lambda=settings.training.val_lambda, sample=FRESH_POSITIONS,
+        device=settings.learner.device,
+    ).as_dict()  # fmt: skip
+
+
+def _remove_checkpoints(folder: RunFolder, needed: set[int]) -> None:
+    """Remove the checkpoints of networks that nothing goes on from."""
+    keep = {folder.checkpoint(generation) for generation in needed}
+    for path in folder.networks.glob("network-*.pt"):
+        if path not in keep:
+            path.unlink()

@@ -1,0 +1,68 @@
+"""Strength over time: matches of the networks that were kept, and ratings from all games of a run."""
+
+from fukayomi.arena.ratings.rating import Ratings
+from fukayomi.arena.results.match_db import DATABASE
+from fukayomi.arena.results.player_ratings import rate
+from fukayomi.listener import Listener
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
+from fukayomi.loop.matches.play import Contestant, play
+from fukayomi.loop.settings import LoopSettings
+
+ELO_SCALE = 200.2419
+"""Points for a 76 % expected score on the Elo scale."""
+
+
+def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listener: Listener) -> Measured:
+    """Let the network that generates games play anchors and earlier networks, if it is a new one and the time has come.
+
+    Raises:
+        LoopError, ValueError: A network or an anchor cannot play.
+        KeyboardInterrupt: The user stopped the match.
+    """
+    generation, _ = journal.next_step
+    strength, networks = settings.strength, journal.networks
+    newest = networks[-1]
+    measured = {each.network for each in journal.all(Measured) if each.games}
+    is_due = generation % strength.every == 0 or generation == settings.generations
+    opponents = [Contestant(each.name, folder.verified(each)) for each in _earlier(journal, strength.earlier)]
+    opponents += [
+        Contestant(each.name, each.network, each.command, each.options, each.nodes) for each in strength.anchors
+    ]
+    if not is_due or not strength.games or not opponents or newest.name in measured or newest.generation == 0:
+        return Measured(generation=generation, network=newest.name, games=0, opponents=())
+    result = play(
+        folder.matches / f"strength-{generation:04}",
+        [Contestant(newest.name, folder.verified(newest)), *opponents],
+        strength,
+        games=strength.games * len(opponents),
+        seed=settings.seed + generation,
+        listener=listener,
+    )
+    return Measured(
+        generation=generation, network=newest.name, games=result.standings.games,
+        opponents=tuple(each.name for each in opponents),
+    )  # fmt: skip
+
+
+def rate_networks(folder: RunFolder) -> Ratings | None:
+    """Ratings of the networks and anchors from all matches of a run; None without games.
+
+    The first network has 0, if it has played; points are Elo.
+    """
+    matches = sorted(path.parent for path in folder.matches.glob(f"*/{DATABASE}"))
+    if not matches:
+        return None
+    first = network_name(0)
+    try:
+        return rate(matches, anchors={first: 0.0}, scale=ELO_SCALE)
+    except ValueError:
+        try:
+            return rate(matches, scale=ELO_SCALE)
+        except ValueError:  # no game yet
+            return None
+
+
+def _earlier(journal: Journal, count: int) -> list[KeptNetwork]:
+    """The networks before the newest one, the newest first."""
+    return journal.networks[:-1][::-1][:count]

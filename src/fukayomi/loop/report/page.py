@@ -1,0 +1,205 @@
+"""The page of a learning run: curves, generations, ratings and settings in one file."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types are incomplete.)
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from fukayomi.engine.report.graph import default_language
+from fukayomi.engine.report.rendering import render
+from fukayomi.engine.report.words import Language
+from fukayomi.files.atomic import replace_file
+from fukayomi.learning.curves.pictures import PANEL_SIZE, PANELS, THEMES, Colors, Theme, picture, styled
+from fukayomi.learning.curves.readers import CurveError, read_run
+from fukayomi.learning.curves.series import Curve, Key
+from fukayomi.loop.configuration import settings_text
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.journal import Journal, Played, Trained, network_name
+from fukayomi.loop.report.status import RunStatus, read_status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PAGE_NAME = "report.html"
+FOLDER = Path(__file__).parent / "web"
+COLUMNS = 3
+LOSSES = ("policy_loss", "result_loss", "search_value_loss")
+ACCURACIES = ("policy_accuracy", "value_accuracy")
+ENDINGS: Final[dict[str, dict[Language, str]]] = {
+    "mates": {"ja": "詰み", "en": "mate"},
+    "resignations": {"ja": "投了", "en": "resignation"},
+    "repetitions": {"ja": "千日手", "en": "repetition"},
+    "declarations": {"ja": "入玉宣言", "en": "declaration"},
+    "max_plies": {"ja": "手数制限", "en": "maximum plies"},
+}
+_WORDS: Final[dict[str, dict[Language, str]]] = {
+    "ratings": {"ja": "レーティング(Elo、95 %区間)", "en": "rating (Elo, 95 % interval)"},
+    "losses": {"ja": "学習データの損失", "en": "training losses"},
+    "fresh": {"ja": "正解率(新しい対局、学習前)", "en": "accuracy on new games, before training"},
+    "test": {"ja": "正解率(テストデータ)", "en": "accuracy on the test files"},
+    "plies": {"ja": "1局の手数", "en": "plies a game"},
+    "endings": {"ja": "終局の理由と引分の割合", "en": "endings and draws, share of games"},
+    "draws": {"ja": "引分", "en": "draw"},
+    "window": {"ja": "局面数", "en": "positions"},
+    "all": {"ja": "全体", "en": "all"},
+    "in window": {"ja": "窓", "en": "window"},
+    "wrong": {"ja": "誤った投了の割合", "en": "wrong resignations, share of those checked"},
+    "generation": {"ja": "世代", "en": "generation"},
+    "step": {"ja": "ステップ", "en": "step"},
+}
+
+Panel = tuple[str, str, Callable[["Axes"], object]]
+"""Title, label of the horizontal axis, and what draws it."""
+
+
+def write_report(path: Path | str, out: Path | None = None) -> Path:
+    """Write the page of a run, which may be under way.
+
+    Args:
+        path: Folder of the run.
+        out: File to write; None: `report.html` in the folder.
+
+    Returns:
+        The file.
+
+    Raises:
+        LoopError: The folder is not of a learning run, or its journal is damaged.
+        OSError: The file cannot be written.
+    """
+    folder = RunFolder(path)
+    status = read_status(folder.path)
+    language = default_language()
+    pictures: dict[Theme, str] = {}
+    for theme in THEMES if len(status.history) > 1 else ():
+        figure = _draw(folder, status, theme, language)
+        pictures[theme] = base64.b64encode(picture(figure, "svg", theme, language)).decode()
+    page = render(
+        "loop",
+        ("language",),
+        folder=FOLDER,
+        images="data:",
+        status=status,
+        pictures=pictures,
+        settings=settings_text(folder.saved_settings()),
+    )
+    target = out or folder.path / PAGE_NAME
+    replace_file(target, page.encode())
+    return target
+
+
+def _draw(folder: RunFolder, status: RunStatus, theme: Theme, language: Language) -> "Figure":
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter
+
+    colors = THEMES[theme]
+    panels = _panels(folder, status, colors, language)
+    lines = -(-len(panels) // COLUMNS)
+    with styled(theme, language):
+        size = (1.3 * PANEL_SIZE[0] * COLUMNS, 1.1 * PANEL_SIZE[1] * lines)
+        figure = Figure(figsize=size, facecolor=colors.card, layout="constrained")
+        grid = figure.subplots(lines, COLUMNS, squeeze=False).flatten().tolist()
+        for axes, (title, label, draw) in zip(grid, panels, strict=False):
+            draw(axes)
+            axes.set_title(title, loc="left", fontsize=9.5)
+            axes.set_xlabel(label)
+            axes.grid(color=colors.line, linewidth=0.6)
+            axes.set_axisbelow(True)
+            axes.tick_params(length=0)
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend(frameon=False, fontsize=7.5)
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+    return figure
+
+
+def _panels(folder: RunFolder, status: RunStatus, colors: Colors, language: Language) -> list[Panel]:
+    """The panels that there is something to draw in."""
+    journal = Journal(folder.path)
+    played, trained = journal.all(Played), journal.all(Trained)
+    try:
+        curves = read_run(folder.learner).curves()
+    except CurveError:
+        curves = dict[Key, Curve]()
+
+    def word(name: str) -> str:
+        return _WORDS[name][language]
+
+    def lines(named: Mapping[str, Sequence[tuple[float, float]]]) -> Callable[["Axes"], object]:
+        def draw(axes: "Axes") -> None:
+            for number, (name, points) in enumerate(named.items()):
+                axes.plot(
+                    *zip(*points, strict=True), color=colors.runs[number], marker="o", markersize=3, linewidth=1.2,
+                    label=name if len(named) > 1 else "",
+                )  # fmt: skip
+
+        return draw
+
+    def by_generation(metrics: Mapping[int, Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
+        return {
+            PANELS[name][language]: [(generation, values[name]) for generation, values in metrics.items()]
+            for name in ACCURACIES
+        }
+
+    generation = word("generation")
+    found: list[Panel] = []
+    if status.ratings:
+        found.append((word("ratings"), generation, lambda axes: _draw_ratings(axes, status, journal, colors)))
+    if losses := {name: curves["train", name] for name in LOSSES if ("train", name) in curves}:
+        found.append((word("losses"), word("step"), lambda axes: _draw_losses(axes, losses, colors, language)))
+    if fresh := {entry.generation: entry.fresh for entry in trained if entry.fresh}:
+        found.append((word("fresh"), generation, lines(by_generation(fresh))))
+    if test := {entry.generation: entry.test for entry in trained if entry.test}:
+        found.append((word("test"), generation, lines(by_generation(test))))
+    if played:
+        found.append(
+            (word("plies"), generation, lines({"": [(each.generation, each.plies / each.games) for each in played]}))
+        )
+        endings = {
+            names[language]: [(each.generation, each.results.get(name, 0) / each.games) for each in played]
+            for name, names in ENDINGS.items()
+            if any(each.results.get(name, 0) for each in played)
+        }
+        draws = {word("draws"): [(each.generation, each.results.get("draws", 0) / each.games) for each in played]}
+        found.append((word("endings"), generation, lines(endings | draws)))
+    if trained:
+        sizes = {
+            word("all"): [(float(each.generation), float(each.seen_positions)) for each in trained],
+            word("in window"): [(float(each.generation), float(each.window)) for each in trained],
+        }
+        found.append((word("window"), generation, lines(sizes)))
+    if wrong := [
+        (each.generation, each.wrong_resignations[1] / each.wrong_resignations[0])
+        for each in played
+        if each.wrong_resignations[0]
+    ]:
+        found.append((word("wrong"), generation, lines({"": wrong})))
+    return found
+
+
+def _draw_ratings(axes: "Axes", status: RunStatus, journal: Journal, colors: Colors) -> None:
+    """The networks with their intervals; anchors as lines."""
+    kept = {network.generation for network in journal.networks}
+    rows = [row for row in status.history if row.rating is not None]
+    for row in rows:
+        color = colors.runs[0] if row.generation in kept else colors.muted
+        axes.errorbar(
+            row.generation, row.rating or 0.0, yerr=row.error or 0.0, color=color, marker="o" if row.error else "^",
+            markersize=4, linewidth=1,
+        )  # fmt: skip
+    line = [(row.generation, row.rating or 0.0) for row in rows if row.generation in kept]
+    if line:
+        axes.plot(*zip(*line, strict=True), color=colors.runs[0], linewidth=1.2)
+    names = {network_name(row.generation) for row in rows}
+    for number, player in enumerate(player for player in status.ratings if player.name not in names):
+        axes.axhline(player.rating, color=colors.runs[1 + number % 9], linewidth=0.9, linestyle="--", label=player.name)
+
+
+def _draw_losses(axes: "Axes", losses: Mapping[str, Curve], colors: Colors, language: Language) -> None:
+    for number, (name, curve) in enumerate(losses.items()):
+        smooth = curve.smoothed(max(curve.steps) / 50).thinned(400)
+        axes.plot(smooth.steps, smooth.values, color=colors.runs[number], linewidth=1.2, label=PANELS[name][language])

@@ -1,0 +1,203 @@
+"""The state of a learning run: what runs, how fast, how strong."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from fukayomi.arena.ratings.rating import PlayerRating
+from fukayomi.files.inputs import read_input
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Trained, network_name
+from fukayomi.loop.listener import LIVE_NAME, LOG_NAME
+from fukayomi.tabular import Tabular
+
+LARGEST_LOG = 1 << 28
+"""Bytes."""
+LARGEST_LIVE = 1 << 16
+"""Bytes."""
+
+
+@dataclass(frozen=True)
+class Now:
+    """What is under way."""
+
+    generation: int
+    step: str
+    """selfplay, ingest, train, gate or strength."""
+    seconds: float
+    """Time since it began."""
+    stage: str | None
+    """What the step does."""
+    done: int | None
+    total: int | None
+
+
+@dataclass(frozen=True)
+class GenerationRow:
+    """A generation as far as it is known; None where a step is not done."""
+
+    generation: int
+    games: int | None
+    positions: int | None
+    plies_a_game: float | None
+    draws: float | None
+    """Share of the games."""
+    steps: int | None
+    """Optimiser steps so far."""
+    policy_loss: float | None
+    """On the new games, before training on them."""
+    policy_accuracy: float | None
+    value_accuracy: float | None
+    gate: str | None
+    """passed, failed, kept (without a test), or none."""
+    rating: float | None
+    """Of the network that the generation trained, in Elo; the first network has 0."""
+    error: float | None
+    """Half of its 95 % interval."""
+    bound: str
+    """``>`` or ``<`` if the network won or lost all its games: the rating is a convention then."""
+    seconds: float
+    """Time of its steps, as far as the log has it."""
+
+
+@dataclass(frozen=True)
+class RunStatus(Tabular):
+    """The state of a run. As a table it has one row per generation."""
+
+    folder: Path
+    is_running: bool
+    """Whether a process works on it."""
+    generation: int
+    """Generations that are complete."""
+    generations: int
+    """Generations of the whole run."""
+    now: Now | None
+    """What is under way, or was when the run was killed."""
+    network: str | None
+    """The network that generates games."""
+    games: int
+    positions: int
+    """Training positions that were accepted."""
+    quarantined: int
+    """Chunks in quarantine."""
+    games_an_hour: float | None
+    """Of the last self-play, while it ran."""
+    positions_an_hour: float | None
+    samples_a_second: float | None
+    """Of the last training, while it ran."""
+    ratings: tuple[PlayerRating, ...]
+    """Networks and anchors from strong to weak."""
+    history: tuple[GenerationRow, ...]
+    """All generations."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """One row per generation."""
+        return [asdict(row) for row in self.history]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The state as plain values, for JSON."""
+        return asdict(self) | {"folder": str(self.folder)}
+
+
+def read_status(path: Path | str) -> RunStatus:
+    """The state of a run, which may be under way.
+
+    Raises:
+        LoopError: The folder is not of a learning run, or its journal is damaged.
+    """
+    from fukayomi.loop.matches.strength import rate_networks
+
+    folder = RunFolder(path)
+    settings = folder.saved_settings()
+    journal = Journal(folder.path)
+    seconds = _seconds(folder.path)
+    ratings = rate_networks(folder)
+    players = ratings.players if ratings else ()
+    played, trained, ingested = journal.last(Played), journal.last(Trained), journal.last(Ingested)
+    play_s = seconds.get((played.generation, "selfplay")) if played else None
+    train_s = seconds.get((trained.generation, "train")) if trained else None
+    steps = [0, *(entry.steps for entry in journal.all(Trained))]
+    return RunStatus(
+        folder=folder.path,
+        is_running=folder.is_locked,
+        generation=journal.generations,
+        generations=settings.generations,
+        now=_now(folder.path),
+        network=journal.networks[-1].name if journal.networks else None,
+        games=sum(entry.games for entry in journal.all(Played)),
+        positions=ingested.positions if ingested else 0,
+        quarantined=ingested.quarantined if ingested else 0,
+        games_an_hour=3600 * played.games / play_s if played and play_s else None,
+        positions_an_hour=3600 * played.positions / play_s if played and play_s else None,
+        samples_a_second=(steps[-1] - steps[-2]) * settings.training.batch / train_s if train_s else None,
+        ratings=players,
+        history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
+    )
+
+
+def _history(
+    journal: Journal, ratings: Mapping[str, PlayerRating], seconds: Mapping[tuple[int, str], float]
+) -> list[GenerationRow]:
+    played = {entry.generation: entry for entry in journal.all(Played)}
+    trained = {entry.generation: entry for entry in journal.all(Trained)}
+    gated = {entry.generation: entry for entry in journal.all(Gated)}
+    rows: list[GenerationRow] = []
+    for generation in sorted({0, *played} if journal.entries else set[int]()):
+        games, learnt = played.get(generation), trained.get(generation)
+        rating = ratings.get(network_name(generation))
+        fresh = (learnt.fresh if learnt else None) or {}
+        rows.append(
+            GenerationRow(
+                generation=generation,
+                games=games.games if games else None,
+                positions=games.positions if games else None,
+                plies_a_game=games.plies / max(1, games.games) if games else None,
+                draws=games.results["draws"] / max(1, games.games) if games else None,
+                steps=learnt.steps if learnt else None,
+                policy_loss=fresh.get("policy_loss"),
+                policy_accuracy=fresh.get("policy_accuracy"),
+                value_accuracy=fresh.get("value_accuracy"),
+                gate=_gate_text(gated.get(generation)),
+                rating=rating.rating if rating else None,
+                error=rating.error if rating else None,
+                bound=rating.bound if rating else "",
+                seconds=sum(time for (its, _), time in seconds.items() if its == generation),
+            )
+        )
+    return rows
+
+
+def _gate_text(entry: Gated | None) -> str | None:
+    if entry is None:
+        return None
+    if entry.passed is None:
+        return "kept" if entry.kept else "none"
+    return "passed" if entry.passed else "failed"
+
+
+def _seconds(folder: Path) -> dict[tuple[int, str], float]:
+    """Time of each step by generation and name, from the log."""
+    path = folder / LOG_NAME
+    found: dict[tuple[int, str], float] = {}
+    for line in read_input(path, LARGEST_LOG).splitlines() if path.is_file() else ():
+        try:
+            values = cast("dict[str, Any]", json.loads(line))
+            found[int(values["generation"]), str(values["step"])] = float(values["seconds"])
+        except (ValueError, KeyError, TypeError):  # a note, or cut off
+            continue
+    return found
+
+
+def _now(folder: Path) -> Now | None:
+    path = folder / LIVE_NAME
+    try:
+        values = cast("dict[str, Any]", json.loads(read_input(path, LARGEST_LIVE)))
+        return Now(
+            int(values["generation"]), str(values["step"]), time.time() - float(values["since"]), values.get("stage"),
+            values.get("done"), values.get("total"),
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,154 @@
+"""The loop: generator -> store -> ingest -> learner -> gate -> generator, one step after another."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.generation import Generator, local_generator, play_generation
+from fukayomi.loop.ingest import Manifest, ingest
+from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step
+from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
+from fukayomi.loop.matches.gate import test_candidate
+from fukayomi.loop.matches.strength import measure
+from fukayomi.loop.settings import LoopSettings
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """How far a run is."""
+
+    folder: Path
+    """Folder of the run."""
+    generations: int
+    """Generations that are complete."""
+    of: int
+    """Generations of the whole run."""
+    network: Path
+    """The network that generates games, the best one so far."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether all generations are complete."""
+        return self.generations >= self.of
+
+
+def learn(
+    settings: LoopSettings | None,
+    out: Path | str,
+    *,
+    generate: Generator | None = None,
+    listener: LoopListener = SILENT,
+) -> LoopResult:
+    """Make a network stronger by games against itself, or go on with a run.
+
+    A run can be killed at any moment; the same call goes on. With one generator on a CPU it ends with the same bytes as
+    if it had not been killed: games, networks, journal. Ctrl-C ends the run in an orderly way.
+
+        from fukayomi.loop import build_settings, learn
+        learn(build_settings({"preset": "tiny"}), "run")
+
+    Args:
+        settings: The run; None: the settings in its folder. Number of generations and devices may change.
+        out: Folder of the run.
+        generate: What generates the games; by default the pool of this process.
+        listener: Follows the run.
+
+    Raises:
+        LoopError: The settings are not those of the run, training diverged, or a file is damaged.
+        LockedError: Another process works on this run.
+        ValueError, OSError: A network, an engine or a file cannot be used.
+    """
+    folder = RunFolder(out)
+    if settings is None:
+        settings = folder.saved_settings()
+    with folder.lock():
+        settings = folder.begin(settings)
+        journal = Journal(folder.path)
+        log = LogWriter(folder.path)
+        run = _Run(
+            settings, folder, journal, generate or local_generator(settings.generator), LoopListeners(log, listener)
+        )
+        try:
+            while journal.generations < settings.generations:
+                run.take_step()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            log.ended()
+            listener.ended()
+    networks = journal.networks
+    best = folder.networks / networks[-1].file if networks else folder.network(0)
+    return LoopResult(folder.path, journal.generations, settings.generations, best)
+
+
+class _Run:
+    """The steps of a run, each a function of the settings, the journal, and the files that the journal names."""
+
+    def __init__(
+        self, settings: LoopSettings, folder: RunFolder, journal: Journal, generate: Generator, listener: LoopListener
+    ) -> None:
+        self._settings, self._folder, self._journal = settings, folder, journal
+        self._generate, self._listener = generate, listener
+        self._steps: dict[Step, Callable[[], Entry]] = {
+            "start": self._start,
+            "selfplay": self._selfplay,
+            "ingest": self._ingest,
+            "train": self._train,
+            "gate": self._gate,
+            "strength": self._strength,
+        }
+
+    def take_step(self) -> None:
+        """Take the next step, and record it."""
+        generation, step = self._journal.next_step
+        self._listener.step_started(generation, step)
+        began = time.monotonic()
+        entry = self._steps[step]()
+        self._journal.record(entry)
+        self._listener.step_ended(entry, time.monotonic() - began)
+
+    def _start(self) -> Entry:
+        from fukayomi.loop.learner import create_network
+
+        return Started(network=create_network(self._settings, self._folder))
+
+    def _selfplay(self) -> Entry:
+        network, manifest = self._journal.networks[-1], Manifest(self._folder.path)
+        manifest.add_network(network.sha256, network.generation, network.name)
+        manifest.add_settings(self._settings.selfplay.model_dump(mode="json"))
+        return play_generation(self._settings, self._folder, self._journal, self._generate, self._listener)
+
+    def _ingest(self) -> Entry:
+        generation, _ = self._journal.next_step
+        ingest(self._folder.path, listener=self._listener)
+        manifest = Manifest(self._folder.path)
+        return Ingested(
+            generation=generation,
+            chunks=len(manifest.chunks()),
+            positions=sum(chunk.positions for chunk in manifest.chunks()),
+            quarantined=len(manifest.quarantined),
+        )
+
+    def _train(self) -> Entry:
+        from fukayomi.loop.learner import TrainingFile, train_generation
+
+        played = self._journal.last(Played)
+        names = set(played.chunks) if played else set[str]()
+        files = [
+            TrainingFile(self._folder.path / each.path, each.positions) for each in Manifest(self._folder.path).chunks()
+        ]
+        new = [file for file in files if file.path.stem in names]
+        return train_generation(self._settings, self._folder, self._journal, files, new, self._listener)
+
+    def _gate(self) -> Entry:
+        from fukayomi.loop.learner import roll_back
+
+        entry = test_candidate(self._settings, self._folder, self._journal, self._listener)
+        if entry.rolled_back:
+            roll_back(self._folder, self._journal.networks[-1])
+        return entry
+
+    def _strength(self) -> Entry:
+        return measure(self._settings, self._folder, self._journal, self._listener)

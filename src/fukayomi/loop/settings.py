@@ -1,0 +1,223 @@
+"""The settings of a learning run: one TOML file with a table for each part of the loop.
+
+    generations = 20
+    games = 500
+
+    [network]
+    name = "resnet3x48"
+
+    [selfplay]
+    playouts = 64
+
+    [window]
+    start = 50_000
+
+    [training]
+    batch = 256
+    lr = 0.02
+
+    [learner]
+    samples_per_position = 4
+
+    [gate]
+    mode = "binding"
+
+`docs/learn.md` has all settings.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from fukayomi.arena.game.rules import Positive, StrictModel
+from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.learning.settings import TrainingSettings
+from fukayomi.learning.training.configuration import TargetSettings
+from fukayomi.loop.window import WindowSettings
+from fukayomi.nn.config import NetworkConfig
+from fukayomi.selfplay.settings import SelfplaySettings
+
+GateMode = Literal["off", "advisory", "binding"]
+Undecided = Literal["score", "accept", "reject"]
+
+
+class LoopError(ValueError):
+    """A learning run cannot start or go on: bad settings, a folder in use, or damaged files."""
+
+    __module__ = "fukayomi.loop"
+
+
+class GeneratorSettings(StrictModel):
+    """What plays the games, on this machine."""
+
+    device: str = "cpu"
+    """What runs the network, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu are the games the
+    same in every run."""
+    devices: Positive | None = None
+    """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
+    batch_size: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Positions per batch; 0: 16 on a CPU, otherwise measured."""
+    parallel: Annotated[int, Field(ge=0, le=100_000)] = 0
+    """Games at once; 0: 64 for each device."""
+
+
+class LearnerSettings(StrictModel):
+    """How a network is made from the games."""
+
+    samples_per_position: Annotated[float, Field(gt=0, le=1000)] = 4.0
+    """Training samples for each new position, at most; KataGo's cap is 4."""
+    least_positions: Annotated[int, Field(ge=0)] = 0
+    """Positions there must be before training begins."""
+    initial: Path | None = None
+    """File of the first network's weights: a checkpoint, .safetensors, .npz or .pth; None: random weights."""
+    supervised: tuple[str, ...] = ()
+    """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
+    supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the samples that are from these files."""
+    test: tuple[str, ...] = ()
+    """Test files, on which every new network is evaluated."""
+    device: str = "auto"
+    """Where to train: cpu, cuda, cuda:1, or auto, which is cuda if there is one."""
+    threads: Positive | None = None
+    """CPU threads; None: all. The weights depend on the number."""
+    checkpoint_interval: Positive = 1000
+    """Steps between two checkpoints; a run that is killed loses at most these."""
+
+    @model_validator(mode="after")
+    def _fields_fit(self) -> Self:
+        if bool(self.supervised) != bool(self.supervised_share):
+            raise ValueError("supervised and supervised_share belong together: set both, or none")
+        return self
+
+
+class PlaySettings(StrictModel):
+    """How networks play each other when their strength is measured."""
+
+    nodes: Positive = 100
+    """Nodes per move of each network."""
+    games: Annotated[int, Field(ge=2, le=100_000, multiple_of=2)] = 400
+    """Games, at most; each opening is played twice, with colours swapped."""
+    max_plies: Positive = 256
+    """A game is a draw after this many plies."""
+    device: str = "cpu"
+    """What runs the networks, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu is each game the
+    same in every run."""
+    openings: Path | None = None
+    """File of openings that self-play does not use; None: those that come with the package."""
+
+
+class GateSettings(PlaySettings):
+    """The test that a new network has to pass: a match of pairs against the network that generates games."""
+
+    mode: GateMode = "binding"
+    """"binding": only a network that passes generates games; "advisory": the match is played and each network generates
+    games; "off": no match."""
+    elo0: float = 0.0
+    """Normalised Elo under H0."""
+    elo1: float = 30.0
+    """Normalised Elo under H1."""
+    alpha: float = 0.05
+    """Probability of accepting H1 when H0 is true."""
+    beta: float = 0.05
+    """Probability of accepting H0 when H1 is true."""
+    undecided: Undecided = "score"
+    """Whether a network passes when all games are played and the test is undecided; "score": with half of the points
+    or more."""
+    rollback: bool = False
+    """Whether the learner goes back to the weights of the last network that passed when one fails."""
+
+    @model_validator(mode="after")
+    def _is_a_test(self) -> Self:
+        _ = self.sprt
+        if self.rollback and self.mode != "binding":
+            raise ValueError(f'rollback needs mode = "binding", not "{self.mode}"')
+        return self
+
+    @property
+    def sprt(self) -> SprtSettings:
+        """The sequential test."""
+        return SprtSettings(self.elo0, self.elo1, self.alpha, self.beta)
+
+
+class AnchorSettings(StrictModel):
+    """An opponent of fixed strength: a network or a USI engine."""
+
+    name: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
+    """Its name in the tables."""
+    network: str | None = None
+    """An ONNX file, or "<internal>": the network that comes with the package."""
+    command: str | None = None
+    """A USI engine, as a command line."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """USI options of the engine."""
+    nodes: Positive | None = None
+    """Nodes per move; None: those of the networks."""
+
+    @model_validator(mode="after")
+    def _can_play(self) -> Self:
+        if (self.network is None) == (self.command is None):
+            raise ValueError("an anchor has a network or a command")
+        if self.network is not None and self.options:
+            raise ValueError("options are for an anchor with a command")
+        return self
+
+
+class StrengthSettings(PlaySettings):
+    """How strong the networks are: each network that passed plays anchors and earlier networks."""
+
+    games: Annotated[int, Field(ge=0, le=100_000, multiple_of=2)] = 100
+    """Games against each opponent; 0: no matches."""
+    every: Positive = 1
+    """Generations from one measurement to the next; the last one always has one."""
+    earlier: Annotated[int, Field(ge=0, le=20)] = 2
+    """Earlier networks that are opponents, the newest ones."""
+    anchors: Annotated[tuple[AnchorSettings, ...], Field(alias="anchor")] = ()
+    """Opponents besides: tables [[strength.anchor]]."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [anchor.name for anchor in self.anchors]
+        if len(set(names)) < len(names) or any(name.startswith("network-") for name in names):
+            raise ValueError(f'anchors need different names that do not begin with "network-", not {", ".join(names)}')
+        return self
+
+
+class LoopSettings(StrictModel):
+    """A learning run. With the same settings and one generator, the run ends with the same bytes."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    generations: Positive = 20
+    """Rounds of generating games, training and testing."""
+    games: Positive = 1024
+    """Games of a generation; those that self-play does not keep included."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] = 1
+    """Random seed of everything."""
+    network: NetworkConfig = NetworkConfig()
+    """Shape of the network."""
+    selfplay: SelfplaySettings = SelfplaySettings()
+    """How games are played."""
+    generator: GeneratorSettings = GeneratorSettings()
+    """What plays them."""
+    window: WindowSettings = WindowSettings()
+    """Which positions the learner draws from."""
+    training: TrainingSettings = TrainingSettings()
+    """How it trains."""
+    targets: TargetSettings = TargetSettings()
+    """How games become targets."""
+    learner: LearnerSettings = LearnerSettings()
+    """How a network is made from the games."""
+    gate: GateSettings = GateSettings()
+    """The test that a new network has to pass."""
+    strength: StrengthSettings = StrengthSettings()
+    """How its strength is measured."""
+
+    @model_validator(mode="after")
+    def _chunks_fit(self) -> Self:
+        if self.games % self.selfplay.chunk_games:
+            raise ValueError(
+                f"games is {self.games}, which is not a multiple of selfplay.chunk_games, {self.selfplay.chunk_games}; "
+                "a generation has whole chunks"
+            )
+        return self

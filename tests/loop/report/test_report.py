@@ -1,0 +1,84 @@
+"""The state of a run and its page, of a small real run."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fukayomi.cli.main import make_app
+from fukayomi.loop import LoopError, read_status, write_report
+from fukayomi.loop.folder import RunFolder
+
+
+def learn(command: str, *arguments: object) -> Result:
+    """``fukayomi learn COMMAND``."""
+    words = ["learn", command]
+    result = CliRunner().invoke(make_app(words), [*words, *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_status_says_what_was_done(small_run: Path) -> None:
+    status = read_status(small_run)
+
+    assert (status.is_running, status.now, status.generation, status.generations) == (False, None, 2, 2)
+    assert status.network == "network-0002"
+    assert status.games == sum(row.games or 0 for row in status.history)
+    assert [row.generation for row in status.history] == [0, 1, 2]
+    assert {player.name for player in status.ratings} == {"network-0000", "network-0001", "network-0002"}
+    assert status.history[0].rating == 0
+    assert status.games_an_hour
+    assert status.samples_a_second
+    assert len(status.to_polars()) == 3
+
+
+def test_the_status_of_a_run_that_is_cut_off_names_the_step(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    (folder / "live.json").write_text('{"generation": 3, "step": "train", "since": 0, "stage": "training", "done": 1}')
+    lines = (folder / "journal.jsonl").read_text().splitlines(keepends=True)
+    (folder / "journal.jsonl").write_text("".join(lines[:2]))
+
+    with RunFolder(folder).lock():
+        status = read_status(folder)
+
+    assert status.is_running
+    assert status.now
+    assert (status.now.generation, status.now.step, status.now.done, status.now.total) == (3, "train", 1, None)
+    assert status.generation == 0
+    assert not read_status(folder).is_running
+
+
+def test_the_commands_print_the_status(small_run: Path) -> None:
+    text, document = learn("status", small_run), learn("status", small_run, "--json")
+
+    assert "2 of 2 generations done" in text.stdout
+    assert "network that plays: network-0002" in text.stdout
+    assert json.loads(document.stdout)["network"] == "network-0002"
+
+
+def test_the_page_is_one_file_with_curves_and_tables(small_run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+
+    result = learn("report", small_run, "-o", page)
+
+    text = page.read_text()
+    assert result.stdout == f"written: {page}\n"
+    assert text.count("data:image/svg+xml") == 2
+    assert not re.search(r'(src|href)="http', text)
+    assert "network-0002" in text
+    assert "samples_per_position" in text
+
+
+def test_a_run_without_a_generation_has_a_page(small_run: Path, tmp_path: Path) -> None:
+    shutil.copy(small_run / "run.toml", tmp_path)
+
+    assert "data:image" not in write_report(tmp_path).read_text()
+
+
+def test_other_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LoopError, match=r"not the folder of a learning run: there is no run\.toml"):
+        read_status(tmp_path)

@@ -1,0 +1,108 @@
+"""Settings of learning runs: layers, presets, files, and what is said of mistakes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fukayomi.loop.configuration import (
+    build_settings,
+    differences,
+    preset_names,
+    read_settings,
+    settings_text,
+)
+from fukayomi.loop.settings import LoopError
+
+
+def test_a_file_wins_over_its_preset_and_later_layers_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('preset = "tiny"\ngames = 64\n\n[learner]\nsamples_per_position = 3\n')
+
+    settings = build_settings(read_settings(file), {"generations": 2})
+
+    tiny = build_settings({"preset": "tiny"})
+    assert (settings.games, settings.generations, settings.learner.samples_per_position) == (64, 2, 3)
+    assert (settings.network, settings.learner.threads) == (tiny.network, tiny.learner.threads)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_saved_settings_are_read_as_the_same_settings(name: str, tmp_path: Path) -> None:
+    settings = build_settings({"preset": name}, {"strength": {"anchor": [{"name": "us", "network": "<internal>"}]}})
+    file = tmp_path / "run.toml"
+    file.write_text(settings_text(settings))
+
+    again = build_settings(read_settings(file))
+
+    assert again == settings
+    assert not list(differences(settings, again))
+
+
+def test_the_presets_are_those_of_the_documentation() -> None:
+    assert preset_names() == ["cpu", "fleet", "gpu", "tiny"]
+
+
+def test_differences_name_the_settings() -> None:
+    one, other = build_settings(), build_settings({"games": 256, "gate": {"mode": "off"}})
+
+    assert list(differences(one, other)) == [("games", 1024, 256), ("gate.mode", "binding", "off")]
+
+
+def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    (tmp_path / "test.hcpe").write_bytes(bytes(38))
+    file.write_text(
+        '[learner]\ntest = ["test.hcpe"]\n[gate]\nopenings = "a.sfen"\n[[strength.anchor]]\nname="x"\nnetwork="b.onnx"'
+    )
+
+    settings = build_settings(read_settings(file))
+
+    assert settings.learner.test == (str(tmp_path / "test.hcpe"),)
+    assert settings.gate.openings == tmp_path / "a.sfen"
+    assert settings.strength.anchors[0].network == str(tmp_path / "b.onnx")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"gams": 1}, "gams: unknown setting; there are generations, games, seed"),
+        ({"learner": {"sample": 1}}, "learner, sample: unknown setting; there are samples_per_position"),
+        ({"games": 0}, "games: Input should be greater than or equal to 1, not 0"),
+        ({"games": 300}, "games is 300, which is not a multiple of selfplay.chunk_games, 256"),
+        ({"selfplay": {"playout": 5}}, "selfplay, playout: unknown setting; there are playouts"),
+        ({"gate": {"games": 3}}, "gate, games: Input should be a multiple of 2, not 3"),
+        ({"gate": {"mode": "hard"}}, "gate, mode: Input should be 'off', 'advisory' or 'binding', not 'hard'"),
+        ({"gate": {"elo0": 5, "elo1": 1}}, "gate: elo0 must be less than elo1"),
+        ({"gate": {"rollback": True, "mode": "off"}}, 'gate: rollback needs mode = "binding"'),
+        ({"window": {"exponent": 0}}, "window, exponent: Input should be greater than 0, not 0"),
+        ({"strength": {"anchor": [{"name": "x"}]}}, "strength, anchor, 0: an anchor has a network or a command"),
+        ({"strength": {"anchor": [{"nme": "x"}]}}, "strength, anchor, 0, nme: unknown setting; there are name"),
+        ({"training": {"steps": 5}}, "training, steps: cannot be set here"),
+        ({"training": {"seed": 5}}, "training, seed: cannot be set here"),
+        ({"training": {"schedule": "cosine"}}, 'training, schedule: "cosine" needs to know the last step'),
+        ({"training": {"lr": "x"}}, "training, lr: Input should be a valid number"),
+        ({"training": {"batch": 0}}, "batch must be positive"),
+        ({"network": {"blocks": 0}}, "blocks must be an integer from 1"),
+        ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
+        ({"learner": {"test": ["/nowhere/a.hcpe"]}}, "learner: /nowhere/a.hcpe: no such file"),
+        ({"preset": "huge"}, "preset 'huge' does not exist; there are cpu, fleet, gpu, tiny"),
+        ({"learner": 3}, "learner: Input should be a valid dictionary"),
+    ],
+)
+def test_mistakes_are_named_with_their_key(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(LoopError) as raised:
+        build_settings(values)
+
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"games = ", "run.toml: "), (b"\xff", "run.toml: "), (None, "cannot read the settings")]
+)
+def test_a_file_that_is_no_toml_is_named(content: bytes | None, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    if content is not None:
+        file.write_bytes(content)
+
+    with pytest.raises(LoopError, match=message):
+        read_settings(file)

@@ -1,0 +1,62 @@
+"""A run that is killed again and again ends with the same bytes."""
+
+import hashlib
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import learn_run
+import pytest
+
+SCRIPT = Path(learn_run.__file__)
+KILLED = -9
+KILLS = 20
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Everything that a run leaves, but what has times: its log, its matches, and the learner's table of files."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path.relative_to(folder).parts[0] not in ("matches", "log.jsonl")
+        and path.name != "config.toml"  # it has the folder's name
+    }
+
+
+def start(folder: Path, events: int = 0) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-W", "ignore", str(SCRIPT), str(folder), str(events)])
+
+
+def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path) -> None:
+    folder, events = tmp_path / "run", random.randint(1, 45)
+
+    assert start(folder, events).wait() == KILLED
+    assert learn_run.run(folder).finished
+
+    assert digests(folder) == digests(small_run), f"killed after {events} events"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_run_killed_at_twenty_random_moments_ends_as_if_it_had_not_been(
+    small_run: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    rng = random.Random(1)
+    kills, runs = 0, 0
+    while kills < KILLS:
+        folder, runs = tmp_path / f"run{runs}", runs + 1
+        while True:
+            process = start(folder)
+            try:
+                assert process.wait(timeout=rng.uniform(3, 15) if kills < KILLS else None) == 0
+                break
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                kills += 1
+        assert digests(folder) == digests(small_run), f"run {runs}"
+    record_property("kills", kills)
+    record_property("runs", runs)

@@ -1,0 +1,171 @@
+"""The loop: small real runs, from settings to networks."""
+
+import shutil
+from pathlib import Path
+
+import learn_run
+import numpy as np
+import pytest
+
+from fukayomi.arena.results.match_db import read_games
+from fukayomi.data import write_data
+from fukayomi.data.formats.psv import psv_record
+from fukayomi.engine import Engine
+from fukayomi.files.lock import FolderLock, LockedError
+from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.loop import LoopError, LoopListener, learn
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest import Manifest
+from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
+from fukayomi.loop.learner import TrainingFile, mixed_data
+from fukayomi.shogi import Position
+
+
+class Interrupting(LoopListener):
+    """Ctrl-C in a step."""
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+
+    def step_started(self, generation: int, step: str) -> None:
+        if step == self._step:
+            raise KeyboardInterrupt
+
+
+def test_a_run_takes_its_steps_in_order(small_run: Path) -> None:
+    journal = Journal(small_run)
+
+    steps = ["start", *["selfplay", "ingest", "train", "gate", "strength"] * 2]
+    assert [entry.step for entry in journal.entries] == steps
+    assert [network.generation for network in journal.networks] == [0, 1, 2]
+
+
+def test_the_newest_network_that_passed_plays_the_games(small_run: Path) -> None:
+    journal = Journal(small_run)
+
+    played = journal.all(Played)
+
+    assert [entry.network for entry in played] == [network.sha256 for network in journal.networks[:2]]
+    assert [len(entry.chunks) for entry in played] == [2, 2]
+    accepted = Manifest(small_run).chunks()
+    assert [Path(chunk.path).stem for chunk in accepted] == journal.chunks
+    assert sum(chunk.positions for chunk in accepted) == sum(entry.positions for entry in played)
+
+
+def test_the_learner_takes_the_steps_that_the_positions_pay_for(small_run: Path) -> None:
+    journal = Journal(small_run)
+    settings = learn_run.small()
+
+    trained, ingested = journal.all(Trained), journal.all(Ingested)
+
+    for entry, positions in zip(trained, ingested, strict=True):
+        samples = entry.steps * settings.training.batch
+        assert samples + entry.budget == positions.positions * settings.learner.samples_per_position
+        assert 0 <= entry.budget < settings.training.batch
+        assert entry.network is not None
+        assert entry.network.steps == entry.steps
+        assert entry.fresh is not None
+    checkpoint = load_checkpoint(RunFolder(small_run).learner / "checkpoint.pt")
+    assert (checkpoint.step, checkpoint.averages) == (trained[-1].steps, trained[-1].steps // 2)
+
+
+def test_the_gate_and_the_measurements_play_pairs_between_the_networks(small_run: Path) -> None:
+    journal = Journal(small_run)
+
+    assert [sum(entry.pairs) for entry in journal.all(Gated)] == [1, 1]
+    assert [entry.opponents for entry in journal.all(Measured)] == [("network-0000",), ("network-0001",)]
+    for name, players in (
+        ("gate-0002", {"network-0002", "network-0001"}),
+        ("strength-0001", {"network-0001", "network-0000"}),
+    ):
+        games = list(read_games(small_run / "matches" / name))
+        assert {game.black for game in games} == players
+        assert len({game.moves[:8] for game in games if game.moves}) == 1  # one opening, both colours
+
+
+def test_the_networks_play(small_run: Path) -> None:
+    with Engine(RunFolder(small_run).network(2)) as engine:
+        assert engine.search(Position(), nodes=2).best is not None
+
+
+def test_a_run_goes_on_after_an_interruption_and_is_extended(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    longer = learn_run.small(generations=3)
+
+    stopped = learn(longer, folder, listener=Interrupting("gate"))
+    finished = learn(longer, folder)
+    again = learn(None, folder)
+
+    assert (stopped.finished, stopped.generations, stopped.of) == (False, 2, 3)
+    assert (finished.finished, finished.generations) == (True, 3)
+    assert again == finished
+    assert RunFolder(folder).network(3).is_file()
+
+
+def test_a_network_that_fails_does_not_play_and_the_learner_goes_back(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    learn_run.run(folder, generations=1, gate={"undecided": "reject", "rollback": True}, strength={"games": 0})
+
+    journal = Journal(folder)
+    gated = journal.all(Gated)[0]
+    assert (gated.decision, gated.passed, gated.kept, gated.rolled_back) == ("continue", False, False, True)
+    assert [network.generation for network in journal.networks] == [0]
+    assert load_checkpoint(folder / "learner" / "checkpoint.pt").step == 0
+    assert journal.learner_steps == 0
+
+
+def test_supervised_files_have_their_share_of_the_samples(tmp_path: Path) -> None:
+    rows = [psv_record(Position().sfen(), "7g7f", score_cp=0, ply=1, result=1)]
+    for name, count in (("games", 300), ("a", 10), ("b", 40)):
+        write_data(tmp_path / f"{name}.psv", rows * count)
+    settings = learn_run.small(
+        learner={"supervised": [f"{tmp_path}/a.psv*4", f"{tmp_path}/b.psv"], "supervised_share": 0.25}
+    )
+
+    data = mixed_data(settings, [TrainingFile(tmp_path / "games.psv", 300)])
+
+    visits = np.bincount(np.digitize(data.epoch_order(1, 0), [300, 310]))
+    assert visits.tolist() == [300, 50, 50]  # 100 of 400; a has a fifth of b's positions, but counts four times
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"games": 6}, "games is 4 in .*run.toml, and 6 now"),
+        ({"training": {"lr": 0.5}}, "training.lr is 0.01 in .*run.toml, and 0.5 now"),
+        ({"seed": 9}, "seed is 1 in .*run.toml, and 9 now"),
+    ],
+)
+def test_a_run_does_not_go_on_with_other_settings(
+    changes: dict[str, object], message: str, small_run: Path, tmp_path: Path
+) -> None:
+    shutil.copy(small_run / "run.toml", tmp_path)
+
+    with pytest.raises(LoopError, match=message):
+        learn(learn_run.small(**changes), tmp_path)
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+
+    with pytest.raises(LoopError, match="is not empty"):
+        learn(learn_run.small(), tmp_path)
+    with pytest.raises(LoopError, match=r"there is no run\.toml"):
+        learn(None, tmp_path)
+
+
+def test_one_process_at_a_time_works_on_a_run(tmp_path: Path) -> None:
+    with FolderLock(tmp_path), pytest.raises(LockedError):
+        learn(learn_run.small(), tmp_path)
+
+
+def test_a_network_that_was_changed_is_named(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    with RunFolder(folder).network(2).open("ab") as file:
+        file.write(b"x")
+
+    with pytest.raises(LoopError, match=r"network-0002\.onnx: missing, or not the network of the journal"):
+        learn(learn_run.small(generations=3), folder)
