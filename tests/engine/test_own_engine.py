@@ -13,6 +13,7 @@ from patience import PATIENCE_S, until
 from places import ROOT
 
 from fukayomi import Engine, EvaluatorError, Network, Position, analyse, play_match, read_record
+from fukayomi.engine.answer.move_choice import MoveChoice
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
 from fukayomi.shogi import InvalidSfenError, Move
@@ -166,6 +167,27 @@ def test_keeps_its_time() -> None:
         start = time.monotonic()
         engine.choose(Position(), Go(byoyomi_ms=300, btime_ms=0, wtime_ms=0))
         assert 0.15 <= time.monotonic() - start < PATIENCE_S / 2
+
+
+def test_plans_to_end_earlier_after_a_late_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = MoveChoice.choose
+
+    def choose_late(*arguments: Any) -> Any:
+        time.sleep(0.6)  # what a busy machine does between the end of a search and its answer
+        return choose(*arguments)
+
+    with Engine(Slow(0.05)) as engine:
+
+        def searched_ms() -> int:
+            info = engine.choose(Position(), Go(movetime_ms=2_000)).best_info
+            assert info is not None
+            assert info.time_ms is not None
+            return info.time_ms
+
+        monkeypatch.setattr(MoveChoice, "choose", choose_late)
+        assert searched_ms() >= 1_900  # less the automatic margin
+        monkeypatch.undo()
+        assert 1_000 <= searched_ms() < 1_800
 
 
 @pytest.mark.parametrize(("sfen", "move"), [(DECLARED, "win"), (MATED, "resign")])

@@ -1,5 +1,6 @@
 """A search with its tree: the engine for scripts, notebooks and matches in this process."""
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits
 from fukayomi.engine.answer.go import has_limits, limits_of
 from fukayomi.engine.answer.move_choice import MoveChoice
 from fukayomi.engine.answer.output import search_infos
+from fukayomi.engine.clock import Lateness
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.network import Network
@@ -69,6 +71,7 @@ class Engine:
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
         self._control: Control | None = None
         self._choice = MoveChoice()
+        self._lateness = Lateness()
         problem = self._choice.book.open(self.settings)
         if problem is not None:
             raise ValueError(problem)
@@ -195,6 +198,8 @@ class Engine:
     def choose(self, position: Position, go: Go) -> SearchAnswer:
         """Choose a move in a game, as the USI engine answers `go`: it may resign, or declare a win.
 
+        After answers that came late, because other programs or threads use the cores, clocks are used more carefully.
+
         Args:
             position: The position with the moves that led to it.
             go: Limits or clocks. Without any the search ends only by `stop`.
@@ -206,12 +211,16 @@ class Engine:
         known = self._choice.known(position, settings)
         if known.answer is not None:
             return _answer(known.answer, known.infos)
-        limits = limits_of(go, position, settings) if has_limits(go, settings) else Limits(until_stopped=True)
+        limits = Limits(until_stopped=True)
+        if has_limits(go, settings):
+            limits = limits_of(go, position, settings, self._lateness.ms)
         control = self._control = Control(limits)
         multipv = self._choice.lines_needed(position, settings)
         mates = settings.mate_options()
         result = _checked(self._searcher.search(position, control, multipv=multipv, mates=mates))
         answer, result = self._choice.choose(position, result, settings)
+        if control.due_s is not None:
+            self._lateness.note(time.monotonic() - control.due_s)
         return _answer(answer, search_infos(result.progress, settings))
 
     def stop(self) -> None:
