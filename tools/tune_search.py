@@ -30,7 +30,7 @@ from fukayomi.arena.game.rules import Rules, StrictModel
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
 from fukayomi.engine import Engine, Network
-from fukayomi.engine.settings import UsiSettings, usi_options
+from fukayomi.engine.settings import IGNORED_OPTIONS, MOST_DEVICES, UsiSettings, usi_options
 from fukayomi.usi.options import OptionError
 
 VERDICTS = {SprtDecision.H1: "passed", SprtDecision.H0: "rejected", SprtDecision.CONTINUE: "inconclusive"}
@@ -38,6 +38,23 @@ MEMORY_MB = 64
 """Memory of a tree: far more than the nodes of a move need."""
 REPORT_GAMES = 20
 """Games between two lines on stderr."""
+
+_DEVICES = ("", *(str(number) for number in range(2, MOST_DEVICES + 1)))
+NO_EFFECT = {
+    name.lower(): reason
+    for reason, names in {
+        "the engine ignores it": IGNORED_OPTIONS,
+        "both sides share one network; set --network and batch_size": (
+            "DNN_Provider", "DNN_Precision", "DNN_Ensemble", "Threads", "Eval_Cache",
+            *(f"{name}{n}" for name in ("DNN_Model", "UCT_Threads", "DNN_Batch_Size", "DNN_Weight") for n in _DEVICES),
+        ),
+        f"each tree has {MEMORY_MB} MiB": ("USI_Hash",),
+        "nobody ponders here": ("USI_Ponder", "Stochastic_Ponder"),
+        "it changes what the engine says, not what it plays": ("Engine_Name", "PV_Interval", "DebugMessage"),
+    }.items()
+    for name in names
+}  # fmt: skip
+"""Options that change nothing in these matches, in lower case, with the reason."""
 
 OptionValues = dict[str, bool | int | str]
 
@@ -97,7 +114,7 @@ def read_plan(path: Path) -> Plan:
     """Read a plan and check its options.
 
     Raises:
-        ValueError: It is not a plan, or an option does not exist or does not take its value.
+        ValueError: It is not a plan, or an option does not exist, has no effect or does not take its value.
         OSError: The file cannot be read.
     """
     plan = Plan.model_validate(tomllib.loads(path.read_text("utf-8")))
@@ -113,10 +130,12 @@ def settings_of(*options: OptionValues) -> UsiSettings:
     """The settings with these options; later ones take precedence.
 
     Raises:
-        OptionError: An option does not exist, or does not take its value.
+        OptionError: An option does not exist, has no effect in a match, or does not take its value.
     """
     declared = usi_options()
     for name, value in ((name, value) for each in options for name, value in each.items()):
+        if name.lower() in NO_EFFECT:
+            raise OptionError(f"{name} has no effect in these matches: {NO_EFFECT[name.lower()]}")
         declared.set(name, str(value).lower() if isinstance(value, bool) else str(value))
     return declared.settings
 

@@ -1,5 +1,6 @@
 """tools/optimise_search.py and tools/tune_search.py with matches of a few moves: results, resuming, errors."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import optimise_search
 import optuna
 import pytest
+import tune_search
 from optimise_search import SearchSpace
 
 TOOLS = Path(optimise_search.__file__).parent
@@ -122,3 +124,43 @@ def test_a_file_that_is_no_plan(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "out.toml" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("C_innit = 1", "no option 'C_innit'"),
+        ("C_init = 20000", "C_init takes 0 to 10000, not 20000"),
+        (
+            "DfPn_Min_Search_Millisecs = 300",
+            "DfPn_Min_Search_Millisecs has no effect in these matches: the engine ignores it",
+        ),
+        ("dnn_model2 = 'x.onnx'", "both sides share one network; set --network"),
+        ("USI_Hash = 16", "each tree has 64 MiB"),
+        ("Stochastic_Ponder = true", "nobody ponders"),
+    ],
+)
+@pytest.mark.parametrize("side", ["both", "candidate"])
+def test_options_that_a_match_refuses(tmp_path: Path, options: str, message: str, side: str) -> None:
+    of_both = options if side == "both" else ""
+    of_candidate = "C_init = 100" if side == "both" else options
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f"options = {{ {of_both} }}\n[[candidate]]\nname = 'x'\noptions = {{ {of_candidate} }}", encoding="utf-8"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        tune_search.read_plan(path)
+
+
+def test_the_command_names_the_plan_and_the_option(tmp_path: Path) -> None:
+    result = run("tune_search.py", "[[candidate]]\nname = 'x'\noptions = { OwnBok = true }", tmp_path / "out")
+    assert result.returncode == 2
+    assert "out.toml: no option 'OwnBok'" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_plans_of_the_repository_are_valid() -> None:
+    plans = [path for path in TOOLS.glob("*.toml") if "[[candidate]]" in path.read_text(encoding="utf-8")]
+    assert len(plans) > 2
+    for path in plans:
+        assert tune_search.read_plan(path).candidates
