@@ -189,12 +189,21 @@ def test_what_the_gpu_computes_around_the_network() -> None:
 
 def test_a_parameter_file_is_played_by_torch_alone(parameters: Path, tmp_path: Path) -> None:
     assert load(NetworkFile(parameters), Plan(precision="fp32", threads=1, batch_size=4)).plan.backend == "torch"
-    with pytest.raises(EvaluatorError, match=r"fukayomi export .*tiny\.safetensors .*tiny\.onnx"):
+    with pytest.raises(EvaluatorError, match=r"DNN_Provider torch .*fukayomi export .*tiny\.safetensors .*tiny\.onnx"):
         load(NetworkFile(parameters), Plan("cpu"))
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(parameters.read_bytes()[:200])
     with pytest.raises(EvaluatorError, match=r"damaged\.safetensors"):
         opened(damaged, "torch")
+
+
+def test_torch_names_the_files_that_it_reads(network: Path, tmp_path: Path) -> None:
+    with pytest.raises(EvaluatorError, match=r"DNN_Provider torch cannot read it; it reads .*\.safetensors"):
+        load(NetworkFile(network), Plan("torch"))
+    checkpoint = tmp_path / "checkpoint.pt"
+    checkpoint.write_bytes(b"")
+    with pytest.raises(EvaluatorError, match=r"fukayomi export .*checkpoint\.pt .*checkpoint\.safetensors"):
+        load(NetworkFile(checkpoint), Plan("torch"))
 
 
 def test_more_threads_than_cpus_are_not_used(network: Path) -> None:

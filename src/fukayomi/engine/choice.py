@@ -26,6 +26,8 @@ from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Ba
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
+from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
+from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.probes import PROBES, probe_positions
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
@@ -266,12 +268,17 @@ def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model)
 
 def _unreadable(network: NetworkFile, wanted: Plan) -> str:
     path, provider = network.path, f"DNN_Provider {wanted.backend}"
+    is_torch = wanted.backend in (TorchCpu.name, TorchCuda.name)
     if path.suffix not in PARAMETER_SUFFIXES:
-        return f"{path}: {provider} cannot read it"
-    remedy = f"fukayomi export {path} {path.with_suffix('.onnx')}"
-    if path.suffix == ".safetensors":
-        return f"{path}: {provider} cannot read it here. Install torch ({TORCH_REMEDY}), or export it: {remedy}"
-    return f"{path} is a checkpoint, not a network; export it: {remedy}"
+        reads = f"; it reads parameter files ({PARAMETER_SUFFIX}) alone" if is_torch else ""
+        return f"{path}: {provider} cannot read it{reads}"
+    target = path.with_suffix(PARAMETER_SUFFIX if is_torch else ".onnx")
+    export = f"export it: fukayomi export {path} {target}"
+    if path.suffix != PARAMETER_SUFFIX:
+        return f"{path} is a checkpoint, not a network; {export}"
+    if wanted.backend == "auto":
+        return f"{path}: only torch reads it. Install it ({TORCH_REMEDY}), or {export}"
+    return f"{path}: {provider} cannot read it. Set DNN_Provider torch ({TORCH_REMEDY}), or {export}"
 
 
 # ---------------------------------------------------------------------------------------------- measuring
