@@ -114,18 +114,22 @@ std::vector<RootMove> Search::root_moves() const {
     return moves;
 }
 
-std::pair<std::uint32_t, std::uint32_t> Search::most_visits() const {
+Search::Standing Search::standing(std::uint32_t from) const {
     const std::lock_guard lock(mutex_);
     const Node& root = tree_[tree_.root()];
-    std::pair<std::uint32_t, std::uint32_t> most{0, 0};
-    if (root.children == NOWHERE) return most;
+    Standing found{root.visits, root.proof != Proof::NONE};
+    if (root.children == NOWHERE || root.visits < from) return found;
     const Child* entries = tree_.children(tree_.root()).begin();
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {
         const std::uint32_t visits = entries[slot].visits;
-        if (visits > most.first) most = {visits, most.first};
-        else most.second = std::max(most.second, visits);
+        if (visits > found.best) {
+            found.second = found.best;
+            found.best = visits;
+        } else {
+            found.second = std::max(found.second, visits);
+        }
     }
-    return most;
+    return found;
 }
 
 // The child that the side to move would choose, or child_count if nothing is known of any.

@@ -26,7 +26,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "search/batch.hpp"
@@ -126,8 +125,15 @@ public:
     std::vector<SearchLine> lines(std::size_t multipv) const;
     // The moves of which anything is known, in the same order. Cheaper than their lines.
     std::vector<RootMove> root_moves() const;
-    // The most visits that a move of the root has, and the second most.
-    std::pair<std::uint32_t, std::uint32_t> most_visits() const;
+    // How far the search is, and the visits of the two moves of the root that have the most.
+    struct Standing {
+        std::uint32_t root_visits = 0;
+        bool is_decided = false;
+        std::uint32_t best = 0;
+        std::uint32_t second = 0;
+    };
+    // `from`: visits of the root from which on the two moves matter; before, they are left out, which is faster.
+    Standing standing(std::uint32_t from = 0) const;
     // What a network should learn of the root's moves. The first is the move to play, as in `lines`; the others follow by
     // weight, and those without any are left out. With PUCT a weight is the number of visits, less those that noise and
     // forced playouts caused; with Gumbel the improved policy times 65535. A proven win has all of it, a move that is proven

@@ -201,16 +201,13 @@ void Game::begin_search() {
     state_ = State::SEARCHING;
 }
 
-bool Game::is_search_done() {
-    const Search& search = mind().search;
-    const std::uint32_t root = search.root_visits();
-    const std::uint32_t visits = root > 0 ? root - 1 : 0;
-    if (search.is_decided()) return true;
-    if (search.params().root_rule == RootRule::GUMBEL) return visits >= limit_;  // it has planned with them
+bool Game::is_search_done(const Search::Standing& now) {
+    const std::uint32_t visits = now.root_visits > 0 ? now.root_visits - 1 : 0;
+    if (now.is_decided) return true;
+    if (mind().search.params().root_rule == RootRule::GUMBEL) return visits >= limit_;  // it has planned with them
     if (visits < check_at_) return false;
-    const auto [best, second] = search.most_visits();
     if (visits >= limit_) {
-        const bool is_close = static_cast<float>(best) < params_.extension * static_cast<float>(second);
+        const bool is_close = static_cast<float>(now.best) < params_.extension * static_cast<float>(now.second);
         if (!is_close || extensions_ == MOST_EXTENSIONS) return true;
         ++extensions_;
         limit_ += static_cast<std::uint32_t>(params_.playouts) / 2;
@@ -220,7 +217,7 @@ bool Game::is_search_done() {
         check_at_ = limit_;
         return false;
     }
-    const std::uint32_t rest = limit_ - visits, lead = best - second;
+    const std::uint32_t rest = limit_ - visits, lead = now.best - now.second;
     if (lead > rest) return true;
     // A visit makes the lead greater by one at most, and the rest smaller by one.
     check_at_ = std::min(limit_, visits + (rest - lead) / 2 + 1);
@@ -230,13 +227,14 @@ bool Game::is_search_done() {
 std::size_t Game::gather(const SlotInput& slot, std::size_t limit, MateSolver& solver) {
     const int network = this->network();
     while (state_ == State::SEARCHING && this->network() == network) {
-        if (is_search_done()) {
+        Search& search = mind().search;
+        Batch& batch = mind().batch;
+        const Search::Standing now = search.standing(check_at_ + 1);
+        if (is_search_done(now)) {
             end_search(solver);
             continue;
         }
-        Search& search = mind().search;
-        Batch& batch = mind().batch;
-        const std::uint32_t root = search.root_visits();
+        const std::uint32_t root = now.root_visits;
         const std::size_t left = limit_ + 1 - std::min(root, limit_);
         const std::size_t leaves = std::min({limit, left, static_cast<std::size_t>(params_.leaves)});
         const int rows = search.gather(batch, slot, leaves, leaves, limit_ + 1 - std::min(kept_, limit_));

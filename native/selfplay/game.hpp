@@ -74,7 +74,7 @@ private:
     bool is_over_by_rules();
     bool play_mate(MateSolver& solver);
     void begin_search();
-    bool is_search_done();
+    bool is_search_done(const Search::Standing& now);
     void end_search(MateSolver& solver);
     std::size_t choose(std::span<const RootMove> moves);
     std::size_t draw(std::span<const RootMove> moves, double temperature, double cutoff);
