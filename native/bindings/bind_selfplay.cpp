@@ -60,6 +60,16 @@ void bind_params(nb::module_& m) {
     parameter(type, "threshold", &SelfplayParams::threshold,
               "A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.");
     parameter(type, "play_out", &SelfplayParams::play_out, "Share of the games that are played on instead, to check resignations.");
+    parameter(type, "cheap", &SelfplayParams::cheap,
+              "Share of the moves that are searched with cheap_playouts, without exploration and without a target\n"
+              "(playout-cap randomisation).");
+    parameter(type, "cheap_playouts", &SelfplayParams::cheap_playouts, "Visits of such a search.");
+    parameter(type, "soft_playouts", &SelfplayParams::soft_playouts,
+              "Instead of ending at the threshold, a game is played on with so many visits and soft_weight; 0: it ends.");
+    parameter(type, "soft_weight", &SelfplayParams::soft_weight, "Weight of the positions from there on.");
+    parameter(type, "surprise", &SelfplayParams::surprise,
+              "Share of the weights of a game's positions that follows the divergence of the target from the network's policy\n"
+              "(policy surprise weighting); KataGo: 0.5.");
     parameter(type, "mate_depth", &SelfplayParams::mate_depth, "Longest mate to look for at the root by df-pn, plies; 0: none.");
     parameter(type, "mate_nodes", &SelfplayParams::mate_nodes, "Maximum number of positions of each such search.");
     parameter(type, "seed", &SelfplayParams::seed, "Random seed. A game depends on it and on its own number.");

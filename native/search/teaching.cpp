@@ -36,7 +36,7 @@ std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::
     std::vector<TaughtMove> taught;
     const EdgeSpan edges = tree.edges(tree.root());
     for (std::size_t i = 0; i < edges.size(); ++i)
-        if (weights[i] > 0.0) taught.push_back({edge_move(edges[i]), static_cast<std::uint16_t>(weights[i])});
+        if (weights[i] > 0.0) taught.push_back({edge_move(edges[i]), static_cast<std::uint16_t>(weights[i]), edge_prior(edges[i])});
     const Move first = edge_move(edges[slots.front()]);
     std::sort(taught.begin(), taught.end(), [&](const TaughtMove& a, const TaughtMove& b) {
         const auto key = [&](const TaughtMove& each) { return std::tuple(each.move == first, each.weight, each.move.raw()); };

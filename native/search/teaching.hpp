@@ -14,6 +14,7 @@ constexpr double MOST_WEIGHT = 65535.0;  // as hcpe3 counts visits
 struct TaughtMove {
     Move move;
     std::uint16_t weight;
+    float prior;  // the network's, as the tree keeps it
 };
 
 // Search::teaching. `slots`: of the moves of which something is known, in the order of choice; at least one.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double LEAST_TEMPERATURE = 0.1;  // dlshogi's
 constexpr int MOST_EXTENSIONS = 2;
+constexpr float LEAST_PRIOR = 1e-5F;  // the tree keeps none below
 constexpr std::size_t BYTES_PER_NODE = 1024;     // twice what a node with eighty moves takes
 
 // Plies count from the start of the game, whatever number its text has: max_move does so, and hcp keeps none.
@@ -153,8 +154,9 @@ void Game::play_line(std::span<const Move> line) {
     finish(winner, GameReason::MATE);
 }
 
-void Game::play(Move move, int eval, std::span<const Candidate> targets, float weight) {
-    record_.add(move, eval, targets, weight);
+void Game::play(Move move, int eval, std::span<const Candidate> targets, double surprise) {
+    const bool is_soft = params_.soft_playouts > 0 && resigner_;
+    record_.add(move, eval, targets, is_soft ? params_.soft_weight : 1.0F, surprise);
     position_.push_legal(move);
 }
 
@@ -174,7 +176,7 @@ void Game::finish(std::optional<Color> winner, GameReason reason) {
     finished_.reason = reason;
     finished_.opening_plies = opening_plies_;
     finished_.moves = record_.moves();
-    finished_.weights = record_.weights();
+    finished_.weights = record_.weights(params_.surprise);
     finished_.is_played_out = resigner_.has_value();
     finished_.is_wrong_resignation = resigner_ && winner != ~*resigner_;
     const int opponent = setup_.players[BLACK].teaches == setup_.players[WHITE].teaches ? 0 : setup_.players[BLACK].teaches ? 2 : 1;
@@ -192,9 +194,14 @@ FinishedGame Game::take_finished() {
 void Game::begin_search() {
     Search& search = mind().search;
     if (!params_.reuse) search.forget();
+    const bool is_soft = params_.soft_playouts > 0 && resigner_;
+    is_cheap_ = params_.cheap > 0.0F && random_.uniform() < params_.cheap;
     limit_ = static_cast<std::uint32_t>(params_.playouts);
+    if (is_cheap_) limit_ = std::min(limit_, static_cast<std::uint32_t>(params_.cheap_playouts));
+    if (is_soft) limit_ = std::min(limit_, static_cast<std::uint32_t>(params_.soft_playouts));
+    playouts_ = limit_;
     // The root takes one more visit, which evaluates it.
-    search.set_position(position_, {}, limit_ + 1);
+    search.set_position(position_, {}, limit_ + 1, !is_cheap_ && !is_soft);
     kept_ = search.root_visits();
     extensions_ = 0;
     check_at_ = 0;
@@ -210,7 +217,7 @@ bool Game::is_search_done(const Search::Standing& now) {
         const bool is_close = static_cast<float>(now.best) < params_.extension * static_cast<float>(now.second);
         if (!is_close || extensions_ == MOST_EXTENSIONS) return true;
         ++extensions_;
-        limit_ += static_cast<std::uint32_t>(params_.playouts) / 2;
+        limit_ += playouts_ / 2;
         return visits >= limit_;
     }
     if (!params_.early_stop) {
@@ -262,22 +269,24 @@ void Game::end_search(MateSolver& solver) {
     const Move move = moves[chosen].move;
     const double winrate = moves.front().winrate;
     const int eval = centipawns(winrate, EVAL_SCALE);
-    const bool is_target = setup_.players[turn()].teaches && (ply() >= params_.random || params_.train_random);
-    const std::vector<Candidate> targets = is_target ? taught(move) : std::vector<Candidate>();
+    const bool is_random = ply() < params_.random && !params_.train_random;
+    const bool is_target = setup_.players[turn()].teaches && !is_random && !is_cheap_;
+    double surprise = 0.0;
+    const std::vector<Candidate> targets = is_target ? taught(move, surprise) : std::vector<Candidate>();
     if (chosen == 0 && moves.front().proof == Proof::WIN && moves.front().has_mate) {
         const std::vector<Move> line = search.lines(1).front().pv;
         const bool fits = record_.plies() + line.size() <= static_cast<std::size_t>(params_.max_move);
         if (fits && is_checkmate(position_.board(), line)) {
-            play(move, eval, targets);
+            play(move, eval, targets, surprise);
             const std::span<const Move> rest = std::span(line).subspan(1);
             for (std::size_t i = 0; i < rest.size(); ++i) play(rest[i], i % 2 == 0 ? -MATE_CP : MATE_CP);
             return finish(~turn(), GameReason::MATE);
         }
     }
     const Color loser = winrate < 0.5 ? turn() : ~turn();
-    play(move, eval, targets);
+    play(move, eval, targets, surprise);
     if (std::abs(2.0 * winrate - 1.0) > params_.threshold) {
-        if (!is_played_out_) return finish(~loser, GameReason::RESIGNATION);
+        if (!is_played_out_ && params_.soft_playouts == 0) return finish(~loser, GameReason::RESIGNATION);
         if (!resigner_) resigner_ = loser;
     }
     begin_position(solver);
@@ -318,14 +327,21 @@ std::size_t Game::draw(std::span<const RootMove> moves, double temperature, doub
     return 0;
 }
 
-// The policy target. It holds the move played, even where that has no weight.
-std::vector<Candidate> Game::taught(Move played) {
+// The policy target. It holds the move played, even where that has no weight. `surprise`: its divergence (Kullback and Leibler)
+// from the network's policy.
+std::vector<Candidate> Game::taught(Move played, double& surprise) {
     std::vector<Candidate> targets;
     bool has_played = false;
-    for (const TaughtMove& taught : mind().search.teaching()) {
+    const std::vector<TaughtMove> moves = mind().search.teaching();
+    double sum = 0.0;
+    for (const TaughtMove& taught : moves) sum += taught.weight;
+    for (const TaughtMove& taught : moves) {
         targets.push_back({taught.move, taught.weight});
         has_played = has_played || taught.move == played;
+        const double p = taught.weight / sum;
+        surprise += p * std::log(p / std::max(taught.prior, LEAST_PRIOR));
     }
+    surprise = std::max(surprise, 0.0);
     if (!has_played) targets.push_back({played, 1});
     return targets;
 }

@@ -78,8 +78,8 @@ private:
     void end_search(MateSolver& solver);
     std::size_t choose(std::span<const RootMove> moves);
     std::size_t draw(std::span<const RootMove> moves, double temperature, double cutoff);
-    std::vector<Candidate> taught(Move played);
-    void play(Move move, int eval, std::span<const Candidate> targets = {}, float weight = 1.0F);
+    std::vector<Candidate> taught(Move played, double& surprise);
+    void play(Move move, int eval, std::span<const Candidate> targets = {}, double surprise = 0.0);
     void play_line(std::span<const Move> line);
     void finish(std::optional<Color> winner, GameReason reason);
     int ply() const { return static_cast<int>(record_.plies()) - opening_plies_; }  // of the next move, from 0
@@ -94,6 +94,8 @@ private:
     std::array<std::shared_ptr<Mind>, 2> minds_;
     State state_ = State::SEARCHING;
     // The search under way.
+    bool is_cheap_ = false;
+    std::uint32_t playouts_ = 0;  // that it was given
     std::uint32_t limit_ = 0;     // visits of the root's moves
     int extensions_ = 0;
     std::uint32_t check_at_ = 0;  // the number of visits from which an early stop may be possible

@@ -31,6 +31,11 @@ void SelfplayParams::validate() const {
     require("max_move", max_move, 1, 512);
     require("threshold", threshold, 0.0F, 1.0F);
     require("play_out", play_out, 0.0F, 1.0F);
+    require("cheap", cheap, 0.0F, 1.0F);
+    require("cheap_playouts", cheap_playouts, 1, 1'000'000);
+    require("soft_playouts", soft_playouts, 0, 1'000'000);
+    require("soft_weight", soft_weight, 0.0F, 1.0F);
+    require("surprise", surprise, 0.0F, 1.0F);
     require("mate_depth", mate_depth, 0, MateSolver::MAX_PLIES);
     require("mate_nodes", mate_nodes, 1, 1'000'000'000);
 }

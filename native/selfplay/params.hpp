@@ -29,6 +29,17 @@ struct SelfplayParams {
     int max_move = 320;       // a game is drawn after so many moves, those of its opening included
     float threshold = 0.99F;  // a game ends by resignation when |2 p - 1| of the best move exceeds it; 1: never
     float play_out = 0.1F;    // share of the games that are played on then, to check the result
+    // Playout-cap randomisation (Wu, "Accelerating Self-Play Learning in Go", 2019, section 3.1): this share of the moves is searched
+    // with few playouts, without exploration, and not learnt from.
+    float cheap = 0.0F;
+    int cheap_playouts = 100;
+    // Soft resignation (KataGo): with playouts here a game does not end at the threshold; it is played on with these, and its
+    // positions from there on have a low weight.
+    int soft_playouts = 0;
+    float soft_weight = 0.1F;
+    // Policy surprise weighting (KataGo): this share of the weight of a game's positions goes to them in proportion to the
+    // divergence of the target from the network's policy, the rest evenly.
+    float surprise = 0.0F;
     int mate_depth = 0;       // longest mate of the root to look for by df-pn, plies; 0: none
     int mate_nodes = 100'000;
     std::uint64_t seed = 0;

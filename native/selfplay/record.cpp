@@ -15,12 +15,27 @@ GameRecord::GameRecord(const Position& opening) : start_(opening.start()) {
     for (const Undo& undo : opening.moves()) add(undo.move, 0);
 }
 
-void GameRecord::add(Move move, int eval, std::span<const Candidate> taught, float weight) {
+void GameRecord::add(Move move, int eval, std::span<const Candidate> taught, float weight, double surprise) {
     moves_.push_back(move);
     evals_.push_back(static_cast<std::int16_t>(eval));
     taught_.insert(taught_.end(), taught.begin(), taught.end());
     candidates_.push_back(taught_.size());
-    if (!taught.empty()) weights_.push_back(weight);
+    if (taught.empty()) return;
+    weights_.push_back(weight);
+    surprises_.push_back(surprise);
+}
+
+std::vector<float> GameRecord::weights(double share) const {
+    double all = 0.0, surprising = 0.0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+        all += weights_[i];
+        surprising += weights_[i] * surprises_[i];
+    }
+    if (share == 0.0 || !(surprising > 0.0)) return weights_;
+    std::vector<float> weights;
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+        weights.push_back(static_cast<float>(weights_[i] * (1.0 - share + share * surprises_[i] * all / surprising)));
+    return weights;
 }
 
 std::vector<std::uint8_t> GameRecord::hcpe3(std::uint8_t result, std::uint8_t opponent) const {

@@ -45,12 +45,13 @@ class GameRecord {
 public:
     explicit GameRecord(const Position& opening);
 
-    // Without `taught` the position has no target.
-    void add(Move move, int eval, std::span<const Candidate> taught = {}, float weight = 1.0F);
+    // Without `taught` the position has no target. `surprise`: the divergence of the target from the network's policy.
+    void add(Move move, int eval, std::span<const Candidate> taught = {}, float weight = 1.0F, double surprise = 0.0);
     std::size_t plies() const { return moves_.size(); }
     int last_eval() const { return evals_.empty() ? 0 : evals_.back(); }
     const std::vector<Move>& moves() const { return moves_; }
-    const std::vector<float>& weights() const { return weights_; }
+    // Of the positions with targets. `share` of it follows the surprise; the sum is that of the weights that were given.
+    std::vector<float> weights(double share) const;
     std::vector<std::uint8_t> hcpe3(std::uint8_t result, std::uint8_t opponent) const;
 
 private:
@@ -60,6 +61,7 @@ private:
     std::vector<std::uint64_t> candidates_{0};
     std::vector<Candidate> taught_;
     std::vector<float> weights_;
+    std::vector<double> surprises_;
 };
 
 // hcpe3's result with its flags.

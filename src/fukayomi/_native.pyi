@@ -2148,6 +2148,49 @@ class SelfplayParams:
     def play_out(self, value: float) -> None: ...
 
     @property
+    def cheap(self) -> float:
+        """
+        Share of the moves that are searched with cheap_playouts, without exploration and without a target
+        (playout-cap randomisation).
+        """
+
+    @cheap.setter
+    def cheap(self, value: float) -> None: ...
+
+    @property
+    def cheap_playouts(self) -> int:
+        """Visits of such a search."""
+
+    @cheap_playouts.setter
+    def cheap_playouts(self, value: int) -> None: ...
+
+    @property
+    def soft_playouts(self) -> int:
+        """
+        Instead of ending at the threshold, a game is played on with so many visits and soft_weight; 0: it ends.
+        """
+
+    @soft_playouts.setter
+    def soft_playouts(self, value: int) -> None: ...
+
+    @property
+    def soft_weight(self) -> float:
+        """Weight of the positions from there on."""
+
+    @soft_weight.setter
+    def soft_weight(self, value: float) -> None: ...
+
+    @property
+    def surprise(self) -> float:
+        """
+        Share of the weights of a game's positions that follows the divergence of the target from the network's policy
+        (policy surprise weighting); KataGo: 0.5.
+        """
+
+    @surprise.setter
+    def surprise(self, value: float) -> None: ...
+
+    @property
     def mate_depth(self) -> int:
         """Longest mate to look for at the root by df-pn, plies; 0: none."""
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -321,3 +322,35 @@ def test_ctrl_c_ends_after_the_games_in_play(tmp_path: Path) -> None:
     waiting = sum(path.stat().st_size > 0 for path in tmp_path.glob("*.games"))
     assert chunks >= 2
     assert (int(output.split()[-1]) > 0) == (waiting > 0)
+
+
+def test_forked_games_begin_like_earlier_ones(tmp_path: Path) -> None:
+    settings = SHORT.model_copy(update={"fork": 0.5})
+    heard = Heard()
+    generate(settings, HASH, tmp_path, games=24, seed=2, listener=heard)
+    forked = {game.number for game in heard.games if game.opening_plies}
+    assert 4 <= len(forked) <= 14
+    assert min(forked) >= 8
+    data = {}
+    for path in find_chunks(tmp_path):
+        chunk = read_chunk(path)
+        games = decode_hcpe3(np.frombuffer(chunk.data, np.uint8), True)
+        for game, (begin, end) in enumerate(pairwise(games.plies.tolist())):
+            data[chunk.info.first_game + game] = games.moves[begin:end].tolist()
+        validate_chunk(path)
+    for summary in heard.games:
+        if summary.opening_plies:
+            first = data[summary.number][: summary.opening_plies]
+            chunk = 4 * (summary.number // 4 - 2)
+            assert any(data[source][: len(first)] == first for source in range(chunk, chunk + 4))
+    generate(settings, HASH, tmp_path / "again", games=24, seed=2, parallel=2)
+    assert contents(tmp_path) == contents(tmp_path / "again")
+
+
+def test_weights_are_stored_beside_the_chunk(tmp_path: Path) -> None:
+    settings = SHORT.model_copy(update={"surprise": 0.5})
+    generate(settings, HASH, tmp_path, games=6, parallel=1)
+    for path in find_chunks(tmp_path):
+        chunk = read_chunk(path)
+        assert chunk.weights is not None
+        assert len(chunk.weights) == chunk.info.positions

@@ -26,6 +26,7 @@ from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
 from fukayomi.learning.training.interruption import StopRequest
 from fukayomi.listener import Listener
+from fukayomi.selfplay.forks import fork, is_fork
 from fukayomi.selfplay.journal import GameSummary, StoredGame
 from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import Openings
@@ -244,6 +245,7 @@ class _Run:
         self._added: list[int] = []  # numbers, in order
         self._began_s = time.monotonic()
         self._found: list[GameSummary] = []
+        self._held: int | None = None  # the next number, if it waits for a chunk
         self._is_cut = False  # the user stopped it with games left
 
     # ------------------------------------------------------------------------------------------ the calling thread
@@ -284,8 +286,9 @@ class _Run:
             self._receive(report)
         if positions is not None and self._has_enough(positions):
             self._write(max([self._store.highest_waiting, *self._added[-1:]]) + 1)
-        finished = self._store.is_complete and not self._is_cut
-        if positions is not None:
+        if positions is None:
+            finished = self._store.is_complete and not self._is_cut and next(numbers, None) is None
+        else:
             finished = self._progress.positions >= positions and self._store.waiting == 0
         self._report(games, positions)
         return SelfplayResult(self._progress, finished, self._store.waiting)
@@ -308,7 +311,7 @@ class _Run:
     def _top_up(self, numbers: Iterator[int]) -> bool:
         """Queue games, a few more than there will soon be places for. False if there are none left."""
         while self._pool.playing < self.parallel + max(2, self.parallel // 8):
-            number = next(numbers, None)
+            number = next(numbers, None) if self._held is None else self._held
             for game in self._found:
                 self._progress.add(game, is_new=False)
             if self._found:
@@ -316,9 +319,23 @@ class _Run:
                 self._write()
             if number is None:
                 return False
-            players = self._opponents.players(number) if self._opponents else (NEWEST, NEWEST)
-            self._pool.add(number, self._openings.draw(self._seed, number), *players)
+            self._held = None if self._add(number) else number
+            if self._held is not None:
+                return True
             self._added.append(number)
+        return True
+
+    def _add(self, number: int) -> bool:
+        """Queue a game. False if that must wait for the chunk that it is forked from."""
+        opening = None
+        source = number - 2 * self._settings.chunk_games
+        if is_fork(self._settings.fork, self._seed, number):
+            if self._store.is_missing(source):
+                return False
+            chunk = self._store.chunk_of(source)
+            opening = None if chunk is None else fork(chunk, self._seed, number)
+        players = self._opponents.players(number) if self._opponents else (NEWEST, NEWEST)
+        self._pool.add(number, self._openings.draw(self._seed, number) if opening is None else opening, *players)
         return True
 
     def _cut(self, stop: StopRequest, positions: int | None) -> bool:
@@ -326,7 +343,7 @@ class _Run:
         if stop.requested or self._has_enough(positions):
             cut = self._pool.clear_queue()
             del self._added[len(self._added) - cut :]
-            self._is_cut = stop.requested and cut > 0
+            self._is_cut = stop.requested and (cut > 0 or self._held is not None)
         return stop.requested
 
     def _receive(self, report: list[FinishedGame] | list[WaitingGame]) -> None:

@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 _PARAMS = (
     "playouts", "early_stop", "extension", "reuse", "leaves", "random", "random_temperature", "random_temperature_drop",
     "random_cutoff", "random_cutoff_drop", "train_random", "random2", "max_move", "threshold", "play_out", "mate_depth",
-    "mate_nodes",
+    "mate_nodes", "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise",
 )  # fmt: skip
 _SEARCH = (
     "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
@@ -130,6 +130,24 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Share of the games that are played on instead, to count the wrong resignations."""
     declaration_rule: Rule = "points_27"
     """Rule of declaration wins (入玉宣言)."""
+
+    # What pays with few machines (KataGo's methods).
+    cheap: Share = 0.0
+    """Share of the moves that are searched with cheap_playouts, without noise and without targets (playout-cap
+    randomisation); KataGo: 0.75."""
+    cheap_playouts: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    """Visits of such a search."""
+    soft_playouts: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    """Instead of ending at the threshold, a game is played on with so many visits, and its positions from there on have
+    the weight soft_weight (soft resignation); 0: it ends."""
+    soft_weight: Share = 0.1
+    """Weight of these positions."""
+    surprise: Share = 0.0
+    """Share of the weights of a game's positions that follows the divergence of the target from the network's policy
+    (policy surprise weighting); KataGo: 0.5."""
+    fork: Share = 0.0
+    """Share of the games that begin at a random position of an earlier game, two chunks before, with its moves as
+    their first."""
 
     chunk_games: Annotated[int, Field(ge=1, le=1_000_000)] = 256
     """Games in a chunk."""

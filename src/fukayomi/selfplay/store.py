@@ -152,12 +152,25 @@ class ChunkStore:
                 continue
             games = [part.journal.games[number] for number in range(part.first, end)]
             path = part.journal.path.with_suffix(CHUNK_SUFFIX)
-            info = write_chunk(path, b"".join(game.data for game in games), self._details(part, games), _weights(games))
+            info = self._done[part.first] = write_chunk(
+                path, b"".join(game.data for game in games), self._details(part, games), _weights(games)
+            )
             part.journal.remove()
             for number in range(part.first, part.end):
                 self._parts.pop(number, None)
             written.append((path, info))
         return written
+
+    def chunk_of(self, number: int) -> Path | None:
+        """The chunk that covers a number; None if there is none."""
+        for first, info in self._done.items():
+            if first <= number < first + (info.numbers or info.games):
+                return self._out / f"{self._worker.name}-{info.sequence:06d}{CHUNK_SUFFIX}"
+        return None
+
+    def is_missing(self, number: int) -> bool:
+        """Whether the game of that number is played, or waits for its chunk."""
+        return number in self._parts
 
     @property
     def is_complete(self) -> bool:

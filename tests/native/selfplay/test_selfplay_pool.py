@@ -358,3 +358,40 @@ def test_a_batch_must_be_applied_before_the_next() -> None:
         pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 1)
     pool.cancel(0)
     assert pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 1) == 1
+
+
+# ---------------------------------------------------------------------------------------------- for few machines
+
+
+def test_cheap_searches_have_few_visits_and_no_target() -> None:
+    games = play(8, playouts=40, cheap=0.75, cheap_playouts=8, extension=0.0, early_stop=False, random=0)
+    searches = sum(game.searches for game in games)
+    full = sum(game.positions for game in games)
+    assert 0.15 < full / searches < 0.35
+    assert sum(game.playouts for game in games) < 20 * searches
+    for game in games:
+        for moves in filter(None, Decoded(game).candidates[:-4]):
+            assert sum(moves.values()) > 8 or len(moves) == 1
+
+
+def test_soft_resignation_plays_on_with_a_low_weight() -> None:
+    values: dict[str, object] = {"max_move": 120, "threshold": 0.2, "playouts": 24, "random": 0}
+    games = play(12, soft_playouts=6, soft_weight=0.25, extension=0.0, play_out=0.0, **values)
+    assert all(game.reason != GameReason.RESIGNATION for game in games)
+    weights = np.concatenate([game.weights for game in games])
+    assert set(weights.tolist()) == {0.25, 1.0}
+    for game in games:
+        low = np.flatnonzero(np.asarray(game.weights) == 0.25)
+        assert game.is_played_out == (len(low) > 0)
+        assert low.tolist() == list(range(len(game.weights) - len(low), len(game.weights)))
+    assert any(game.is_wrong_resignation for game in games)
+
+
+def test_surprise_moves_weight_within_a_game() -> None:
+    plain, weighted = play(4, max_move=40), play(4, max_move=40, surprise=0.5)
+    assert by_index(plain) == by_index(weighted)  # the games are the same
+    for game in weighted:
+        weights = np.asarray(game.weights)
+        assert weights.sum() == pytest.approx(len(weights), rel=1e-5)
+        assert weights.min() >= 0.5
+        assert weights.std() > 0.05

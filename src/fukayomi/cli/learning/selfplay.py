@@ -17,6 +17,7 @@ from fukayomi.cli.learning.selfplay_options import (
     OpeningOptions,
     ReportOptions,
     RunOptions,
+    SavingOptions,
     SearchOptions,
     SwitchOptions,
 )
@@ -34,6 +35,7 @@ def selfplay(
     search: SearchOptions,
     moves: MoveOptions,
     games: GameOptions,
+    saving: SavingOptions,
     switches: SwitchOptions,
     openings: OpeningOptions,
     device: DeviceOptions,
@@ -54,7 +56,7 @@ def selfplay(
     --reproducible on every device that gives the same numbers for a position in each batch.
     """
     with user_errors():
-        settings = _settings(run, search, moves, games, switches)
+        settings = _settings(run, search, moves, games, saving, switches)
         try:
             result = _generate(network, out, settings, run, openings, device, reports)
         except KeyboardInterrupt:  # for the second time

@@ -121,6 +121,13 @@ class GameOptions:
     PANEL: ClassVar = "Games"
 
 
+@settings_options(SelfplaySettings, "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise", "fork")
+class SavingOptions:
+    """What makes more of few machines."""
+
+    PANEL: ClassVar = "For few machines"
+
+
 @settings_options(SelfplaySettings, "early_stop", "reuse", "train_random", "out_max_move")
 class SwitchOptions:
     """What is on or off. (Beside them, the names of other options would not fit into 80 columns.)"""
