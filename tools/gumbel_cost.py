@@ -1,0 +1,402 @@
+"""What Gumbel at the root is worth beside PUCT, for the same number of evaluator calls.
+
+A player is a rule, its simulations, and options of the search: gumbel-16 evaluates the root and 16 leaves of each
+position, and gumbel-16,gumbel_c_scale=1 does so with another constant. Three measurements:
+
+- teach: positions are searched by each player, and what it teaches is compared with the visits of a long search, by
+  cross-entropy in nats: less is better, and the first row is the network's policy without search.
+- play: each pair of players plays a match from each seed, all with one network, a leaf at a time, without chance, from
+  an empty tree for each move.
+- learn: each player generates games of the network against itself, all with the same number of evaluator calls. A new
+  network learns from each, and those of a seed play matches. So the ratings are those after equal generation cost.
+
+    .venv/bin/python tools/gumbel_cost.py teach --out out/gumbel
+    .venv/bin/python tools/gumbel_cost.py play --openings OPENINGS.sfen --out out/gumbel --jobs 2
+    .venv/bin/python tools/gumbel_cost.py learn --openings OPENINGS.sfen --out out/gumbel --jobs 2 --calls 10000000
+
+What was done is kept in OUT; run the same command again to resume, or with more games, seeds or players. The tables of
+play and learn have the Elo ratings of all seeds together with their 95 % errors, and those of each seed.
+"""
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from tune_search import MEMORY_MB, Log, read_openings, start_pool
+
+from fukayomi._native import RootRule, Search, SearchParams
+from fukayomi.arena import MovePlayer, play_match, rate
+from fukayomi.engine import Engine, Network
+from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+from fukayomi.engine.sampling import sample_positions
+from fukayomi.files.atomic import replace_file
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.text import BestMove, Go
+
+PLAYERS = ("gumbel-16", "puct-16", "puct-100")
+RESIGNS_AT = 0.02
+"""Win rate below which a player resigns."""
+ELO_SCALE = 200.2419
+"""`rate` gives Elo ratings with it."""
+LONG_SEARCH = 800
+"""Nodes of the search that others are compared with."""
+EVEN_SHARE = 0.01
+"""Share of the even distribution that a policy is mixed with, so that the cross-entropy is finite."""
+MOST_PLIES = 320
+BATCH = 8
+"""Positions per batch, except in matches of two rules."""
+PARALLEL = 16
+"""Games at once: they are all played to their end, which costs calls beyond those that were asked for."""
+
+
+class StoppedError(Exception):
+    """The user stopped the work."""
+
+
+@dataclass(frozen=True)
+class Root:
+    """A rule for the root, its budget, and other options of the search."""
+
+    rule: RootRule
+    simulations: int
+    options: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def from_name(cls, name: str) -> "Root":
+        """The one that "gumbel-16" or "puct-100,forced_playouts=2" names.
+
+        Raises:
+            ValueError: The name is another.
+        """
+        match = re.fullmatch(r"(gumbel|puct)-([1-9][0-9]{0,5})((?:,[a-z_]+=[0-9.]+)*)", name)
+        if match is None:
+            raise ValueError(f"'{name}' is not a rule and its simulations, such as gumbel-16 or puct-100")
+        options = (option.split("=") for option in match[3].split(",")[1:])
+        root = cls(RootRule[match[1].upper()], int(match[2]), tuple((name, float(value)) for name, value in options))
+        root.set_on(SearchParams())
+        return root
+
+    @property
+    def calls(self) -> int:
+        """Evaluator calls for a position."""
+        return self.simulations + 1
+
+    def set_on(self, params: SearchParams) -> SearchParams:
+        """Set rule and options.
+
+        Raises:
+            ValueError: There is no such option, or it does not take its value.
+        """
+        params.root_rule = self.rule
+        for name, value in self.options:
+            if not hasattr(params, name):
+                raise ValueError(f"'{name}' is no option of the search")
+            setattr(params, name, type(getattr(params, name))(value))
+        return params
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all players have in common."""
+
+    network: str | None
+    openings: tuple[str, ...]
+    games: int
+    out: Path
+    calls: int
+    steps: int
+    shape: str
+    match_nodes: int
+
+    def folder(self, kind: str, seed: int, name: str | Sequence[str]) -> Path:
+        """Where a piece of work is kept."""
+        return self.out / kind / f"seed-{seed}" / (name if isinstance(name, str) else "_".join(name))
+
+    def opened(self, batch_size: int) -> Network:
+        """The network, the same to the last digit in each run."""
+        return Network(self.network, device="cpu", precision="fp32", threads=1, batch_size=batch_size, cache_mb=0)
+
+
+def search(evaluator: Evaluator, slot: Slot, position: Position, params: SearchParams, nodes: int) -> Search:
+    """Search a position from an empty tree, with batches of the slot's capacity."""
+    found = Search(params, MEMORY_MB)
+    batch = found.new_batch(slot.capacity)
+    found.set_position(position, nodes=nodes)
+    while (left := nodes - found.nodes) > 0:
+        limit = min(left, slot.capacity)
+        n = found.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit, left)
+        if n == 0:
+            break
+        evaluator.run(slot, n)
+        found.apply(batch, slot.logits, slot.values)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- teach
+
+
+def teach(plan: Plan, players: Sequence[str], count: int) -> list[dict[str, Any]]:
+    """A row for the policy and for each player, over positions that a long search does not decide."""
+    with plan.opened(BATCH) as network:
+        evaluator, many = network.evaluator, network.evaluator.allocate(BATCH)
+        one = evaluator.allocate(1)
+        positions = sample_positions(evaluator, count, seed=1)
+        params = network.settings.search_params
+        long = [search(evaluator, many, position, params(), LONG_SEARCH) for position in positions]
+        targets = [(n, dict(found.teaching())) for n, found in enumerate(long) if not found.is_decided]
+
+        def row(name: str, nodes: int, root: Root | None) -> dict[str, Any]:
+            entropy, highest = 0.0, 0.0
+            for n, target in targets:
+                own = params() if root is None else root.set_on(params())
+                own.seed = n
+                found = search(evaluator, one, positions[n], own, nodes)
+                lines = {line.move: line.prior for line in found.lines(600)}
+                policy = lines if root is None else dict(found.teaching())
+                entropy += cross_entropy(target, policy, list(lines))
+                highest += max(policy.values()) / sum(policy.values())
+            total = len(targets)
+            return {"player": name, "calls": nodes, "positions": total, "cross_entropy": entropy / total,
+                    "highest": highest / total}  # fmt: skip
+
+        roots = [(name, Root.from_name(name)) for name in players]
+        return [row("policy", 1, None), *(row(name, root.calls, root) for name, root in roots)]
+
+
+def cross_entropy(target: Mapping[Move, float], policy: Mapping[Move, float], moves: Sequence[Move]) -> float:
+    """Of two unnormalised policies, in nats."""
+    whole, own = sum(target.values()), sum(policy.values())
+    odds = {move: (1 - EVEN_SHARE) * policy.get(move, 0.0) / own + EVEN_SHARE / len(moves) for move in moves}
+    return -sum(weight / whole * math.log(odds[move]) for move, weight in target.items())
+
+
+# ---------------------------------------------------------------------------------------------------- play
+
+
+class RootPlayer(MovePlayer):
+    """Searches with a number of nodes, a leaf at a time, from an empty tree."""
+
+    def __init__(self, network: Network, root: Root, name: str, seed: int) -> None:
+        self._evaluator = network.evaluator
+        self._slot = self._evaluator.allocate(1)
+        params = network.settings.search_params()
+        params.seed, params.gumbel_scale = seed, 0.0
+        self._params = root.set_on(params)
+        self._identity = f"{network.identity} {name} seed={seed}"
+
+    @property
+    def identity(self) -> str:
+        """See `MovePlayer`."""
+        return self._identity
+
+    def choose(self, position: Position, go: Go) -> Move | SearchAnswer:
+        """See `MovePlayer`."""
+        assert go.nodes is not None
+        best = search(self._evaluator, self._slot, position, self._params, go.nodes).lines(1)[0]
+        return best.move if best.winrate >= RESIGNS_AT else SearchAnswer(BestMove("resign"))
+
+
+def play(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
+    """Play or resume a match of two rules with the same network, in this process."""
+    roots = {name: Root.from_name(name) for name in pair}
+    with plan.opened(1) as network:
+        result = play_match(
+            {name: RootPlayer(network, root, name, seed) for name, root in roots.items()},
+            games=plan.games,
+            clock={name: f"nodes={root.calls}" for name, root in roots.items()},
+            openings=list(plan.openings),
+            folder=plan.folder("play", seed, pair),
+            seed=seed,
+            rules={"max_plies": MOST_PLIES},
+            listener=Log(f"seed {seed}, {pair[0]} against {pair[1]}"),
+        )
+    if not result.is_complete:
+        raise StoppedError
+
+
+# ---------------------------------------------------------------------------------------------------- learn
+
+
+def learn(plan: Plan, seed: int, name: str) -> None:
+    """Generate games, and train a network with them."""
+    from fukayomi.learning import Dataset, TrainingSettings, load_model, train
+    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx
+    from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
+
+    root, folder = Root.from_name(name), plan.folder("learn", seed, name)
+    if (folder / "network.onnx").exists():
+        return
+    settings = SelfplaySettings(
+        **{"root_rule": root.rule.name.lower(), "playouts": root.simulations, "early_stop": False, "extension": 0.0},
+        **dict(root.options),
+    )
+    result = generate(
+        settings, plan.network or "<internal>", folder / "games", positions=max(1, plan.calls // root.calls),
+        seed=seed, parallel=PARALLEL, device="cpu", precision="fp32", threads=1, batch_size=BATCH, cache_mb=0,
+    )  # fmt: skip
+    if not result.finished:
+        raise StoppedError
+    done = result.progress
+    figures = {"generated_calls": done.evaluations, "positions": done.positions, "generated_games": done.games}
+    print(f"seed {seed}, {name}: {figures}", file=sys.stderr, flush=True)
+    replace_file(folder / "generated.json", json.dumps(figures).encode())
+    run = folder / "run"
+    trained = train(
+        NetworkConfig.from_name(plan.shape), Dataset(*find_chunks(folder / "games")), run,
+        settings=TrainingSettings(steps=plan.steps, warmup=plan.steps // 20, batch=256, seed=seed, amp="off"),
+        device="cpu", threads=1, resume=(run / "checkpoint.pt").exists(),
+    )  # fmt: skip
+    if not trained.finished:
+        raise StoppedError
+    model = load_model(trained.checkpoint)
+    assert isinstance(model, PolicyValueNetwork)
+    export_onnx(model.eval(), folder / "network.onnx")
+
+
+def play_learned(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
+    """Play or resume a match of two networks that have learned, by the engine's search."""
+    files = [plan.folder("learn", seed, name) / "network.onnx" for name in pair]
+    where = {"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": BATCH}
+    with Network(files[0], **where) as first, Network(files[1], **where) as second:
+        engines = [Engine(network, memory_mb=MEMORY_MB) for network in (first, second)]
+        result = play_match(
+            dict(zip(pair, engines, strict=True)),
+            games=plan.games,
+            clock=f"nodes={plan.match_nodes}",
+            openings=list(plan.openings),
+            folder=plan.folder("learned", seed, pair),
+            seed=seed,
+            rules={"max_plies": MOST_PLIES},
+            listener=Log(f"seed {seed}, {pair[0]} against {pair[1]}"),
+        )
+        for engine in engines:
+            engine.close()
+    if not result.is_complete:
+        raise StoppedError
+
+
+def rated(plan: Plan, kind: str, players: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """A row for each player: its calls, and its ratings by all seeds and by each."""
+
+    def ratings(of: Sequence[int], simulations: int) -> Any:
+        folders = [plan.folder(kind, seed, pair) for seed in of for pair in combinations(players, 2)]
+        return rate(folders, scale=ELO_SCALE, average=0.0, simulations=simulations)
+
+    pooled = ratings(seeds, 1000)
+    single = {seed: ratings([seed], 0) for seed in seeds}
+
+    def generated(name: str) -> dict[str, int]:
+        files = [plan.folder("learn", seed, name) / "generated.json" for seed in seeds]
+        figures = [json.loads(file.read_text("utf-8")) for file in files if kind == "learned"]
+        return {key: sum(each[key] for each in figures) for key in (figures[0] if figures else ())}
+
+    return [
+        {
+            "player": name, "calls": Root.from_name(name).calls, "games": pooled[name].played,
+            "points": pooled[name].points, "elo": pooled[name].rating, "elo_error": pooled[name].error,
+            "elo_by_seed": {str(seed): found[name].rating for seed, found in single.items()}, **generated(name),
+        }
+        for name in players
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------- tables
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of a measurement."""
+    if "cross_entropy" in rows[0]:
+        lines = ["| player | evaluator calls | positions | cross-entropy | highest share |", "|---|---|---|---|---|"]
+        cells = ("player", "calls", "positions"), ("cross_entropy", "highest")
+        for row in rows:
+            texts = [str(row[name]) for name in cells[0]] + [f"{row[name]:.2f}" for name in cells[1]]
+            lines.append(f"| {' | '.join(texts)} |")
+        return "\n".join(lines)
+    has_learned = "generated_calls" in rows[0]
+    head = ["player", "calls a position", *(["calls", "positions"] if has_learned else [])]
+    head += ["games", "score", "Elo", "Elo by seed"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        error = "" if row["elo_error"] is None else f" ±{row['elo_error']:.0f}"
+        texts = [row["player"], str(row["calls"])]
+        if has_learned:
+            texts += [f"{row['generated_calls']:,}", f"{row['positions']:,}"]
+        texts += [str(row["games"]), f"{row['points'] / row['games']:.1%}", f"{row['elo']:+.0f}{error}"]
+        texts.append(", ".join(f"{elo:+.0f}" for elo in row["elo_by_seed"].values()))
+        lines.append(f"| {' | '.join(texts)} |")
+    return "\n".join(lines)
+
+
+def read_options(words: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("teach", "play", "learn"))
+    parser.add_argument("--out", type=Path, required=True, help="folder of the measurement")
+    parser.add_argument("--openings", type=Path, help="a file of 'startpos moves ...' lines, for matches")
+    parser.add_argument("--network", help="ONNX file; the embedded network without it")
+    parser.add_argument("--players", nargs="+", default=list(PLAYERS), help="rules and their simulations")
+    parser.add_argument("--positions", type=int, default=400, help="teach: number of positions")
+    parser.add_argument("--games", type=int, default=400, help="games of each pair from each seed")
+    parser.add_argument("--opening-plies", type=int, default=24)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--calls", type=int, default=1_000_000, help="learn: evaluator calls of each player and seed")
+    parser.add_argument("--steps", type=int, default=2000, help="learn: steps of training, batches of 256")
+    parser.add_argument("--shape", default="resnet3x48_relu", help="learn: shape of the networks")
+    parser.add_argument("--match-nodes", type=int, default=50, help="learn: nodes per move of the matches")
+    parser.add_argument("--jobs", type=int, default=1, help="pieces of work at once, each on one core")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args(words)
+    try:
+        options.players = list(dict.fromkeys(options.players))
+        options.seeds = list(dict.fromkeys(options.seeds))
+        for name in options.players:
+            Root.from_name(name)
+        if options.what != "teach" and (len(options.players) < 2 or options.openings is None):
+            raise ValueError("matches need two different players, and --openings")
+        lines = [] if options.openings is None else read_openings(options.openings, options.opening_plies)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    options.plan = Plan(
+        network=options.network, openings=tuple(lines), games=options.games, out=options.out, calls=options.calls,
+        steps=options.steps, shape=options.shape, match_nodes=options.match_nodes,
+    )  # fmt: skip
+    return options
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure, and print the table."""
+    options = read_options(words)
+    plan, players, seeds = options.plan, options.players, options.seeds
+    if options.what == "teach":
+        rows = teach(plan, players, options.positions)
+    else:
+        pairs = list(combinations(players, 2))
+        kind = "play" if options.what == "play" else "learned"
+        with start_pool(options.jobs) as pool:
+            try:
+                if options.what == "learn":
+                    for each in as_completed(
+                        [pool.submit(learn, plan, seed, name) for seed in seeds for name in players]
+                    ):
+                        each.result()
+                work = play if options.what == "play" else play_learned
+                for each in as_completed([pool.submit(work, plan, seed, pair) for seed in seeds for pair in pairs]):
+                    each.result()
+            except (KeyboardInterrupt, StoppedError):
+                pool.shutdown(wait=True, cancel_futures=True)
+                sys.exit("stopped; run the same command again to resume")
+        rows = rated(plan, kind, players, seeds)
+    print(json.dumps(rows) if options.json else markdown(rows))
+
+
+if __name__ == "__main__":
+    main()
