@@ -203,6 +203,13 @@ class Outside:
         self.asked = 0
         self.games: list[GameSummary] = []
 
+    @property
+    def settings(self) -> dict[str, object]:
+        return {"share": 0.5}
+
+    def notes(self) -> list[str]:
+        return []
+
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
         if number % 2 == 0:
             return SelfplayPlayer(), SelfplayPlayer()

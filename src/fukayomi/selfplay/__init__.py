@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from fukayomi.selfplay.generator import Opponents, SelfplayResult, generate
     from fukayomi.selfplay.journal import GameSummary
+    from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.openings import Openings, OpeningSet
     from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
@@ -39,6 +40,11 @@ __all__ = [
     "ChunkInfo",
     "GameSummary",
     "JsonLines",
+    "League",
+    "LeagueEngine",
+    "LeagueError",
+    "LeagueNetwork",
+    "LeagueSettings",
     "LogLines",
     "OpeningSet",
     "Openings",
@@ -67,6 +73,7 @@ __getattr__, __dir__ = lazy(
         ),
         ".generator": ("Opponents", "SelfplayResult", "generate"),
         ".journal": ("GameSummary",),
+        ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
         ".openings": ("OpeningSet", "Openings"),
         ".reports": ("JsonLines", "LogLines", "TensorBoard"),

@@ -11,11 +11,11 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Opponents(Protocol):
         """Networks of the numbers 1, 2, ...; each runs on as many devices as the newest."""
         ...
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What tells these opponents from others, as plain values; it goes into the sidecars."""
+        ...
+
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
         """Black and White of a game, by its number."""
         ...
@@ -71,6 +76,10 @@ class Opponents(Protocol):
 
     def over(self, game: GameSummary) -> None:
         """Called after each game."""
+        ...
+
+    def notes(self) -> Iterable[str]:
+        """What is worth telling the user since the last call. An error that ends the run is raised here."""
         ...
 
 
@@ -156,7 +165,10 @@ def generate(
         FolderLock(folder, f"{name}.lock"),
         _opened(network, devices, device, precision, threads, batch_size) as opened,
     ):
-        worker = Worker(name, seed, network_sha256(network), settings.model_dump(mode="json"), settings.chunk_games)
+        values = settings.model_dump(mode="json")
+        if opponents is not None:
+            values["league"] = dict(opponents.settings)
+        worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games)
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         run = _Run(settings, opened, store, seed, openings or Openings(), opponents, parallel, cache_mb, follower)
         run.reproducible = reproducible
@@ -275,6 +287,8 @@ class _Run:
                 if isinstance(report, Exception):
                     raise report
                 self._receive(report)
+            for note in self._opponents.notes() if self._opponents else ():
+                self._listener.note(note)
             if time.monotonic() - reported >= REPORT_S:
                 reported = time.monotonic()
                 self._report(games, positions)

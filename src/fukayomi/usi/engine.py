@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from fukayomi._native import MATE_CP
 from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
 from fukayomi.usi.client import SearchAnswer, UsiClient
@@ -32,6 +33,13 @@ class UsiLine:
     nodes: int | None
     pv: tuple[Move, ...]
     """The expected moves, `move` first."""
+
+    @property
+    def eval_cp(self) -> int:
+        """The score as training data has it: a mate is `MATE_CP` centipawns, whatever its length; 0 without a score."""
+        if self.mate is not None:
+            return MATE_CP if self.mate > 0 else -MATE_CP
+        return max(1 - MATE_CP, min(MATE_CP - 1, self.cp or 0))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """``fukayomi selfplay``."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,17 @@ def test_the_table_shows_counts_and_rates() -> None:
     with SelfplayTable(Console(force_terminal=True, quiet=True)) as table:
         table.started(SelfplayRun(Path("games"), 20, None, 64, 1, "net"))
         table.state(state)
+
+
+def test_a_league_plays_a_share_of_the_games(tmp_path: Path) -> None:
+    program = Path(__file__).parents[2] / "helpers" / "random_engine.py"
+    (tmp_path / "league.toml").write_text(
+        f"share = 1.0\nclock = 'nodes=1'\n[[engine]]\nname = 'random'\ncommand = '{sys.executable} {program}'\n",
+        encoding="utf-8",
+    )
+    words = ["selfplay", "<hash>", "-o", tmp_path / "out", "--games", 2, "--playouts", 2, "--max-move", 16]
+    end = run_json(*words, "--league", tmp_path / "league.toml")
+    assert end["opponents"]["random"][0] == 2
+    code, _, said = run(*words, "--league", tmp_path / "other.toml")
+    assert code == 1
+    assert "other.toml" in said

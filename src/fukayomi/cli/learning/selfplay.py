@@ -13,6 +13,7 @@ from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.selfplay_options import (
     DeviceOptions,
     GameOptions,
+    LeagueOptions,
     MoveOptions,
     OpeningOptions,
     ReportOptions,
@@ -24,6 +25,7 @@ from fukayomi.cli.learning.selfplay_options import (
 
 if TYPE_CHECKING:
     from fukayomi.selfplay.generator import SelfplayResult
+    from fukayomi.selfplay.league import League
     from fukayomi.selfplay.listener import SelfplayListener
     from fukayomi.selfplay.settings import SelfplaySettings
 
@@ -38,6 +40,7 @@ def selfplay(
     saving: SavingOptions,
     switches: SwitchOptions,
     openings: OpeningOptions,
+    league: LeagueOptions,
     device: DeviceOptions,
     reports: ReportOptions,
 ) -> None:
@@ -58,7 +61,7 @@ def selfplay(
     with user_errors():
         settings = _settings(run, search, moves, games, saving, switches)
         try:
-            result = _generate(network, out, settings, run, openings, device, reports)
+            result = _generate(network, out, settings, run, openings, league, device, reports)
         except KeyboardInterrupt:  # for the second time
             fail("stopped; run the same command again to resume", INTERRUPTED)
     _print(result, out, run)
@@ -82,6 +85,7 @@ def _generate(
     settings: "SelfplaySettings",
     run: RunOptions,
     openings: OpeningOptions,
+    league: LeagueOptions,
     device: DeviceOptions,
     reports: ReportOptions,
 ) -> "SelfplayResult":
@@ -97,7 +101,7 @@ def _generate(
         listeners.append(JsonLines(reports.json_lines))
     if reports.tensorboard is not None:
         listeners.append(TensorBoard(reports.tensorboard))
-    with _watching(lines=reports.log_lines) as watcher:
+    with _watching(lines=reports.log_lines) as watcher, _opponents(league, run.seed, device.device) as opponents:
         return generate(
             settings,
             network,
@@ -107,6 +111,7 @@ def _generate(
             name=run.name,
             seed=run.seed,
             openings=sets,
+            opponents=opponents,
             parallel=run.parallel or 0,
             devices=device.devices,
             device=device.device,
@@ -117,6 +122,12 @@ def _generate(
             reproducible=run.reproducible,
             listener=SelfplayListeners(watcher, *listeners),
         )
+
+
+def _opponents(options: LeagueOptions, seed: int, device: str) -> "AbstractContextManager[League | None]":
+    from fukayomi.selfplay.league import League, LeagueSettings
+
+    return nullcontext() if options.league is None else League(LeagueSettings.read(options.league), seed, device)
 
 
 def _watching(*, lines: bool) -> "AbstractContextManager[SelfplayListener]":

@@ -74,6 +74,22 @@ class OpeningOptions:
 
 
 @dataclass(frozen=True)
+class LeagueOptions:
+    """Who plays besides the network."""
+
+    PANEL: ClassVar = "League"
+
+    league: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TOML",
+            help="USI engines and earlier networks that play a share of the games; docs/selfplay.md has an example.",
+            show_default="nobody",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class ReportOptions:
     """What is written about the run."""
 

@@ -108,7 +108,7 @@ def label_of_lines(lines: Iterable[UsiLine], answer: Move | None, temperature: f
     scores: dict[Move, int] = {}
     for line in lines:
         if line.cp is not None or line.mate is not None:
-            scores.setdefault(line.move, _score(line))
+            scores.setdefault(line.move, line.eval_cp)
     ranked = sorted(scores.items(), key=lambda pair: pair[1], reverse=True)
     if not ranked:
         return Label()
@@ -159,10 +159,3 @@ def label_of_search(lines: Iterable[SearchLine], most: int | None) -> Label:
     divisor = max(1.0, max(line.visits for line in kept) / MOST_VISITS)
     candidates = tuple((line.move, max(1, int(line.visits / divisor))) for line in kept)
     return Label(best.move, best.cp, candidates)
-
-
-def _score(line: UsiLine) -> int:
-    if line.mate is not None:
-        return MATE_CP if line.mate > 0 else -MATE_CP
-    assert line.cp is not None
-    return max(1 - MATE_CP, min(MATE_CP - 1, line.cp))

@@ -1,0 +1,335 @@
+"""The league: a share of the games against itself is played against others, USI engines and earlier networks.
+
+    league = League(LeagueSettings(engines=(LeagueEngine(name="gps", command=("gpsusi",)),)))
+    generate(settings, "network.onnx", "games", games=1000, opponents=league)
+
+The opponents' moves have no targets. Engines think in processes of their own while the batches of the networks go on:
+a slow one delays its own games alone.
+"""
+
+import queue
+import random
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi.arena.game.choices import STALL_MS
+from fukayomi.arena.game.player import PlayerFailedError
+from fukayomi.arena.game.rules import EngineSettings, Rules, StrictModel
+from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.game.usi_player import UsiPlayer
+from fukayomi.arena.match.configuration import read_toml
+from fukayomi.engine.network import Network
+from fukayomi.selfplay.journal import GameSummary
+from fukayomi.shogi import Move, Position
+from fukayomi.usi.client import EngineInterruptedError
+from fukayomi.usi.engine import UsiResult
+from fukayomi.usi.process import find_program
+from fukayomi.usi.text import RESIGN, Go, shorten
+
+ATTEMPTS = 3
+"""Times that an engine is asked for a move, started again after each failure. Then the game is given up."""
+MOST_FAILURES = 5
+"""Games in a row that an engine may fail. Then the run ends."""
+LATE_MS = 10_000
+"""How late an answer may be; then the engine counts as hanging."""
+Weight = Annotated[float, Field(gt=0, le=1e6)]
+
+
+class LeagueError(ValueError):
+    """The league cannot be played. The message names the opponent and the remedy."""
+
+
+class LeagueEngine(EngineSettings):
+    """A USI engine of the league."""
+
+    weight: Weight = 1.0
+    """How often it plays, beside the weights of the other opponents."""
+    processes: Annotated[int, Field(ge=1, le=256)] = 1
+    """Processes, each of which thinks about one game at a time."""
+    memory_mb: Annotated[int, Field(ge=1, le=1 << 20)] | None = None
+    """Memory of each process, MiB, which it is told as USI_Hash; None: the engine's own default."""
+
+
+class LeagueNetwork(StrictModel):
+    """A network of the league: an earlier one, or the main network that an exploiter plays against."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    file: Path
+    weight: Weight = 1.0
+    """How often it plays, beside the weights of the other opponents."""
+    games: Annotated[int, Field(ge=0)] = 0
+    """Games that were played against it before; `hardness` goes by them."""
+    wins: Annotated[float, Field(ge=0)] = 0.0
+    """Wins of the network that learns in these, a draw as one half."""
+
+    @model_validator(mode="after")
+    def _wins_are_games(self) -> Self:
+        if self.wins > self.games:
+            raise ValueError(f"{self.wins} wins in {self.games} games")
+        return self
+
+
+class LeagueSettings(StrictModel):
+    """Who plays how many games."""
+
+    share: Annotated[float, Field(gt=0, le=1)] = 0.125
+    """Share of all games that have an opponent; 1: all of them."""
+    clock: TimeControl = TimeControl(byoyomi_ms=500)
+    """Time, nodes or depth of an engine's move; an engine may have a clock of its own."""
+    hardness: Annotated[float, Field(ge=0, le=10)] = 1.0
+    """Networks are drawn in proportion to weight * (1 - win rate)^hardness, where the win rate is (wins + 1) / (games +
+    2): prioritised fictitious self-play (Vinyals et al., 2019). 0: by weight alone."""
+    memory_mb: Annotated[int, Field(ge=1)] | None = None
+    """Memory of all processes of engines together, MiB; None: no limit."""
+    engines: Annotated[tuple[LeagueEngine, ...], Field(alias="engine")] = ()
+    networks: Annotated[tuple[LeagueNetwork, ...], Field(alias="network")] = ()
+
+    @model_validator(mode="after")
+    def _can_play(self) -> Self:
+        names = [opponent.name for opponent in (*self.engines, *self.networks)]
+        if not names:
+            raise ValueError("the league has no opponent: add an [[engine]] or a [[network]]")
+        if len(set(names)) < len(names):
+            raise ValueError(f"two opponents have the same name: {', '.join(names)}")
+        for engine in self.engines:
+            clock = engine.clock or self.clock
+            if clock.main_ms or clock.increment_ms or len(clock.nodes) > 1:
+                raise ValueError(
+                    f"{engine.name}: {clock.text()} is not the same for every move; use byoyomi= or nodes="
+                )
+            if self.memory_mb is not None and engine.memory_mb is None:
+                raise ValueError(f"{engine.name}: with memory_mb for the league each engine needs its own memory_mb")
+        used = sum(engine.processes * (engine.memory_mb or 0) for engine in self.engines)
+        if self.memory_mb is not None and used > self.memory_mb:
+            raise ValueError(f"the engines take {used} MiB, the league has {self.memory_mb} MiB (memory_mb)")
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the settings from a TOML file; paths in it are relative to its folder.
+
+        Raises:
+            ConfigurationError: The file cannot be read, or is not valid TOML.
+            LeagueError: A setting is missing, unknown or out of range.
+        """
+        found = read_toml(path)
+        try:
+            for network in found.get("network", []):
+                network["file"] = path.parent.absolute() / network["file"]
+            return cls.model_validate(found)
+        except ValidationError as error:
+            faults = [(".".join(map(str, each["loc"])) or "league", each["msg"]) for each in error.errors()]
+            raise LeagueError(f"{path}: {'; '.join(f'{place}: {fault}' for place, fault in faults)}") from error
+        except (KeyError, TypeError) as error:
+            raise LeagueError(f"{path}: each network is a table [[network]] with a name and a file") from error
+
+    def chances(self) -> dict[str, float]:
+        """How likely each opponent is drawn for a game of the league, by name; they add up to 1."""
+        weights = {engine.name: engine.weight for engine in self.engines}
+        for network in self.networks:
+            losses = 1 - (network.wins + 1) / (network.games + 2)
+            weights[network.name] = network.weight * losses**self.hardness
+        total = sum(weights.values())
+        return {name: weight / total for name, weight in weights.items()}
+
+
+class League(AbstractContextManager["League"]):
+    """The opponents of `generate`. Use it as a context manager: it has processes and networks.
+
+    Args:
+        settings: Who plays.
+        seed: Random seed: which games have which opponent depends on it and on a game's number alone.
+        device: What runs the networks, as for `Network`.
+
+    Raises:
+        LeagueError: A program does not exist.
+        EvaluatorError: A network cannot be loaded.
+    """
+
+    def __init__(self, settings: LeagueSettings, seed: int = 0, device: str = "auto") -> None:
+        self._settings, self._seed = settings, seed
+        for engine in settings.engines:
+            if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
+                raise LeagueError(f"engine {engine.name}: program {engine.command[0]} not found")
+        self._chances = settings.chances()
+        self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
+        self._networks: list[Network] = []
+        self._desks = {engine.name: _Desk(engine, settings.clock) for engine in settings.engines}
+        try:
+            for network in settings.networks:
+                self._networks.append(Network(network.file, device=device))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def networks(self) -> Sequence[Network]:
+        """See `Opponents`."""
+        return self._networks
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """See `Opponents`."""
+        kept = self._settings.model_dump(mode="json", exclude={"networks"})
+        networks = [
+            {"name": each.name, "weight": self._chances[each.name], "sha256": network.sha256}
+            for each, network in zip(self._settings.networks, self._networks, strict=True)
+        ]
+        return {**kept, "networks": networks}
+
+    def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
+        """See `Opponents`."""
+        name, is_black = self._draw(number)
+        if not name:
+            return SelfplayPlayer(), SelfplayPlayer()
+        opponent = SelfplayPlayer(self._numbers.get(name, OUTSIDE), teaches=False)
+        return (opponent, SelfplayPlayer()) if is_black else (SelfplayPlayer(), opponent)
+
+    def name(self, number: int) -> str:
+        """See `Opponents`."""
+        return self._draw(number)[0]
+
+    def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
+        """See `Opponents`."""
+        self._desks[self.name(game.index)].add(pool, game)
+
+    def over(self, game: GameSummary) -> None:
+        """See `Opponents`."""
+
+    def notes(self) -> Iterator[str]:
+        """See `Opponents`.
+
+        Raises:
+            LeagueError: An engine fails again and again.
+        """
+        for desk in self._desks.values():
+            yield from desk.take_notes()
+
+    def close(self) -> None:
+        """End the engines and free the networks."""
+        for desk in self._desks.values():
+            desk.stop()
+        for desk in self._desks.values():
+            desk.close()
+        for network in self._networks:
+            network.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _draw(self, number: int) -> tuple[str, bool]:
+        """The opponent of a game, empty for none, and whether it has Black."""
+        chooser = random.Random(f"league {self._seed} {number}")
+        if chooser.random() >= self._settings.share:
+            return "", False
+        (name,) = chooser.choices(list(self._chances), list(self._chances.values()))
+        return name, chooser.random() < 0.5
+
+
+class _Desk:
+    """An engine: the games that wait for it, and a thread for each of its processes."""
+
+    def __init__(self, engine: LeagueEngine, clock: TimeControl) -> None:
+        self._engine = engine
+        if engine.memory_mb is not None:
+            engine = engine.model_copy(update={"options": {"USI_Hash": str(engine.memory_mb), **engine.options}})
+        self._settings = engine
+        self._clock = engine.clock or clock
+        self._games: queue.SimpleQueue[tuple[SelfplayPool, WaitingGame] | None] = queue.SimpleQueue()
+        self._notes: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._failures = 0  # games in a row
+        self._threads: list[threading.Thread] = []
+
+    def add(self, pool: SelfplayPool, game: WaitingGame) -> None:
+        """Have the engine find a move, soon."""
+        if not self._threads:  # only engines that play are started
+            self._threads = [
+                threading.Thread(target=self._work, name=f"fukayomi-league-{self._engine.name}", daemon=True)
+                for _ in range(self._engine.processes)
+            ]
+            for thread in self._threads:
+                thread.start()
+        self._games.put((pool, game))
+
+    def take_notes(self) -> Iterator[str]:
+        while not self._notes.empty():
+            yield self._notes.get()
+        if self._failures >= MOST_FAILURES:
+            raise LeagueError(
+                f"engine {self._engine.name} failed in {self._failures} games in a row; the notes say why. "
+                "Repair it and run the same command again"
+            )
+
+    def stop(self) -> None:
+        self._stop.set()
+        for _ in self._threads:
+            self._games.put(None)
+
+    def close(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        player = UsiPlayer(self._settings, TimeControl(movetime_ms=STALL_MS))  # `think` gets its own limits
+        try:
+            is_ready = False
+            while (task := self._games.get()) is not None and not self._stop.is_set():
+                is_ready = self._play(player, *task, is_ready=is_ready)
+        except EngineInterruptedError:
+            pass
+        finally:
+            player.close()
+
+    def _play(self, player: UsiPlayer, pool: SelfplayPool, game: WaitingGame, *, is_ready: bool) -> bool:
+        """Play a move. Returns whether the engine is ready for the next."""
+        problem = ""
+        for _ in range(ATTEMPTS):
+            try:
+                if not is_ready:
+                    player.prepare(Rules(), self._stop)
+                    is_ready = True
+                move, eval_cp = self._move(player, game.position)
+            except PlayerFailedError as error:
+                is_ready, problem = False, error.failure.detail
+                continue
+            finally:
+                for warning in player.take_warnings():
+                    self._notes.put(warning)
+            with self._lock:
+                self._failures = 0
+            pool.answer(game.index, move, eval_cp)
+            return is_ready
+        with self._lock:
+            self._failures += 1
+        self._notes.put(f"engine {self._engine.name} failed in game {game.index}, which is given up: {problem}")
+        pool.drop(game.index)
+        return is_ready
+
+    def _move(self, player: UsiPlayer, position: Position) -> tuple[Move | None, int]:
+        """The engine's move, None if it resigns, and its evaluation."""
+        clock = self._clock
+        nodes = clock.nodes[0] if clock.nodes else None
+        main_ms = 0 if clock.byoyomi_ms else None
+        go = Go(
+            btime_ms=main_ms, wtime_ms=main_ms, byoyomi_ms=clock.byoyomi_ms or None, movetime_ms=clock.movetime_ms,
+            nodes=nodes, depth=clock.depth,
+        )  # fmt: skip
+        spent = clock.movetime_ms or clock.byoyomi_ms
+        answer = player.think(position, go, spent + LATE_MS if spent else STALL_MS, self._stop)
+        if answer.move == RESIGN:
+            return None, 0
+        found = None if answer.search is None else UsiResult.of(answer.search, position)
+        if found is None or found.best is None or not position.is_legal(found.best):
+            raise player.refused(f"answered {shorten(answer.move)!r}, which is not a legal move")
+        return found.best, next((line.eval_cp for line in found.lines if line.move == found.best), 0)

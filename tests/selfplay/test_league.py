@@ -1,0 +1,148 @@
+"""The league: engines and networks that play a share of the games."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from toy_network import write_network
+
+from fukayomi._native import OUTSIDE
+from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.loop.ingest import validate_chunk
+from fukayomi.selfplay import (
+    GameSummary,
+    League,
+    LeagueEngine,
+    LeagueError,
+    LeagueNetwork,
+    LeagueSettings,
+    SelfplayListener,
+    SelfplaySettings,
+    find_chunks,
+    generate,
+    read_chunk,
+)
+
+SHORT = SelfplaySettings(playouts=4, max_move=24, out_max_move=True, chunk_games=4)
+HELPERS = Path(__file__).parents[1] / "helpers"
+
+
+def engine(name: str, *words: str, **settings: object) -> LeagueEngine:
+    command = (sys.executable, str(HELPERS / "random_engine.py"), "seed=1", *words)
+    return LeagueEngine.model_validate({"name": name, "command": command, **settings})
+
+
+def league(*engines: LeagueEngine, share: float = 1.0) -> League:
+    return League(LeagueSettings(share=share, clock=TimeControl(nodes=(10,)), engines=engines), seed=5)
+
+
+class Notes(SelfplayListener):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_share_of_the_games_is_played_by_engines(tmp_path: Path) -> None:
+    with league(engine("a"), engine("b", weight=3, processes=2), share=0.5) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path, games=40, opponents=opponents)
+        names = Counter(opponents.name(number) for number in range(40))
+        sides = [opponents.players(number) for number in range(40)]
+    assert result.finished
+    assert {name: counts[0] for name, counts in result.progress.opponents.items()} == {"a": names["a"], "b": names["b"]}
+    assert 8 <= names[""] <= 32
+    assert names["a"] < names["b"]
+    networks = [[player.network for player in pair] for pair in sides]
+    outside = [pair.index(OUTSIDE) for pair in networks if OUTSIDE in pair]
+    assert set(outside) == {0, 1}
+    for path in find_chunks(tmp_path):
+        validate_chunk(path)
+        assert read_chunk(path).info.settings["league"]["share"] == 0.5
+
+
+def test_slow_engines_hold_nobody_up(tmp_path: Path) -> None:
+    """The games of the networks are over while an engine thinks about its first moves."""
+    finished: list[int] = []
+
+    class Order(SelfplayListener):
+        def game(self, game: GameSummary) -> None:
+            finished.append(game.number)
+
+    with league(engine("slow", "slow=0.1"), share=0.2) as opponents:
+        generate(SHORT, "<hash>", tmp_path, games=16, parallel=16, opponents=opponents, listener=Order())
+        slow = [number for number in range(16) if opponents.name(number)]
+    assert 0 < len(slow) < 16
+    assert set(finished[-len(slow) :]) == set(slow)
+
+
+def test_an_engine_that_dies_is_started_again(tmp_path: Path) -> None:
+    with league(engine("mortal", "dies=7")) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path, games=4, opponents=opponents)
+    assert result.finished
+    assert result.progress.opponents["mortal"][0] == 4
+
+
+def test_an_engine_that_always_dies_ends_the_run(tmp_path: Path) -> None:
+    notes = Notes()
+    with (
+        league(engine("dead", "dies=1")) as opponents,
+        pytest.raises(LeagueError, match=r"engine dead failed in . games in a row.*run the same command"),
+    ):
+        generate(SHORT, "<hash>", tmp_path, games=20, opponents=opponents, listener=notes)
+    assert any("game" in note and "given up" in note for note in notes.notes)
+
+
+def test_an_engine_may_resign(tmp_path: Path) -> None:
+    with league(engine("polite", "moves=3")) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path, games=4, opponents=opponents)
+    games, wins, draws = result.progress.opponents["polite"]
+    assert result.progress.reasons == {"resignation": 4}
+    assert (games, wins, draws) == (4, 4, 0)
+
+
+def test_earlier_networks_are_drawn_by_how_hard_they_are(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.onnx" for name in ("hard", "easy")]
+    for file in files:
+        write_network(file)
+    networks = (
+        LeagueNetwork(name="hard", file=files[0], games=98, wins=9),
+        LeagueNetwork(name="easy", file=files[1], games=98, wins=89),
+    )
+    settings = LeagueSettings(share=1, networks=networks)
+    assert settings.chances() == pytest.approx({"hard": 0.9, "easy": 0.1})
+    assert settings.model_copy(update={"hardness": 0.0}).chances() == pytest.approx({"hard": 0.5, "easy": 0.5})
+    with League(settings, seed=1, device="cpu") as opponents:
+        drawn = Counter(opponents.name(number) for number in range(1000))
+        assert 850 < drawn["hard"] < 950
+        result = generate(SHORT, files[0], tmp_path / "games", games=6, opponents=opponents, device="cpu")
+    assert result.finished
+    assert sum(counts[0] for counts in result.progress.opponents.values()) == 6
+    for path in find_chunks(tmp_path / "games"):
+        validate_chunk(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("share = 0.5", "the league has no opponent"),
+        ("share = 2\n[[engine]]\nname = 'a'\ncommand = 'a'", "share: "),
+        ("[[engine]]\nname = 'a'\ncommand = 'a'\nspeed = 3", "speed"),
+        ("[[engine]]\nname = 'a'\ncommand = 'a'\n[[network]]\nname = 'a'\nfile = 'b'", "the same name"),
+        ("[[network]]\nname = 'a'", "a name and a file"),
+        ("clock = 'main=10m'\n[[engine]]\nname = 'a'\ncommand = 'a'", "not the same for every move"),
+        ("memory_mb = 100\n[[engine]]\nname = 'a'\ncommand = 'a'\nprocesses = 4\nmemory_mb = 64", "256 MiB"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_reason(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "league.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LeagueError, match=r"league\.toml") as caught:
+        LeagueSettings.read(path)
+    assert complaint in str(caught.value)
+
+
+def test_a_missing_program_is_named() -> None:
+    with pytest.raises(LeagueError, match="engine x: program no-such-engine not found"):
+        League(LeagueSettings(engines=(LeagueEngine(name="x", command=("no-such-engine",)),)))
