@@ -66,6 +66,12 @@ def test_other_engines_names_for_the_options(start: Start, book: Path) -> None:
     assert chosen(client) == "bestmove 2g2f ponder 8c8d", "the best score, and the answer of the next position"
 
 
+@pytest.mark.parametrize(("depth", "answer"), [("0", "2g2f ponder 8c8d"), ("1", "7g7f ponder 3c3d")])
+def test_the_lines_of_the_book_are_followed_for_draws(start: Start, book: Path, depth: str, answer: str) -> None:
+    client = start(USI_OwnBook="true", Book_File=str(book), Book_Consider_Draw="true", Book_Consider_Draw_Depth=depth)
+    assert chosen(client) == f"bestmove {answer}"  # 8c8d 45 answers 2g2f 60
+
+
 @pytest.mark.parametrize(
     ("options", "possible"),
     [

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, Self
 
 from fukayomi.book.apery import AperyBook
 from fukayomi.book.choice import BookLimits, choose
+from fukayomi.book.draws import DrawSearch
 from fukayomi.book.moves import BookError, BookMove, StoredMoves
 from fukayomi.book.rotation import rotated_move, rotated_position
 from fukayomi.book.yaneuraou import YaneuraouBook
@@ -118,6 +119,7 @@ class Book:
         *,
         by: Literal["count", "score", "random", "even"] = "count",
         draw_cp: int | None = None,
+        draw_depth: int = 0,
         source: random.Random | None = None,
         flipped: bool = True,
     ) -> BookMove | None:
@@ -129,6 +131,8 @@ class Book:
             by: "count": the one played most often, of several the one with the best score. "score": the one with the
                 best score. "random": at random in proportion to the counts. "even": at random with equal chances.
             draw_cp: Score of a move that repeats a position, in place of the book's. Perpetual check loses.
+            draw_depth: With `draw_cp`: moves of the book that are followed after each move, at most. The score of a
+                move is then the one to which both sides' best moves of the book lead. 0: only the move itself counts.
             source: Source of random numbers.
             flipped: As for `look_up`.
 
@@ -136,7 +140,11 @@ class Book:
             The move; None if the book has none within the limits.
         """
         found = self.moves(position, flipped=flipped)
-        return choose(found, position, limits or BookLimits(), by, draw_cp, source or random.Random())
+        scores = {move.move: move.score_cp or 0 for move in found}
+        if draw_cp is not None:
+            search = DrawSearch(lambda other: self.moves(other, flipped=flipped), position, draw_cp)
+            scores = search.scores(found, draw_depth)
+        return choose(found, position, limits or BookLimits(), by, scores, source or random.Random())
 
     def close(self) -> None:
         """Close the file."""

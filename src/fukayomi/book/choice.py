@@ -1,13 +1,11 @@
 """Which move of a book to play, as the options of YaneuraOu and dlshogi say."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fukayomi.book.moves import BookMove
-from fukayomi.shogi import BLACK, Move, Position, Repetition
-
-WON_CP = 30_000
+from fukayomi.shogi import BLACK, Move, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,10 @@ def choose(
     position: Position,
     limits: BookLimits,
     by: str,
-    draw_cp: int | None,
+    scores: Mapping[Move, int],
     source: random.Random,
 ) -> BookMove | None:
-    """Choose one of the legal moves that a book has for a position; see `Book.choose`."""
-    scores = {move.move: _score(move, position, draw_cp) for move in moves}
+    """Choose one of the legal moves that a book has for a position, by these scores; see `Book.choose`."""
     allowed = _allowed(moves, scores, position, limits)
     if not allowed:
         return None
@@ -50,7 +47,7 @@ def choose(
 
 
 def _allowed(
-    moves: Sequence[BookMove], scores: dict[Move, int], position: Position, limits: BookLimits
+    moves: Sequence[BookMove], scores: Mapping[Move, int], position: Position, limits: BookLimits
 ) -> list[BookMove]:
     if limits.last_ply is not None and position.ply > limits.last_ply:
         return []
@@ -63,14 +60,3 @@ def _allowed(
         allowed = [move for move in allowed if scores[move.move] >= best - limits.most_loss_cp]
     total = sum(move.count for move in allowed)
     return [move for move in allowed if move.count >= limits.least_share * total]
-
-
-def _score(move: BookMove, position: Position, draw_cp: int | None) -> int:
-    """The score of a move; if it repeats a position of the game and `draw_cp` is given, that of the repetition."""
-    score = move.score_cp or 0
-    if draw_cp is None:
-        return score
-    after = position.copy()
-    after.push(move.move)
-    repetition = after.first_recurrence()  # as the side to move sees it, which is the opponent
-    return {Repetition.DRAW: draw_cp, Repetition.WIN: -WON_CP, Repetition.LOSE: WON_CP}.get(repetition, score)

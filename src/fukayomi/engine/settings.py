@@ -27,7 +27,7 @@ IGNORED_OPTIONS = (
     "Use_Book_Policy", "Save_Book_Interval", "Make_Book_Sleep", "Use_Interruption", "Book_Eval_Threshold",
     "Book_Visit_Threshold", "Book_Cutoff", "Book_Temperature", "Book_Merge_File", "Make_Book_Color", "Multi_Ponder",
     *(f"Multi_Ponder_Engine{n}{end}" for n in range(1, 10) for end in ("", "_Options")),
-    "Book_Consider_Draw_Depth", "DfPn_Min_Search_Millisecs",
+    "DfPn_Min_Search_Millisecs",
     # YaneuraOu's, of its books.
     "BookOnTheFly", "BookPvMoves", "IgnoreBookPly",
 )  # fmt: skip
@@ -205,6 +205,8 @@ class UsiSettings:
     """Whether random moves are chosen in proportion to their counts; otherwise with equal chances."""
     book_consider_draw: bool = check("Book_Consider_Draw", False)
     """Whether to play the move with the best score, where a move that repeats a position has that of a draw."""
+    book_consider_draw_depth: int = spin("Book_Consider_Draw_Depth", 0, 0, 256)
+    """Moves of the book that are followed after each move for that; 0: only the move itself is looked at."""
     min_book_score: int = spin("Min_Book_Score", -3000, -30_000, 30_000)
     """Least score of a move, centipawns."""
     book_moves: int = spin("BookMoves", 10_000, 0, 10_000)

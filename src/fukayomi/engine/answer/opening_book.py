@@ -90,6 +90,7 @@ class OpeningBook:
             settings.book_limits(),
             by=settings.book_choice,
             draw_cp=settings.draw_cp(position.turn) if settings.book_consider_draw else None,
+            draw_depth=settings.book_consider_draw_depth,
             source=source,
             flipped=settings.flipped_book,
         )
