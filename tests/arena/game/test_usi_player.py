@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from arena_players import ENGINE, QUIET, Players, game, patient
@@ -132,13 +131,12 @@ def test_a_death_after_the_game_does_not_change_it(player_of: Players) -> None:
     assert play(bad, good, "white", max_plies=2).record.termination is Termination.MAX_PLIES  # started again
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs Linux's /proc")
 def test_a_death_is_reported_beside_a_game_that_the_opponent_lost(player_of: Players) -> None:
     bad = player_of("bad", "crash-after", moves=["7g7f", "resign"])
 
     class ResignsWhenItIsDead(MovePlayer):
         def choose(self, position: Position, go: Go) -> SearchAnswer:
-            until(lambda: bad.pid is not None and not Path(f"/proc/{bad.pid}/cmdline").read_bytes())
+            until(lambda: bad._client is not None and not bad._client.is_alive)  # pyright: ignore[reportPrivateUsage]
             return SearchAnswer(BestMove("resign"))
 
     clock = TimeControl.from_text("nodes=1")
