@@ -130,7 +130,7 @@ def test_our_own_program_need_not_be_on_the_path(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_network_that_is_missing_is_named(tmp_path: Path) -> None:
-    engine = UsiEngine("fukayomi-usi", options={"DNN_Model": str(tmp_path / "none.onnx")})
+    engine = UsiEngine("fukayomi-usi", options={"DNN_Model": "none.onnx"}, directory=tmp_path)
     with pytest.raises(EngineDiedError, match=r"exit code 1\n.*none\.onnx"):
         engine.search(Position(), nodes=1)
 
