@@ -28,7 +28,7 @@ SMALL = {
     "training": {"batch": 16, "lr": 0.01, "warmup": 5, "ema_interval": 2, "amp": "off"},
     "learner": {"samples_per_position": 2, "threads": 1, "checkpoint_interval": 3},
     "gate": {"games": 2, "nodes": 2, "max_plies": 24, "undecided": "accept"},
-    "strength": {"games": 2, "nodes": 2, "max_plies": 24, "earlier": 1},
+    "strength": {"games": 2, "nodes": 2, "max_plies": 24, "earlier": 1, "first": True},
 }
 """Settings of a run of seconds."""
 

@@ -73,7 +73,7 @@ def test_the_gate_and_the_measurements_play_pairs_between_the_networks(small_run
     journal = Journal(small_run)
 
     assert [sum(entry.pairs) for entry in journal.all(Gated)] == [1, 1]
-    assert [entry.opponents for entry in journal.all(Measured)] == [("network-0000",), ("network-0001",)]
+    assert [entry.opponents for entry in journal.all(Measured)] == [("network-0000",), ("network-0001", "network-0000")]
     for name, players in (
         ("gate-0002", {"network-0002", "network-0001"}),
         ("strength-0001", {"network-0001", "network-0000"}),

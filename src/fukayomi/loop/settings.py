@@ -172,6 +172,8 @@ class StrengthSettings(PlaySettings):
     """Generations from one measurement to the next; the last one always has one."""
     earlier: Annotated[int, Field(ge=0, le=20)] = 2
     """Earlier networks that are opponents, the newest ones."""
+    first: bool = False
+    """Whether the first network is one, too; it is soon too weak to tell others apart."""
     anchors: Annotated[tuple[AnchorSettings, ...], Field(alias="anchor")] = ()
     """Opponents besides: tables [[strength.anchor]]."""
 

@@ -7,7 +7,7 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
 from fukayomi.loop.matches.play import Contestant, play
-from fukayomi.loop.settings import LoopSettings
+from fukayomi.loop.settings import LoopSettings, StrengthSettings
 
 ELO_SCALE = 200.2419
 """Points for a 76 % expected score on the Elo scale."""
@@ -25,7 +25,7 @@ def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listene
     newest = networks[-1]
     measured = {each.network for each in journal.all(Measured) if each.games}
     is_due = generation % strength.every == 0 or generation == settings.generations
-    opponents = [Contestant(each.name, folder.verified(each)) for each in _earlier(journal, strength.earlier)]
+    opponents = [Contestant(each.name, folder.verified(each)) for each in _earlier(journal, strength)]
     opponents += [
         Contestant(each.name, each.network, each.command, each.options, each.nodes) for each in strength.anchors
     ]
@@ -63,6 +63,8 @@ def rate_networks(folder: RunFolder) -> Ratings | None:
             return None
 
 
-def _earlier(journal: Journal, count: int) -> list[KeptNetwork]:
-    """The networks before the newest one, the newest first."""
-    return journal.networks[:-1][::-1][:count]
+def _earlier(journal: Journal, strength: StrengthSettings) -> list[KeptNetwork]:
+    """The networks before the newest one that are opponents, the newest first."""
+    before = journal.networks[:-1][::-1]
+    found = before[: strength.earlier]
+    return [*found, before[-1]] if strength.first and before and before[-1] not in found else found

@@ -93,7 +93,7 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
 
 def _draw(folder: RunFolder, status: RunStatus, theme: Theme, language: Language) -> "Figure":
     from matplotlib.figure import Figure
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, MaxNLocator
 
     colors = THEMES[theme]
     panels = _panels(folder, status, colors, language)
@@ -109,6 +109,7 @@ def _draw(folder: RunFolder, status: RunStatus, theme: Theme, language: Language
             axes.grid(color=colors.line, linewidth=0.6)
             axes.set_axisbelow(True)
             axes.tick_params(length=0)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))
             if axes.get_legend_handles_labels()[0]:
                 axes.legend(frameon=False, fontsize=7.5)
