@@ -150,29 +150,35 @@ class Trials:
         self.scores[key].append(highest_z(found, POISONED))
 
 
-def draw_roc(trials: Trials, games: int, share: float, out: Path) -> None:
-    """Detection against false alarms, by the threshold of the highest |z|."""
+def draw_roc(trials: Trials, out: Path) -> None:
+    """Detection against false alarms by the threshold of the highest |z|; a panel for each share and number."""
     from matplotlib.figure import Figure
 
     colors = THEMES["light"]
-    honest = np.sort(trials.scores["honest", 1.0, games])
+    shares = sorted({key[1] for key in trials.rows}, reverse=True)
+    games = sorted({key[2] for key in trials.rows})
+    kinds = list(dict.fromkeys(key[0] for key in trials.rows))
     with styled("light", "en"):
-        figure = Figure(figsize=(6.4, 4.8), facecolor=colors.card, layout="constrained")
-        axes = figure.add_subplot()
-        kinds = [key[0] for key in trials.rows if key[1:] == (share, games)]
-        for number, kind in enumerate(kinds):
-            scores = np.array(trials.scores[kind, share, games])
-            thresholds = np.concatenate([[np.inf], honest[::-1], [0.0]])
-            alarms = [(honest >= threshold).mean() for threshold in thresholds]
-            finds = [(scores >= threshold).mean() for threshold in thresholds]
-            axes.step(alarms, finds, where="post", color=colors.runs[number], label=kind)
-        axes.set_xscale("symlog", linthresh=1 / len(honest))
-        axes.set_xlim(0, 1)
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("share of honest workers flagged")
-        axes.set_ylabel("share of poisoned workers flagged")
-        axes.set_title(f"{games} games a worker, {100 * share:g} % of them poisoned", loc="left")
-        axes.legend(loc="lower right")
+        size = (3.6 * len(shares) + 1.6, 3.1 * len(games))
+        figure = Figure(figsize=size, facecolor=colors.card, layout="constrained")
+        grid = figure.subplots(len(games), len(shares), squeeze=False, sharex=True, sharey=True)
+        for row, count in zip(grid, games, strict=True):
+            for axes, share in zip(row, shares, strict=True):
+                honest = np.sort(trials.scores["honest", 1.0, count])
+                thresholds = np.concatenate([[np.inf], honest[::-1], [-1.0]])
+                alarms = [(honest > threshold).mean() for threshold in thresholds]
+                for number, kind in enumerate(kinds):
+                    scores = np.array(trials.scores[kind, share, count])
+                    finds = [(scores > threshold).mean() for threshold in thresholds]
+                    axes.step(alarms, finds, where="post", color=colors.runs[number], label=kind)
+                axes.set_xscale("symlog", linthresh=0.001)
+                axes.set_xlim(0, 1)
+                axes.set_ylim(0, 1.03)
+                axes.set_xticks([0, 0.001, 0.01, 0.1, 1], ["0", "0.001", "0.01", "0.1", "1"])
+                axes.set_title(f"{count} games a worker, {100 * share:g} % poisoned", loc="left", fontsize=9)
+        figure.supxlabel("share of honest workers flagged", fontsize=9)
+        figure.supylabel("share of poisoned workers flagged", fontsize=9)
+        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside right center")
     replace_file(out, picture(figure, "svg", "light", "en"))
 
 
@@ -229,7 +235,7 @@ def main() -> None:
     rows = [vars(row) for row in trials.rows.values()]
     alarms = {str(games): dict(counts) for games, counts in trials.alarms.items()}
     replace_file(args.out / "canaries.json", json.dumps({"rows": rows, "honest": alarms}, indent=1).encode())
-    draw_roc(trials, min(args.games), min(args.share), args.out / "roc.svg")
+    draw_roc(trials, args.out / "roc.svg")
     print(text)
 
 

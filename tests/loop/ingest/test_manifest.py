@@ -38,7 +38,7 @@ def test_readers_see_what_others_append(tmp_path: Path) -> None:
     assert reader.excluded == {}
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(cut=st.integers(0, 10_000))
 def test_a_line_that_a_kill_left_is_no_entry(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     folder = tmp_path_factory.mktemp("store")
@@ -85,7 +85,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, reason: str) -> None
 
 def append(folder: Path, worker: int) -> None:
     manifest = Manifest(folder)
-    for number in range(20):
+    for number in range(10):
         manifest.exclude(f"w{worker}-{number}", "x" * 200)
 
 
@@ -95,4 +95,4 @@ def test_several_writers_take_turns(tmp_path: Path) -> None:
         writer.start()
     for writer in writers:
         writer.join()
-    assert len(Manifest(tmp_path).excluded) == 40
+    assert len(Manifest(tmp_path).excluded) == 20
