@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -41,10 +43,12 @@ def _environment_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Gener
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     with pytest.MonkeyPatch.context() as environment:
-        # matplotlib would make its list of fonts again.
+        # matplotlib would make its list of fonts again, and say so on stderr where that takes more than five seconds.
         kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
         if "MPLCONFIGDIR" not in os.environ:
             environment.setenv("MPLCONFIGDIR", str(kept))
+        if not list(Path(os.environ["MPLCONFIGDIR"]).glob("fontlist-*.json")):
+            subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], capture_output=True, check=False)
         environment.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         environment.setenv("COLUMNS", "300")
         environment.delenv("TERMINAL_WIDTH", raising=False)  # typer keeps it for the whole process
