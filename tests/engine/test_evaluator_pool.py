@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from patience import PATIENCE_S, until
@@ -18,6 +19,7 @@ from fukayomi.engine.search import Reason, Searcher, SearchResult
 from fukayomi.shogi import Position
 
 AFTER_76 = Position.from_usi("startpos moves 7g7f")
+AFTER_TWO = Position.from_usi("startpos moves 7g7f 3c3d")
 
 
 class Recorder:
@@ -333,13 +335,34 @@ def test_searches_that_share_batches_share_a_cache_too() -> None:
         assert sum(one.evaluations for one in progress) < 0.5 * 2500
 
 
-def test_each_network_has_a_cache_of_its_own() -> None:
-    def rows_of(identity: str) -> int:
-        first, second = Recorder(pause_s=0.002), Recorder(pause_s=0.002)
-        second.identity = identity
-        with EvaluatorPool([first, second], cache_mb=8) as pool:
-            for _ in range(4):
-                run(Searcher(pool, memory_mb=16), 1000)
-        return sum(first.rows + second.rows)
+@contextmanager
+def held(pool: EvaluatorPool, evaluator: Recorder) -> Generator[None]:
+    """While an evaluator is busy with a position of another search, which no cache knows."""
+    evaluator.permission.clear()
+    with ThreadPoolExecutor(1) as thread:
+        for move in Position().legal_moves:
+            position = Position()
+            position.push(move)
+            busy = thread.submit(run, Searcher(pool, memory_mb=16), 1, position)
+            until(lambda busy=busy: evaluator.running > 0 or busy.done())
+            if evaluator.running > 0:
+                break
+        else:
+            pytest.fail("the other evaluator took every position")
+        try:
+            yield
+        finally:
+            evaluator.permission.set()
 
-    assert rows_of("recorder") < rows_of("another")
+
+@pytest.mark.parametrize("identity", ["recorder", "another"])
+def test_each_network_has_a_cache_of_its_own(identity: str) -> None:
+    first, second = Recorder(), Recorder()
+    second.identity = identity
+    with EvaluatorPool([first, second], cache_mb=8) as pool:
+        with held(pool, first):
+            run(Searcher(pool, memory_mb=16), 1, AFTER_TWO)  # by the second one
+        with held(pool, second):
+            before = sum(first.rows)
+            run(Searcher(pool, memory_mb=16), 1, AFTER_TWO)  # by the first one, unless it is known
+            assert (sum(first.rows) > before) == (identity == "another")
