@@ -26,6 +26,8 @@ void ExploringPolicy::begin(const Tree& tree, const RootPlan& plan) {
 void ExploringPolicy::make_priors(const Tree& tree, const RootPlan& plan) {
     const EdgeSpan edges = tree.edges(tree.root());
     const double epsilon = explores_ ? epsilon_ : 0.0;
+    rows_.clear();
+    if (epsilon == 0.0 && power_ == 1.0) return;
     std::vector<double> policy(edges.size()), noise(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
         policy[i] = edge_prior(edges[i]);
@@ -35,7 +37,6 @@ void ExploringPolicy::make_priors(const Tree& tree, const RootPlan& plan) {
     const double policy_sum = power_ == 1.0 ? 1.0 : std::accumulate(policy.begin(), policy.end(), 0.0);
     const double noise_sum = std::accumulate(noise.begin(), noise.end(), 0.0);
     const double even = 1.0 / static_cast<double>(edges.size());
-    rows_.clear();
     for (std::size_t i = 0; i < edges.size(); ++i) {
         const double share = noise_sum > 0.0 ? noise[i] / noise_sum : even;  // a tiny alpha may leave nothing but zeros
         const double prior = (1.0 - epsilon) * policy[i] / policy_sum + epsilon * share;
@@ -46,19 +47,29 @@ void ExploringPolicy::make_priors(const Tree& tree, const RootPlan& plan) {
 Choice ExploringPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) {
     align(rows_, tree.edges(tree.root()));
     if (const auto slot = forced_slot(tree, entry)) return {*slot, 0.0F};
-    const Terms common = terms(tree, entry);
-    const Choice plain = select_plain(tree, common, avoid_proven);
-    return explores_ && visit_noise_ > 0.0 ? select_noisy(tree, common, avoid_proven, plain) : plain;
+    const Choice plain = rows_.empty() ? select_by_puct(tree, tree.root(), entry, puct_, avoid_proven)
+                                       : select_plain(tree, terms(tree, entry), avoid_proven);
+    if (!explores_ || visit_noise_ == 0.0) return plain;
+    const double moves = tree[tree.root()].edge_count;
+    if (calm_ < moves) return select_noisy(tree, terms(tree, entry), avoid_proven, plain);
+    calm_ -= moves;
+    return plain;
+}
+
+float ExploringPolicy::prior(const Tree& tree, std::size_t edge) const {
+    return rows_.empty() ? edge_prior(tree.edges(tree.root())[edge]) : rows_[edge].prior;
 }
 
 ExploringPolicy::Terms ExploringPolicy::terms(const Tree& tree, const Child& entry) const {
     const Node& root = tree[tree.root()];
     float mass = 0.0F;
     if (root.children != NOWHERE && puct_.has_visit_mass) {
-        const auto prior = [&](const Child&, std::size_t slot) { return rows_[slot].prior; };
-        mass = visit_mass({tree.children(tree.root()).begin(), root.child_count}, prior);
+        const auto its = [&](const Child&, std::size_t slot) { return prior(tree, slot); };
+        mass = visit_mass({tree.children(tree.root()).begin(), root.child_count}, its);
+    } else if (root.children != NOWHERE && rows_.empty()) {
+        mass = tree.children(tree.root()).visited_mass;
     } else {
-        for (std::size_t slot = 0; slot < root.child_count; ++slot) mass += rows_[slot].prior;
+        for (std::size_t slot = 0; slot < root.child_count; ++slot) mass += prior(tree, slot);
     }
     return {puct_.fpu(1.0F - entry.q, mass), puct_.exploration(child_visits(entry), root)};
 }
@@ -79,14 +90,14 @@ Choice ExploringPolicy::select_plain(const Tree& tree, const Terms& terms, bool 
 Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool avoid_proven, Choice plain) {
     const Node& root = tree[tree.root()];
     const Child* entries = root.children != NOWHERE ? tree.children(tree.root()).begin() : nullptr;
-    const auto score = [&](std::size_t edge, float prior) {
-        if (edge >= root.child_count) return terms.fpu + terms.scale * prior;
-        return entries[edge].q + terms.scale * prior / (1.0F + static_cast<float>(entries[edge].visits));
+    const auto score = [&](std::size_t edge, float its) {
+        if (edge >= root.child_count) return terms.fpu + terms.scale * its;
+        return entries[edge].q + terms.scale * its / (1.0F + static_cast<float>(entries[edge].visits));
     };
-    const auto with_noise = [&](std::size_t edge) { return (rows_[edge].prior + 1.0F) / 2.0F; };
+    const auto with_noise = [&](std::size_t edge) { return (prior(tree, edge) + 1.0F) / 2.0F; };
     std::optional<std::size_t> best;
-    float highest = score(plain.edge, rows_[plain.edge].prior);
-    const auto end = static_cast<double>(rows_.size());
+    float highest = score(plain.edge, prior(tree, plain.edge));
+    const double end = root.edge_count;
     for (; calm_ < end; calm_ += 1.0 + random_.failures(visit_noise_)) {
         const auto edge = static_cast<std::size_t>(calm_);
         const float its = score(edge, with_noise(edge));
@@ -101,8 +112,8 @@ Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool 
     return {*best, terms.fpu, true};
 }
 
-float ExploringPolicy::forced_visits(std::size_t slot, float visits) const {
-    return explores_ ? std::sqrt(forced_ * rows_[slot].prior * visits) : 0.0F;
+float ExploringPolicy::forced_visits(float prior, float visits) const {
+    return explores_ ? std::sqrt(forced_ * prior * visits) : 0.0F;
 }
 
 std::optional<std::size_t> ExploringPolicy::forced_slot(const Tree& tree, const Child& entry) const {
@@ -112,7 +123,7 @@ std::optional<std::size_t> ExploringPolicy::forced_slot(const Tree& tree, const 
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {
         const Child& child = entries[slot];
         if (child.visits == 0 || tree[child.node].proof != Proof::NONE) continue;
-        if (static_cast<float>(child.visits) < forced_visits(slot, child_visits(entry))) return slot;
+        if (static_cast<float>(child.visits) < forced_visits(prior(tree, slot), child_visits(entry))) return slot;
     }
     return std::nullopt;
 }
@@ -143,11 +154,11 @@ std::vector<double> ExploringPolicy::weights(const Tree& tree, std::span<const s
     const auto all = static_cast<float>(root.visits - 1);
     const float scale = puct_.exploration(all, root);
     const auto score = [&](std::size_t slot, double visits) {
-        return entries[slot].q + scale * rows_[slot].prior / (1.0F + static_cast<float>(visits));
+        return entries[slot].q + scale * prior(tree, slot) / (1.0F + static_cast<float>(visits));
     };
     const float highest = score(slots.front(), found[slots.front()]);
     for (const std::size_t slot : slots.subspan(1)) {
-        double most = std::ceil(forced_visits(slot, all));
+        double most = std::ceil(forced_visits(prior(tree, slot), all));
         for (; most > 0.0 && found[slot] > 0.0 && score(slot, found[slot] - 1.0) < highest; --most) --found[slot];
         if (found[slot] <= 1.0) found[slot] = 0.0;
     }

@@ -44,7 +44,8 @@ private:
     Terms terms(const Tree& tree, const Child& entry) const;
     Choice select_plain(const Tree& tree, const Terms& terms, bool avoid_proven) const;
     Choice select_noisy(const Tree& tree, const Terms& terms, bool avoid_proven, Choice plain);
-    float forced_visits(std::size_t slot, float visits) const;
+    float prior(const Tree& tree, std::size_t edge) const;
+    float forced_visits(float prior, float visits) const;
     std::optional<std::size_t> forced_slot(const Tree& tree, const Child& entry) const;
 
     Puct puct_;
@@ -57,7 +58,7 @@ private:
 
     bool explores_ = true;
     Index root_ = NOWHERE;
-    std::vector<Row> rows_;  // in the order of the root's edges
+    std::vector<Row> rows_;  // in the order of the root's edges; empty if the priors are the network's
     std::vector<NoiseVisits> noise_visits_;
     Random random_{0};
     double calm_ = 0.0;  // moves before the next one with noise
