@@ -80,6 +80,7 @@ def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
         ({"training": {"steps": 5}}, "training, steps: cannot be set here"),
         ({"training": {"seed": 5}}, "training, seed: cannot be set here"),
         ({"training": {"schedule": "cosine"}}, 'training, schedule: "cosine" needs to know the last step'),
+        ({"targets": {"layer": "new"}}, "targets, layer: a learning run does not analyse its games again"),
         ({"training": {"lr": "x"}}, "training, lr: Input should be a valid number"),
         ({"training": {"batch": 0}}, "batch must be positive"),
         ({"network": {"blocks": 0}}, "blocks must be an integer from 1"),

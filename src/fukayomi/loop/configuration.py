@@ -153,6 +153,10 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
             f'training, schedule: "{settings.training.schedule}" needs to know the last step, and a learning run has '
             'none; write "constant"'
         )
+    if settings.targets.layer is not None:
+        raise LoopError(
+            "targets, layer: a learning run does not analyse its games again; use fukayomi reanalyze and fukayomi train"
+        )
     if settings.training.val_lambda_decay:
         raise LoopError("training, val_lambda_decay: a learning run has no epochs; set val_lambda")
     for file in (*settings.learner.supervised, *settings.learner.test):

@@ -216,14 +216,16 @@ def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile]) -> Datase
         one = share * played / sum(size * weight for size, (_, weight) in zip(sizes, parts, strict=True))
         paths += [path for path, _ in parts]
         weights += [weight * one for _, weight in parts]
-    return _dataset(settings, paths, weights)
+    return _dataset(settings, paths, weights, n_step=settings.targets.n_step)
 
 
-def _dataset(settings: LoopSettings, files: Sequence[Path | str], weights: Sequence[float] | None = None) -> Dataset:
+def _dataset(
+    settings: LoopSettings, files: Sequence[Path | str], weights: Sequence[float] | None = None, n_step: int = 0
+) -> Dataset:
     scale = settings.targets.eval_scale
     return Dataset(
         *(split_weight(str(file))[0] for file in files), weights=weights, temperature=settings.targets.temperature,
-        eval_scale=None if isinstance(scale, str) else scale,
+        eval_scale=None if isinstance(scale, str) else scale, n_step=n_step,
     )  # fmt: skip
 
 
