@@ -1,10 +1,12 @@
 // Games against itself: their parameters, and the pool that plays many at once.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -173,6 +175,12 @@ void bind_pool(nb::module_& m) {
         .def_prop_ro("queued", &SelfplayPool::queued, unlocked, "Number of games that have not begun.")
         .def_prop_ro("playing", &SelfplayPool::playing, unlocked, "Number of games that are queued or being played.")
         .def_prop_ro("shares", &SelfplayPool::shares, "Number of shares.")
+        .def("totals", [](const SelfplayPool& pool) {
+            const nb::gil_scoped_release release;
+            const SelfplayTotals totals = pool.totals();
+            return std::tuple(totals.searches, totals.playouts, totals.evaluations);
+        },
+             "Moves searched for, visits and evaluations of all searches that have ended, those of games in play included.")
         .def_prop_ro("bytes_used", &SelfplayPool::bytes, unlocked, "Memory of all trees in bytes.");
 }
 

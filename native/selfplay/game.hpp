@@ -27,6 +27,19 @@ struct GameSetup {
     std::array<SelfplayPlayer, 2> players;  // by colour
 };
 
+// What was searched, up to the last search that has ended.
+struct SelfplayTotals {
+    std::uint64_t searches = 0;
+    std::uint64_t playouts = 0;
+    std::uint64_t evaluations = 0;
+
+    void add(const SelfplayTotals& other) {
+        searches += other.searches;
+        playouts += other.playouts;
+        evaluations += other.evaluations;
+    }
+};
+
 class Game {
 public:
     // Throws std::invalid_argument if a game cannot begin so.
@@ -59,6 +72,9 @@ public:
 
     FinishedGame take_finished();
     std::size_t bytes() const;  // of the trees
+    SelfplayTotals totals() const {  // before take_finished
+        return {static_cast<std::uint64_t>(finished_.searches), finished_.playouts, finished_.evaluations};
+    }
 
 private:
     // A tree, and the leaves that are under way. Players with the same network share one.

@@ -97,6 +97,7 @@ bool SelfplayPool::settle(Place& place) {
     }
     const std::unique_ptr<Game> game = std::move(place.game);
     const std::lock_guard lock(mutex_);
+    ended_.add(game->totals());
     finished_.push_back(game->take_finished());
     indices_.erase(game->index());
     return false;
@@ -239,6 +240,18 @@ std::size_t SelfplayPool::queued() const {
 std::size_t SelfplayPool::playing() const {
     const std::lock_guard lock(mutex_);
     return indices_.size();
+}
+
+SelfplayTotals SelfplayPool::totals() const {
+    SelfplayTotals sum;
+    for (const auto& share : shares_) {
+        const std::lock_guard lock(share->mutex);
+        for (const Place& place : share->places)
+            if (place.game) sum.add(place.game->totals());
+    }
+    const std::lock_guard lock(mutex_);
+    sum.add(ended_);
+    return sum;
 }
 
 std::size_t SelfplayPool::bytes() const {

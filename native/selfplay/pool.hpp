@@ -67,6 +67,7 @@ public:
     std::size_t playing() const;  // games that are queued or being played
     std::size_t shares() const { return shares_.size(); }
     std::size_t bytes() const;  // of all trees
+    SelfplayTotals totals() const;  // of games that are over and those in play
 
 private:
     struct Place {
@@ -107,6 +108,7 @@ private:
     std::set<std::uint64_t> indices_;  // of games that are queued or being played
     std::vector<FinishedGame> finished_;
     std::vector<WaitingGame> waiting_;
+    SelfplayTotals ended_;  // of games that are over
     std::map<int, std::unique_ptr<EvalCache>> caches_;
 };
 

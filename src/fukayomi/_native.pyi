@@ -2443,6 +2443,11 @@ class SelfplayPool:
     def shares(self) -> int:
         """Number of shares."""
 
+    def totals(self) -> tuple[int, int, int]:
+        """
+        Moves searched for, visits and evaluations of all searches that have ended, those of games in play included.
+        """
+
     @property
     def bytes_used(self) -> int:
         """Memory of all trees in bytes."""

@@ -395,3 +395,12 @@ def test_surprise_moves_weight_within_a_game() -> None:
         assert weights.sum() == pytest.approx(len(weights), rel=1e-5)
         assert weights.min() >= 0.5
         assert weights.std() > 0.05
+
+
+def test_totals_are_those_of_all_games() -> None:
+    pool = SelfplayPool(selfplay_params(max_move=12), search_params(), 2)
+    for index in range(4):
+        pool.add(index, Position())
+    games = drive(pool)
+    expected = [sum(getattr(game, name) for game in games) for name in ("searches", "playouts", "evaluations")]
+    assert list(pool.totals()) == expected

@@ -1,0 +1,244 @@
+"""Self-play: what of the network's own speed the games keep, how many there are an hour, and what a game costs.
+
+    python benchmarks/selfplay.py [--json] [--model FILE.onnx] [--shapes 10x192 20x256] [--games 64] [--playouts 800]
+        [--device auto] [--precision auto] [--batch 0] [--seconds 5] [--repeats 3] [--minutes 8]
+
+For each network and number of games at once (`--games 256 512 1024`), in turn in every repeat:
+
+- `alone`: positions evaluated a second in full batches, without a search;
+- `selfplay`: positions evaluated a second in games, once all are under way; `share_of_evaluator` is the ratio, also by
+  CPU time, which other programs disturb less (not for a GPU);
+- `moves_per_hour`, `games_per_hour`: moves searched, and games of 100 moves.
+
+`hash` compares the games with the engine's own search, as playouts per second of CPU time with the native hash
+evaluator: 64 games at once beside one tree after another, with the same playouts and batches. `bytes_a_game` is the
+memory of a game's trees in such games, and of the process.
+
+`--shapes` measures networks with random parameters instead of `--model`. Rates are medians of the repeats. What
+does not fit into the minutes is left out and named.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fukayomi._native import FinishedGame, Search, SelfplayPool
+from fukayomi.engine import Network
+from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.evaluators.protocol import Evaluator
+from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+from fukayomi.selfplay import SelfplaySettings
+from fukayomi.shogi import Position
+
+HASH_BATCH, HASH_GAMES = 16, 64
+HASH_MOVES = 40
+ENGINE_GAMES = 4
+GAME_MOVES = 100
+
+
+class Games:
+    """Games of a network that never run out, with a thread for each batch in flight."""
+
+    def __init__(self, network: Network, games: int, playouts: int, cache_mb: int) -> None:
+        settings = SelfplaySettings(playouts=playouts)
+        self._owners = [evaluator for evaluator in network.evaluators for _ in range(evaluator.slots)]
+        self._pool = SelfplayPool(settings.params(1), settings.search_params(), games, len(self._owners), cache_mb)
+        self._number = 0
+        self._games = games
+        self._rows = [0] * len(self._owners)
+        self._slots = [evaluator.allocate(evaluator.batch_size) for evaluator in self._owners]
+
+    def run(self, seconds: float) -> tuple[float, float]:
+        """Positions evaluated a second, by the clock and by CPU time."""
+        end = time.perf_counter() + seconds
+        threads = [threading.Thread(target=self._work, args=(n, end)) for n in range(len(self._owners))]
+        rows, start, cpu_start = sum(self._rows), time.perf_counter(), time.process_time()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                self._refill()
+                thread.join(0.05)
+        done = sum(self._rows) - rows
+        return done / (time.perf_counter() - start), done / (time.process_time() - cpu_start)
+
+    @property
+    def evaluations_a_move(self) -> float | None:
+        """Of the searches that have ended; None if there are none yet."""
+        searches, _, evaluations = self._pool.totals()
+        return evaluations / searches if searches else None
+
+    def _refill(self) -> None:
+        self._pool.take_finished()
+        while self._pool.playing < 2 * self._games:
+            self._pool.add(self._number, Position())
+            self._number += 1
+
+    def _work(self, share: int, end: float) -> None:
+        evaluator, slot, pool = self._owners[share], self._slots[share], self._pool
+        while time.perf_counter() < end:
+            n = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, slot.capacity)
+            if n == 0:
+                time.sleep(0.001)
+                continue
+            evaluator.run(slot, n)
+            pool.apply(share, slot.logits, slot.values)
+            self._rows[share] += n
+
+
+def alone(evaluator: Evaluator, seconds: float) -> tuple[float, float]:
+    """Positions a second in full batches, by the clock and by CPU time."""
+    slots = [filled_slot(evaluator, evaluator.batch_size, probe_positions()) for _ in range(evaluator.slots)]
+    start, cpu_start = time.perf_counter(), time.process_time()
+    done = run_batches(evaluator, slots, evaluator.batch_size, seconds) * evaluator.batch_size
+    return done / (time.perf_counter() - start), done / (time.process_time() - cpu_start)
+
+
+def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str, object]:
+    """The figures of a network with so many games at once."""
+    played = Games(network, games, given.playouts, cache_mb=0)
+    played.run(given.seconds)  # all games are under way then
+    pairs = [(alone(network.evaluator, given.seconds), played.run(given.seconds)) for _ in range(given.repeats)]
+    by_clock = [games_rate / alone_rate for (alone_rate, _), (games_rate, _) in pairs]
+    by_cpu = [games_rate / alone_rate for (_, alone_rate), (_, games_rate) in pairs]
+    rate, cost = statistics.median(games_rate for _, (games_rate, _) in pairs), played.evaluations_a_move
+    return {
+        "network": network.identity,
+        "batch_size": network.evaluator.batch_size,
+        "slots": network.evaluator.slots,
+        "games": games,
+        "playouts": given.playouts,
+        "alone_per_s": round(statistics.median(alone_rate for (alone_rate, _), _ in pairs)),
+        "selfplay_per_s": round(rate),
+        "share_of_evaluator": round(statistics.median(by_clock), 3),
+        "share_of_evaluator_by_cpu": round(statistics.median(by_cpu), 3),
+        "shares": [round(share, 3) for share in by_clock],
+        "moves_per_hour": None if cost is None else round(3600 * rate / cost),
+        "games_per_hour": None if cost is None else round(3600 * rate / cost / GAME_MOVES),
+    }
+
+
+def engine_rate(playouts: int, games: list[FinishedGame]) -> float:
+    """Playouts per second of CPU time of the engine's search: a new tree for each position of some games."""
+    search = Search(SelfplaySettings().search_params(), 64)
+    evaluator = hash_evaluator(HASH_BATCH)
+    slot, batch = evaluator.allocate(HASH_BATCH), search.new_batch(HASH_BATCH)
+    done, start = 0, time.process_time()
+    for position in positions_of(games):
+        search.set_position(position)
+        while (left := playouts - search.nodes) > 0:
+            arrays = (slot.planes1, slot.planes2, slot.labels, slot.counts)
+            n = search.gather(batch, *arrays, min(left, HASH_BATCH))
+            if n == 0:
+                break
+            evaluator.run(slot, n)
+            search.apply(batch, slot.logits, slot.values)
+        done += search.playouts
+        search.lines()
+    return done / (time.process_time() - start)
+
+
+def positions_of(games: list[FinishedGame]) -> Iterator[Position]:
+    """The positions before each move, the same object again and again."""
+    for game in games:
+        position = Position()
+        for move in game.moves:
+            yield position
+            position.push(move)
+
+
+def pool_rate(playouts: int) -> tuple[float, int, int, list[FinishedGame]]:
+    """The same of the pool, the memory of a game (of its trees, and of the process), and some games."""
+    settings = SelfplaySettings(playouts=playouts, early_stop=False, extension=0, root_noise=0, max_move=HASH_MOVES)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pool = SelfplayPool(settings.params(1), settings.search_params(), HASH_GAMES)
+    for number in range(HASH_GAMES):
+        pool.add(number, Position())
+    evaluator = hash_evaluator(HASH_BATCH)
+    slot = evaluator.allocate(HASH_BATCH)
+    batches = trees = 0
+    start = time.process_time()
+    while pool.playing:
+        n = pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, HASH_BATCH)
+        evaluator.run(slot, n)
+        pool.apply(0, slot.logits, slot.values)
+        batches += 1
+        if batches % 256 == 0:
+            trees = max(trees, pool.bytes_used)
+    elapsed = time.process_time() - start
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    return pool.totals()[1] / elapsed, trees // HASH_GAMES, grown // HASH_GAMES, pool.take_finished()[:ENGINE_GAMES]
+
+
+def hash_figures(given: argparse.Namespace) -> dict[str, object]:
+    """The games beside the engine's search."""
+    pools = [pool_rate(given.playouts)]
+    engines = [engine_rate(given.playouts, pools[0][3])]
+    for _ in range(given.repeats - 1):
+        pools.append(pool_rate(given.playouts))
+        engines.append(engine_rate(given.playouts, pools[0][3]))
+    rates = [rate for rate, *_ in pools]
+    ratios = [rate / engine for rate, engine in zip(rates, engines, strict=True)]
+    return {
+        "playouts_per_cpu_s": round(statistics.median(rates)),
+        "engine_playouts_per_cpu_s": round(statistics.median(engines)),
+        "share_of_engine": round(statistics.median(ratios), 3),
+        "bytes_a_game": max(trees for _, trees, *_ in pools),
+        "process_bytes_a_game": pools[0][2],
+    }
+
+
+def networks(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Network]]:
+    """The networks to measure, one at a time, by name."""
+    options = {"device": given.device, "precision": given.precision, "batch_size": given.batch, "cache_mb": 0}
+    if not given.shapes:
+        with Network(given.model, **options) as network:
+            yield network.name, network
+        return
+    from gpu_play import make_network
+
+    for shape in given.shapes:
+        with Network(make_network(shape, folder, given.device), **options) as network:
+            yield shape, network
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--model", help="network; the embedded one by default")
+    parser.add_argument("--shapes", nargs="*", default=[], help="networks with random parameters, blocks x channels")
+    parser.add_argument("--games", nargs="*", type=int, default=[64], help="games at once")
+    parser.add_argument("--playouts", type=int, default=800)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--batch", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=8.0)
+    given = parser.parse_args()
+    begin = time.monotonic()
+    report: dict[str, object] = {"hash": hash_figures(given)}
+    measured: list[dict[str, object]] = []
+    left_out: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, network in networks(given, Path(folder)):
+            for games in given.games:
+                if time.monotonic() - begin + given.seconds * (2 * given.repeats + 2) > 60 * given.minutes:
+                    left_out.append(f"{name}, {games} games")
+                    continue
+                measured.append({"name": name, **measure(network, games, given)})
+                print(measured[-1], file=sys.stderr)
+    report |= {"networks": measured, "left_out": left_out}
+    print(json.dumps(report) if given.json else json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
