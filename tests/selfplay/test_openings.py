@@ -3,12 +3,16 @@
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fukayomi._native import encode_hcp
+from fukayomi._native import decode_hcpe3, encode_hcp
 from fukayomi.arena.game.openings import OpeningError
-from fukayomi.selfplay import Openings, OpeningSet
-from fukayomi.shogi import Position
+from fukayomi.book import Book
+from fukayomi.engine import Network
+from fukayomi.selfplay import Openings, OpeningSet, SelfplaySettings, find_chunks, generate, read_chunk
+from fukayomi.selfplay.openings import BookOpenings
+from fukayomi.shogi import Move, Position
 
 LINES = ["startpos moves 7g7f", "startpos moves 2g2f", "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1"]
 
@@ -76,3 +80,41 @@ def test_files_that_hold_no_openings_are_refused(tmp_path: Path) -> None:
         Openings.read([str(bad)]).draw(0, 0)
     with pytest.raises(OpeningError, match="weight"):
         Openings.read([f"{bad}*x"])
+
+
+BOOK = """#YANEURAOU-DB2016 1.00
+sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1
+7g7f 3c3d 50 30 12
+1g1f 8c8d 60 30 8
+sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2
+3c3d 2g2f 0 30 5
+"""
+
+
+def test_a_book_is_followed_by_the_policy(tmp_path: Path) -> None:
+    (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
+    with Book.open(tmp_path / "book.db") as book, Network() as network:
+        openings = BookOpenings(book, network, 8)
+        drawn = Counter(tuple(move.usi() for move in openings.draw(1, number).moves) for number in range(60))
+        policy = network.evaluate(Position()).policies[0]
+        assert set(drawn) == {("7g7f", "3c3d"), ("1g1f",)}
+        first, other = (policy[_move(usi)] for usi in ("7g7f", "1g1f"))
+        assert drawn["7g7f", "3c3d"] / 60 == pytest.approx(first / (first + other), abs=0.2)
+        assert openings.draw(1, 3).usi() == openings.draw(1, 3).usi()
+        assert BookOpenings(book, network, 1).draw(1, 0).ply <= 2
+
+
+def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:
+    (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
+    settings = SelfplaySettings(playouts=2, max_move=12, out_max_move=True)
+    generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db")
+    (chunk,) = find_chunks(tmp_path / "games")
+    games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
+    firsts = {int(games.moves[begin]) for begin in games.plies[:-1]}
+    assert firsts <= {_move("7g7f").raw, _move("1g1f").raw}
+    with pytest.raises(ValueError, match="exclude"):
+        generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db", openings=Openings())
+
+
+def _move(usi: str) -> Move:
+    return Move.from_usi(usi)

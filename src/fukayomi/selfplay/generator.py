@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi.book import Book
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
@@ -29,7 +30,7 @@ from fukayomi.listener import Listener
 from fukayomi.selfplay.forks import fork, is_fork
 from fukayomi.selfplay.journal import GameSummary, StoredGame
 from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayProgress, SelfplayRun
-from fukayomi.selfplay.openings import Openings
+from fukayomi.selfplay.openings import BookOpenings, Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
 
@@ -38,6 +39,7 @@ GAMES_A_DEVICE = 64
 BATCHES_A_SLOT = 2
 """Games at once fill so many batches of each slot, at least, so that one is full while games begin and end."""
 CACHE_MB = 64
+BOOK_PLIES = 24
 REPORT_S = 0.5
 """Seconds between two reports of the state."""
 IDLE_S = 0.02
@@ -105,6 +107,8 @@ def generate(
     seed: int = 0,
     first_game: int = 0,
     openings: Openings | None = None,
+    book: Path | str | None = None,
+    book_plies: int = BOOK_PLIES,
     opponents: Opponents | None = None,
     parallel: int = 0,
     devices: int = 1,
@@ -132,6 +136,9 @@ def generate(
         seed: Random seed.
         first_game: Number of the first game. Chunks of earlier games are left alone.
         openings: Where games begin; None: at the start position.
+        book: Opening book (`fukayomi.book`) in place of openings: a game begins with moves of the book, drawn with the
+            network's probability among them.
+        book_plies: Number of these moves at most.
         opponents: Who plays besides the newest network; None: nobody.
         parallel: Games at once; 0: 64 a device, or enough to fill two batches of each slot.
         devices: Number of devices that run the network.
@@ -154,6 +161,8 @@ def generate(
     """
     if (games is None) == (positions is None):
         raise ValueError("one of games and positions must be given")
+    if openings is not None and book is not None:
+        raise ValueError("openings and book exclude each other")
     for what, number in [("games", games), ("positions", positions), ("devices", devices)]:
         if number is not None and number < 1:
             raise ValueError(f"{what} is {number}; it must be 1 or more")
@@ -164,13 +173,17 @@ def generate(
         StopRequest() as stop,
         FolderLock(folder, f"{name}.lock"),
         _opened(network, devices, device, precision, threads, batch_size) as opened,
+        nullcontext() if book is None else Book.open(book) as opened_book,
     ):
         values = settings.model_dump(mode="json")
         if opponents is not None:
             values["league"] = dict(opponents.settings)
         worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games)
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
-        run = _Run(settings, opened, store, seed, openings or Openings(), opponents, parallel, cache_mb, follower)
+        begins = openings or Openings()
+        if opened_book is not None:
+            begins = BookOpenings(opened_book, opened, book_plies)
+        run = _Run(settings, opened, store, seed, begins, opponents, parallel, cache_mb, follower)
         run.reproducible = reproducible
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
@@ -230,7 +243,7 @@ class _Run:
         network: Network,
         store: ChunkStore,
         seed: int,
-        openings: Openings,
+        openings: Openings | BookOpenings,
         opponents: Opponents | None,
         parallel: int,
         cache_mb: int,

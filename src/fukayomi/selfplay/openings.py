@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from fukayomi._native import encode_hcp, position_from_hcp
 from fukayomi.arena.game.openings import OpeningError, read_openings
+from fukayomi.book import Book
+from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Position, ShogiError
 
@@ -134,6 +136,33 @@ class Openings:
                         f"{each.name} shares {len(shared)} positions with {other.name}, which is to be kept apart, "
                         f"such as {example}: remove them from one of the two"
                     )
+
+
+class BookOpenings:
+    """Openings along the moves of a book, each drawn with the network's probability among the book's moves.
+
+    Args:
+        book: The book.
+        network: The network; its policy decides.
+        plies: Number of moves at most; an opening ends where the book does.
+    """
+
+    def __init__(self, book: Book, network: Network, plies: int) -> None:
+        self._book, self._network, self._plies = book, network, plies
+
+    def draw(self, seed: int, number: int) -> Position:
+        """The opening of a game, by its number and the seed."""
+        position = Position()
+        for ply in range(self._plies):
+            known = [entry.move for entry in self._book.moves(position)]
+            if not known:
+                break
+            policy = self._network.evaluate(position).policies[0]
+            ends = list(accumulate(policy.get(move, 0.0) for move in known))
+            digest = hashlib.sha256(f"book {seed} {number} {ply}".encode()).digest()
+            place = int.from_bytes(digest[:6]) / (1 << 48) * ends[-1]
+            position.push(known[min(bisect.bisect_right(ends, place), len(known) - 1)])
+        return position
 
 
 def _source(text: str) -> tuple[Path, float]:

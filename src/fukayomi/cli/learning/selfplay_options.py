@@ -67,6 +67,14 @@ class OpeningOptions:
             show_default="the start position",
         ),
     ] = None
+    book: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False,
+            help="Opening book in place of --openings: a game begins with its moves, drawn with the network's policy.",
+        ),
+    ] = None  # fmt: skip
+    book_plies: Annotated[int, typer.Option(help="Number of these moves at most.", min=1)] = 24
     keep_apart: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Refuse openings that share a position with this set.", show_default=False),
