@@ -11,7 +11,7 @@ For each network and number of games at once (`--games 256 512 1024`), in turn i
 - `moves_per_hour`, `games_per_hour`: moves searched, and games of 100 moves.
 
 `hash` compares the games with the engine's own search, as playouts per second of CPU time with the native hash
-evaluator: 64 games at once beside one tree after another, with the same playouts and batches. `bytes_a_game` is the
+evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one tree after another, with the same playouts and batches. `bytes_a_game` is the
 memory of a game's trees in such games, and of the process.
 
 `--shapes` measures networks with random parameters instead of `--model`. Rates are medians of the repeats. What
@@ -172,10 +172,10 @@ def pool_rate(playouts: int) -> tuple[float, int, int, list[FinishedGame]]:
         pool.apply(0, slot.logits, slot.values)
         batches += 1
         if batches % 256 == 0:
-            trees = max(trees, pool.bytes_used)
+            trees = max(trees, pool.bytes_used // max(1, pool.playing - pool.queued))
     elapsed = time.process_time() - start
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    return pool.totals()[1] / elapsed, trees // HASH_GAMES, grown // HASH_GAMES, pool.take_finished()[:ENGINE_GAMES]
+    return pool.totals()[1] / elapsed, trees, grown // HASH_BATCH, pool.take_finished()[:ENGINE_GAMES]
 
 
 def hash_figures(given: argparse.Namespace) -> dict[str, object]:

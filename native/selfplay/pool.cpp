@@ -123,9 +123,10 @@ std::size_t SelfplayPool::gather(std::size_t number, const SlotInput& slot, std:
     if (!parts.empty()) throw std::logic_error("the batch of this share and network must be applied or cancelled first");
     std::size_t rows = 0;
     try {
-        for (std::size_t seen = 0; seen < share.places.size() && rows < limit; ++seen) {
-            Place& place = share.places[share.cursor];
-            share.cursor = (share.cursor + 1) % share.places.size();
+        // Always from the first place on: every game that is not waiting can give a leaf, so the first few go on until they are
+        // over, with trees that caches hold, and the others wait. In turn, all trees would pass through the caches.
+        for (Place& place : share.places) {
+            if (rows == limit) break;
             if (place.is_in_flight) continue;
             const std::size_t added = gather_from(share, place, rows_from(slot, rows), limit - rows, network);
             if (added == 0) continue;

@@ -84,7 +84,6 @@ private:
     struct Share {
         mutable std::mutex mutex;
         std::vector<Place> places;
-        std::size_t cursor = 0;                     // the place to ask first
         std::map<int, std::vector<Part>> in_flight;  // by network
         MateSolver solver{SOLVER_MB};
     };

@@ -140,7 +140,8 @@ def generate(
             network's probability among them.
         book_plies: Number of these moves at most.
         opponents: Who plays besides the newest network; None: nobody.
-        parallel: Games at once; 0: 64 a device, or enough to fill two batches of each slot.
+        parallel: Games at once at most; 0: 64 a device, or enough to fill two batches of each slot. Those that fill the
+            batches are in play, the others take over where one waits or ends.
         devices: Number of devices that run the network.
         device: As for `Network`.
         precision: As for `Network`.
