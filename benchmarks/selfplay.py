@@ -11,8 +11,9 @@ For each network and number of games at once (`--games 256 512 1024`), in turn i
 - `moves_per_hour`, `games_per_hour`: moves searched, and games of 100 moves.
 
 `hash` compares the games with the engine's own search, as playouts per second of CPU time with the native hash
-evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one tree after another, with the same playouts and batches. `bytes_a_game` is the
-memory of a game's trees in such games, and of the process.
+evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one tree after another, with the same
+playouts, batches and positions. `bytes_a_game` is the memory of the trees of a game in play, `process_bytes_a_game`
+that of the process.
 
 `--shapes` measures networks with random parameters instead of `--model`. Rates are medians of the repeats. What
 does not fit into the minutes is left out and named.
