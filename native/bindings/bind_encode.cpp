@@ -345,6 +345,12 @@ void bind_game_index(nb::module_& m) {
         .def("__len__", &GameIndex::size)
         .def_prop_ro("repetitions", &GameIndex::repetitions,
                      "Number of positions left out because their move leads into a repetition.")
+        .def_prop_ro("left_out", [](const GameIndex& index) {
+            const std::vector<std::uint64_t>& left_out = index.left_out();
+            return new_array<std::uint64_t, nb::shape<-1>>(left_out.data(), left_out.size(), {left_out.size()});
+        }, nb::rv_policy::move,
+           "Positions left out because their move leads into a repetition: uint64 [R], for each the number of the training\n"
+           "position that follows it, ascending.")
         .def_prop_ro("continued", &GameIndex::continued, "Number of positions of games of several moves.")
         .def_prop_ro("choices", &GameIndex::choices, "Number of positions with several candidates.")
         .def_prop_ro("bytes", &GameIndex::bytes, "Memory of the index in bytes.")

@@ -228,7 +228,7 @@ void GameIndex::add_game(const GameColumns& games, std::size_t g) {
         const std::size_t count = games.candidates[p + 1] - first;
         const Color turn = pos.turn();
         const bool repeats = leads_to_repetition(pos, Move(games.moves[p]));
-        repetitions_ += repeats && count > 0;
+        if (repeats && count > 0) left_out_.push_back(size_);
         if (count > 0 && !repeats) {
             const auto visits = std::span(games.candidate_visits).subspan(first, count);
             if (count > 1 && std::ranges::all_of(visits, [](std::uint16_t n) { return n == 0; }))
@@ -273,7 +273,7 @@ void GameIndex::count_evaluation(Color turn, std::uint8_t result, std::int16_t e
 }
 
 std::size_t GameIndex::bytes() const {
-    const std::size_t numbers = firsts_.capacity() + game_starts_.capacity() + game_ends_.capacity();
+    const std::size_t numbers = firsts_.capacity() + game_starts_.capacity() + game_ends_.capacity() + left_out_.capacity();
     return keyframes_.capacity() * sizeof(Keyframe) + numbers * sizeof(std::uint64_t);
 }
 

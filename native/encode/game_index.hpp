@@ -37,7 +37,10 @@ public:
 
     std::size_t size() const { return size_; }
     std::size_t files() const { return files_.size(); }
-    std::size_t repetitions() const { return repetitions_; }  // positions left out because their move leads into one
+    std::size_t repetitions() const { return left_out_.size(); }  // positions left out because their move leads into one
+    // Positions with candidates left out because their move leads into a repetition: the number of the training position that
+    // would follow each (size() at the end), ascending.
+    const std::vector<std::uint64_t>& left_out() const { return left_out_; }
     std::size_t bytes() const;                                // of memory
     const EvalCounts& eval_counts() const { return eval_counts_; }  // of the last file
     const std::vector<std::uint64_t>& game_starts() const { return game_starts_; }  // first positions of games with any
@@ -109,7 +112,7 @@ private:
     std::size_t size_ = 0;
     std::size_t continued_ = 0;
     std::size_t choices_ = 0;
-    std::size_t repetitions_ = 0;
+    std::vector<std::uint64_t> left_out_;
     std::size_t cursor_ = 0;  // in the last file
     std::size_t games_ = 0;   // of the last file
     EvalCounts eval_counts_;

@@ -1216,6 +1216,13 @@ class GameIndex:
         """
 
     @property
+    def left_out(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+        """
+        Positions left out because their move leads into a repetition: uint64 [R], for each the number of the training
+        position that follows it, ascending.
+        """
+
+    @property
     def continued(self) -> int:
         """Number of positions of games of several moves."""
 

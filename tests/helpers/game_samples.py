@@ -6,7 +6,7 @@ import numpy as np
 
 from fukayomi import _native
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games
-from fukayomi.shogi import Position
+from fukayomi.shogi import Move, Position
 
 HANDICAP = "lnsgkgsn1/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 
@@ -46,3 +46,15 @@ def random_games(count: int, seed: int = 1, most_moves: int = 30) -> Games:
     """So many games as columns."""
     rng = random.Random(seed)
     return join_games([random_game(rng, most_moves) for _ in range(count)])
+
+
+def one_hot_game(usi: str, start: str | None = None) -> Game:
+    """A game whose moves are their own only candidates."""
+    position = Position.from_sfen(start) if start else Position()
+    moves = np.array([Move.from_usi(move).raw for move in usi.split()], np.uint16)
+    hcps = _native.encode_game_hcps(position, moves)
+    each = np.arange(len(moves) + 1, dtype=np.uint64)
+    return Game(
+        hcps[0].tobytes(), 0, 0, hcps[:-1], moves, np.zeros(len(moves), np.int16), each, moves,
+        np.ones(len(moves), np.uint16),
+    )  # fmt: skip

@@ -1,6 +1,7 @@
 """Evaluation of a network on a test set."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -59,14 +60,15 @@ def evaluate(
     with torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
             part = TensorBatch.of(arrays, where)
+            targets = replace(part.targets, position_weights=None)  # of training alone
             features = part.features_for(placed)
             if trained and heads:
                 policy, value, outputs = trained.all_outputs(*features)
-                losses = head_losses({name: outputs[name] for name in heads}, part.targets)
+                losses = head_losses({name: outputs[name] for name in heads}, targets)
                 total.add_heads(losses, len(part))
             else:
                 policy, value = placed(*features)
-            total.add(policy, value, part.targets)
+            total.add(policy, value, targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()
     if not isinstance(network, nn.Module) and not all(map(math.isfinite, metrics.as_dict().values())):

@@ -1,7 +1,8 @@
 """The losses of the heads that only training has (`fukayomi.nn.heads`).
 
 A loss is the sum over the positions that have its target, divided by all positions of the batch: a position without it
-counts as 0, and the parts of a batch that several processes have can be averaged.
+counts as 0, and the parts of a batch that several processes have can be averaged. Weights of positions count as in
+`loss.py`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -11,7 +12,7 @@ import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
 from fukayomi.learning.data.dataset import Dataset
-from fukayomi.learning.loss import HeadTargets, Targets
+from fukayomi.learning.loss import HeadTargets, Targets, cross_entropy, weighted_mean
 from fukayomi.learning.settings import TrainingError
 from fukayomi.nn.config import HeadName
 
@@ -54,13 +55,15 @@ def _soft_policy(logits: Tensor, targets: Targets) -> Tensor:
     """Cross-entropy of the policy at a higher temperature, in nats, where there are several moves."""
     if targets.soft is None:
         return 0.0 * logits.sum()
-    return targets.soft.softened(SOFT_TEMPERATURE, len(logits)).cross_entropy(logits)
+    return targets.soft.softened(SOFT_TEMPERATURE, len(logits)).cross_entropy(logits, targets.position_weights)
 
 
 def _reply(logits: Tensor, targets: Targets) -> Tensor:
     """Cross-entropy of the opponent's next move, in nats."""
     labels = _of(targets).replies.long()
-    return F.cross_entropy(logits, labels, reduction="sum", ignore_index=-1) / len(logits)
+    if (weights := targets.position_weights) is None:
+        return F.cross_entropy(logits, labels, reduction="sum", ignore_index=-1) / len(logits)
+    return weighted_mean(F.cross_entropy(logits, labels, reduction="none", ignore_index=-1), weights)
 
 
 def _short_term_value(logits: Tensor, targets: Targets) -> Tensor:
@@ -68,21 +71,21 @@ def _short_term_value(logits: Tensor, targets: Targets) -> Tensor:
     averages = _of(targets).short_term
     is_known = averages.isfinite()
     each = F.binary_cross_entropy_with_logits(logits, torch.where(is_known, averages, 0.5), reduction="none")
-    return torch.where(is_known, each, 0.0).mean()
+    return weighted_mean(torch.where(is_known, each, 0.0), targets.position_weights)
 
 
 def _wdl(logits: Tensor, targets: Targets) -> Tensor:
     """Cross-entropy of win, draw and loss, in nats."""
     draws = _of(targets).draws
     wins = targets.results - draws / 2
-    return F.cross_entropy(logits, torch.stack([wins, draws, 1 - wins - draws], dim=1))
+    return cross_entropy(logits, torch.stack([wins, draws, 1 - wins - draws], dim=1), targets.position_weights)
 
 
 def _plies_left(output: Tensor, targets: Targets) -> Tensor:
     """Huber's loss of the plies to the end of the game, in squares of 20 plies."""
     plies = _of(targets).plies_left
     each = F.huber_loss(output.squeeze(1), plies / PLIES_UNIT, reduction="none", delta=PLIES_TOLERANCE / PLIES_UNIT)
-    return torch.where(plies > 0, each, 0.0).mean()
+    return weighted_mean(torch.where(plies > 0, each, 0.0), targets.position_weights)
 
 
 def _of(targets: Targets) -> HeadTargets:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.inputs import read_input
+from fukayomi.learning.position_weights import weights_of
 
 VERSION = 1
 """Version of the sidecar that is written, and the newest that is read."""
@@ -103,11 +104,6 @@ def sidecar_of(layer_file: Path) -> Path:
     return layer_file.with_name(layer_file.name + ".json")
 
 
-def weights_of(layer_file: Path) -> Path:
-    """Path of a layer's weights."""
-    return layer_file.with_name(layer_file.name.removesuffix(SUFFIX) + ".weights.npy")
-
-
 def layers_of(original: Path) -> list[str]:
     """The names of the layers of a file, in order."""
     stem = original.name.removesuffix(SUFFIX)
@@ -134,6 +130,24 @@ def find_layer(original: Path | str, layer: str) -> Path | None:
         raise LayerError(f"{file} is missing, but {sidecar.name} is there; {remedy}")
     if file.stat().st_size != info.bytes or sha256_of(file) != info.sha256:
         raise LayerError(f"{file} is damaged: it is not the file that its sidecar describes; {remedy}")
+    return file
+
+
+def find_layer_weights(layer_file: Path) -> Path | None:
+    """The weights of a layer, compared with its sidecar; None if it has none.
+
+    Raises:
+        LayerError: They are missing or damaged, or the sidecar is.
+        OSError: A file cannot be read.
+    """
+    info, file = read_layer_info(sidecar_of(layer_file)), weights_of(layer_file)
+    if info.weights_sha256 is None:
+        return None
+    if not file.is_file() or sha256_of(file) != info.weights_sha256:
+        raise LayerError(
+            f"{file} is missing or damaged: it is not the file that {sidecar_of(layer_file).name} describes; remove "
+            f"{layer_file.name} and {sidecar_of(layer_file).name}, and make the layer again (fukayomi reanalyze)"
+        )
     return file
 
 

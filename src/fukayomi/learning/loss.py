@@ -2,6 +2,10 @@
 
 Formulas are dlshogi's, so that losses and settings can be compared. A teacher's targets are mixed in as in Hinton et
 al. 2015, arXiv:1503.02531.
+
+A position's weight multiplies everything that it adds to a loss. Losses stay means over the number of positions, not
+over the sum of the weights. So the expected gradient is that of visiting each position as often as its weight says, as
+KataGo does, and the parts of a batch that several processes have can be averaged.
 """
 
 from collections.abc import Iterable
@@ -79,6 +83,8 @@ class Targets:
     """The policy target; None if `labels` is all of it."""
     heads: HeadTargets | None = None
     """Targets of further heads; None if they were not asked for."""
+    position_weights: Tensor | None = None
+    """float32 [N], 0 or more: how much each position counts; None: all 1."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class LossWeights:
 
 @dataclass(frozen=True)
 class Losses:
-    """Means over a batch, scalars in nats."""
+    """Means over a batch, scalars in nats; the weights of positions count in all of them."""
 
     total: Tensor
     """That of policy and value, which training minimises."""
@@ -158,33 +164,59 @@ def compute_losses(
         weights: Of the parts.
         teacher: Targets of another network.
     """
-    logits = value.squeeze(1)
+    logits, each = value.squeeze(1), targets.position_weights
     policy_loss = _policy_loss(policy, targets)
-    result_loss = F.binary_cross_entropy_with_logits(logits, targets.results)
-    value_loss = F.binary_cross_entropy_with_logits(logits, targets.values)
+    result_loss = F.binary_cross_entropy_with_logits(logits, targets.results, weight=each)
+    value_loss = F.binary_cross_entropy_with_logits(logits, targets.values, weight=each)
     minimised = policy_loss
     if weights.critic:
         minimised = _policy_loss(policy, targets, targets.results - targets.values + 0.5)
     total = minimised + weights.value * torch.lerp(result_loss, value_loss, weights.val_lambda)
     teacher_loss = None
     if teacher is not None:
-        teacher_loss = F.cross_entropy(policy, teacher.policy)
-        teacher_loss = teacher_loss + weights.value * F.binary_cross_entropy_with_logits(logits, teacher.values)
+        teacher_loss = cross_entropy(policy, teacher.policy, each)
+        teacher_value = F.binary_cross_entropy_with_logits(logits, teacher.values, weight=each)
+        teacher_loss = teacher_loss + weights.value * teacher_value
         total = torch.lerp(total, teacher_loss, teacher.weight)
     if weights.entropy:
-        total = total - weights.entropy * policy_entropy(policy)
+        total = total - weights.entropy * policy_entropy(policy, each)
     return Losses(total, policy_loss, result_loss, value_loss, teacher_loss)
 
 
-def policy_entropy(policy: Tensor) -> Tensor:
-    """Mean entropy of the policy over all labels, in nats; policy: logits [N, 2187]."""
+def policy_entropy(policy: Tensor, factors: Tensor | None = None) -> Tensor:
+    """Mean entropy of the policy over all labels, in nats.
+
+    Args:
+        policy: Logits [N, 2187].
+        factors: What each position's entropy is multiplied by, [N]; None: 1.
+    """
     log_p = torch.log_softmax(policy, dim=1)
-    return -(log_p.exp() * log_p).sum(dim=1).mean()
+    return weighted_mean(-(log_p.exp() * log_p).sum(dim=1), factors)
+
+
+def cross_entropy(logits: Tensor, target: Tensor, factors: Tensor | None) -> Tensor:
+    """The mean cross-entropy, in nats.
+
+    Args:
+        logits: [N, K].
+        target: Labels [N], or probabilities [N, K].
+        factors: What each position's is multiplied by, [N]; None: 1.
+    """
+    if factors is None:
+        return F.cross_entropy(logits, target)
+    return (factors * F.cross_entropy(logits, target, reduction="none")).mean()
+
+
+def weighted_mean(each: Tensor, factors: Tensor | None) -> Tensor:
+    """The mean of [N] or [N, K], with the rows multiplied by factors [N]; None: 1."""
+    if factors is None:
+        return each.mean()
+    return (each * factors.view(-1, *[1] * (each.dim() - 1))).mean()
 
 
 def _policy_loss(policy: Tensor, targets: Targets, factors: Tensor | None = None) -> Tensor:
+    if targets.position_weights is not None:
+        factors = targets.position_weights if factors is None else targets.position_weights * factors
     if targets.soft is not None:
         return targets.soft.cross_entropy(policy, factors)
-    if factors is None:
-        return F.cross_entropy(policy, targets.labels)
-    return (factors * F.cross_entropy(policy, targets.labels, reduction="none")).mean()
+    return cross_entropy(policy, targets.labels, factors)

@@ -216,16 +216,22 @@ def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile]) -> Datase
         one = share * played / sum(size * weight for size, (_, weight) in zip(sizes, parts, strict=True))
         paths += [path for path, _ in parts]
         weights += [weight * one for _, weight in parts]
-    return _dataset(settings, paths, weights, n_step=settings.targets.n_step)
+    targets = settings.targets
+    return _dataset(settings, paths, weights, n_step=targets.n_step, position_weights=targets.weights)
 
 
 def _dataset(
-    settings: LoopSettings, files: Sequence[Path | str], weights: Sequence[float] | None = None, n_step: int = 0
+    settings: LoopSettings,
+    files: Sequence[Path | str],
+    weights: Sequence[float] | None = None,
+    n_step: int = 0,
+    position_weights: bool = False,
 ) -> Dataset:
     scale = settings.targets.eval_scale
     return Dataset(
         *(split_weight(str(file))[0] for file in files), weights=weights, temperature=settings.targets.temperature,
         eval_scale=None if isinstance(scale, str) else scale, n_step=n_step,
+        position_weights=position_weights,
     )  # fmt: skip
 
 

@@ -19,11 +19,10 @@ Each file is flushed and renamed, the sidecar last: a chunk without a sidecar do
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
+from fukayomi.learning.position_weights import decode_weights, encode_weights, require_weights, weights_of
 
 VERSION = 1
 """Version of the sidecar that is written, and the newest that is read."""
@@ -153,11 +153,6 @@ def sidecar_of(chunk: Path) -> Path:
     return chunk.with_suffix(".json")
 
 
-def weights_of(chunk: Path) -> Path:
-    """Path of the weights of a chunk's positions, which exists unless all are 1."""
-    return chunk.with_name(f"{chunk.stem}.weights.npy")
-
-
 def find_chunks(folder: Path) -> list[Path]:
     """The chunks of a folder that have a sidecar, by name."""
     return sorted(path for path in folder.glob(f"*{SUFFIX}") if sidecar_of(path).is_file())
@@ -244,10 +239,11 @@ def read_chunk(path: Path) -> Chunk:
 
 
 def _encode_weights(path: Path, weights: NDArray[np.float32], positions: int) -> bytes:
-    _require_weights(path, weights, positions)
-    file = io.BytesIO()
-    np.save(file, np.asarray(weights, "<f4"), allow_pickle=False)
-    return file.getvalue()
+    try:
+        require_weights(path, weights, positions)
+    except DataFileError as error:
+        raise ChunkError(str(error)) from None
+    return encode_weights(weights)
 
 
 def _read_weights(path: Path, named: WeightsFile, positions: int) -> NDArray[np.float32]:
@@ -260,18 +256,6 @@ def _read_weights(path: Path, named: WeightsFile, positions: int) -> NDArray[np.
     if hashlib.sha256(data).hexdigest() != named.sha256:
         raise ChunkError(f"{file}: the checksum (SHA-256) is not the sidecar's")
     try:
-        weights: object = np.load(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ChunkError(f"{file}: not an array of NumPy: {error}") from None
-    if not isinstance(weights, np.ndarray) or str(cast(NDArray[Any], weights).dtype) != "float32":
-        raise ChunkError(f"{file}: not an array of float32")
-    weights = cast(NDArray[np.float32], weights)
-    _require_weights(file, weights, positions)
-    return weights
-
-
-def _require_weights(path: Path, weights: NDArray[np.float32], positions: int) -> None:
-    if weights.shape != (positions,):
-        raise ChunkError(f"{path}: weights of shape {weights.shape} for {positions} positions with targets")
-    if not bool(np.all(np.isfinite(weights) & (weights >= 0))):
-        raise ChunkError(f"{path}: a weight is negative or not a number")
+        return decode_weights(file, data, positions)
+    except DataFileError as error:
+        raise ChunkError(str(error)) from None

@@ -28,7 +28,8 @@ from fukayomi.learning import (
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.learning.layers import find_layer, layer_path, layers_of, sha256_of, sidecar_of, weights_of
+from fukayomi.learning.layers import find_layer, layer_path, layers_of, sha256_of, sidecar_of
+from fukayomi.learning.position_weights import weights_of
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw
 from fukayomi.learning.training.configuration import build_configuration, read_configuration
 from fukayomi.nn.config import NetworkConfig

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from game_samples import random_games
+from game_samples import one_hot_game, random_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -187,15 +187,6 @@ def test_files_are_numbered_one_after_the_other() -> None:
     assert_equal(decode(index_of(*files), np.arange(len(expected)), files=3), expected)
 
 
-def one_hot_game(usi: str, start: str | None = None) -> Game:
-    position = Position.from_sfen(start) if start else Position()
-    moves = np.array([Move.from_usi(move).raw for move in usi.split()], np.uint16)
-    hcps = _native.encode_game_hcps(position, moves)
-    each = np.arange(len(moves) + 1, dtype=np.uint64)
-    return Game(hcps[0].tobytes(), 0, 0, hcps[:-1], moves, np.zeros(len(moves), np.int16), each, moves,
-                np.ones(len(moves), np.uint16))  # fmt: skip
-
-
 @dataclass
 class Continuation:
     """How a game goes on after a training position, as a plain reader finds it."""
@@ -300,6 +291,7 @@ def test_moves_into_a_repetition_are_no_training_positions(moves: str, start: st
     index = index_of(data)
     kept = [ply for ply in range(len(game)) if ply not in left_out]
     assert index.repetitions == len(left_out)
+    assert index.left_out.tolist() == [ply - number for number, ply in enumerate(left_out)]
     played = [_native.policy_label(_native.position_from_hcp(game.hcps[ply].tobytes()).turn,
                                    Move.from_raw(int(game.moves[ply]))) for ply in kept]  # fmt: skip
     found = decode(index, np.arange(len(index)))

@@ -51,7 +51,9 @@ class TargetOptions:
 
         scale = _read_scale(self.eval_scale)
         with StageBars() as listener:
-            return Dataset(*files, temperature=self.temperature, eval_scale=scale, listener=listener)
+            return Dataset(
+                *files, temperature=self.temperature, eval_scale=scale, position_weights=False, listener=listener
+            )
 
 
 def _read_scale(text: str) -> float | None:

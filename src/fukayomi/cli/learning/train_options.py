@@ -216,6 +216,14 @@ class TargetOptions:
             0, min=0, max=100,
         ),
     ] = None  # fmt: skip
+    weights: Annotated[
+        bool | None,
+        option(
+            "Multiply the losses of each position of games.hcpe3 by its weight in games.weights.npy, if that is there "
+            "(fukayomi selfplay, fukayomi reanalyze). Test sets have no weights.",
+            "weights",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

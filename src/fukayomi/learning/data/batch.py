@@ -58,6 +58,8 @@ class Batch:
     """[C]: policy at these places; the weights of a row add up to 1."""
     heads: HeadArrays | None = None
     """Targets of further heads, if they were asked for."""
+    position_weights: NDArray[np.float32] | None = None
+    """[N]: how much each position counts in the loss; None: all 1."""
 
     @classmethod
     def empty(cls, rows: int) -> "Batch":

@@ -19,7 +19,8 @@ from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
 from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.learning.data.batches import Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
-from fukayomi.learning.layers import LayerError, find_layer, is_layer, layers_of
+from fukayomi.learning.layers import LayerError, find_layer, find_layer_weights, is_layer, layers_of
+from fukayomi.learning.position_weights import weights_of
 from fukayomi.learning.settings import TEMPERATURE
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import Move, Position
@@ -83,6 +84,7 @@ class Dataset:
         eval_scale: float | None = EVAL_SCALE,
         layer: str | None = None,
         n_step: int = 0,
+        position_weights: bool = True,
         listener: Listener = SILENT,
     ) -> None:
         """Open files. hcpe3 games are replayed and avg checksums compared, so that damage is found now.
@@ -99,11 +101,14 @@ class Dataset:
             n_step: In hcpe3, take the value of a position from the evaluation so many plies later, seen by the same
                 side, or from the result if the game ends before; 0: from its own. Moves without candidates are
                 passed over, and games of one move keep their own evaluations.
+            position_weights: Whether positions have the weights of the file beside their games, as ``fukayomi
+                selfplay`` and ``fukayomi reanalyze`` write it (``games.weights.npy``); those of a layer multiply them.
             listener: Follows the reading of hcpe3 files.
 
         Raises:
             LayerError: No file has the layer; or one is damaged, or was made from other games.
-            DataFileError: A file is missing, empty, damaged or of another format; the message says where.
+            DataFileError: A file is missing, empty, damaged or of another format, or weights do not fit their games;
+                the message says where.
             ValueError: There are no paths, or a setting is out of range.
         """
         if not paths:
@@ -119,13 +124,16 @@ class Dataset:
             raise ValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
         self.paths, self.weights = tuple(map(Path, paths)), tuple(weights)
         self.temperature, self.eval_scale, self.layer, self.n_step = temperature, eval_scale, layer, n_step
+        self.position_weights = position_weights
         kinds = [(path, _kind_of(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
         games = [path for path, kind in kinds if kind is DataFormat.HCPE3]
-        if layer is not None:
-            games = _layered(games, layer, listener)
-        self._games = Games(games, temperature, eval_scale, n_step, listener)
+        files = games if layer is None else _layered(games, layer, listener)
+        found = [_weight_files(*each) if position_weights else [] for each in zip(games, files, strict=True)]
+        self._games = Games(files, temperature, eval_scale, n_step, found, listener)
+        if with_weights := sum(map(bool, found)):
+            listener.note(f"{with_weights} of {counted(len(games), 'hcpe3 file')} have weights of positions")
         self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
         groups = (_ROWS.keys(), (DataFormat.HCPE3,), (DataFormat.AVERAGES,))  # as the positions are numbered
@@ -146,7 +154,7 @@ class Dataset:
     def __reduce__(self) -> tuple[Any, ...]:
         # Memory maps would be pickled with their content; a worker process opens the files again.
         return _open, (
-            self.paths, self.weights, self.temperature, self.eval_scale, self.layer, self.n_step
+            self.paths, self.weights, self.temperature, self.eval_scale, self.layer, self.n_step, self.position_weights
         )  # fmt: skip
 
     @property
@@ -243,7 +251,20 @@ class Dataset:
         if chosen.min() < 0 or chosen.max() >= len(self):
             raise IndexError(f"positions are numbered 0 to {len(self) - 1}, not {chosen.min()} to {chosen.max()}")
         batch = self._decode(chosen)
-        return replace(batch, heads=self._head_arrays(chosen, batch.results)) if heads else batch
+        if heads:
+            batch = replace(batch, heads=self._head_arrays(chosen, batch.results))
+        if (weights := self._position_weights(chosen)) is not None:
+            batch = replace(batch, position_weights=weights)
+        return batch
+
+    def _position_weights(self, chosen: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """The weights of positions, [N]; None if no file has any."""
+        if self._games.weights is None:
+            return None
+        found, numbers = np.ones(len(chosen), np.float32), chosen - self._starts[self._sources.index(self._games)]
+        is_game = (numbers >= 0) & (numbers < len(self._games))
+        found[is_game] = self._games.weights[numbers[is_game]]
+        return found
 
     def _head_arrays(self, chosen: NDArray[np.int64], results: NDArray[np.float32]) -> HeadArrays:
         """Targets of further heads for positions with these results."""
@@ -318,10 +339,19 @@ def _open(
     eval_scale: float | None,
     layer: str | None,
     n_step: int,
+    position_weights: bool,
 ) -> Dataset:
     return Dataset(
-        *paths, weights=weights, temperature=temperature, eval_scale=eval_scale, layer=layer, n_step=n_step
+        *paths, weights=weights, temperature=temperature, eval_scale=eval_scale, layer=layer, n_step=n_step,
+        position_weights=position_weights,
     )  # fmt: skip
+
+
+def _weight_files(original: Path, file: Path) -> list[Path]:
+    """The weights of games that are read from the original or from a layer of it."""
+    found = [weights_of(original)] if weights_of(original).exists() else []
+    of_layer = find_layer_weights(file) if file != original else None
+    return found if of_layer is None else [*found, of_layer]
 
 
 def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path]:

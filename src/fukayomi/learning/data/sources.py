@@ -22,6 +22,7 @@ from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
 from fukayomi.data.formats.psv import psv_to_hcpe
 from fukayomi.data.formats.rows import DataFileError, map_rows
 from fukayomi.learning.data.batch import Batch, HeadArrays
+from fukayomi.learning.position_weights import read_weights
 from fukayomi.listener import Listener
 from fukayomi.nn.config import SHORT_TERM_PLIES
 from fukayomi.shogi import Move
@@ -157,20 +158,35 @@ class Games(Source):
     """hcpe3 files. Moves without candidates, and moves into a repetition within 16 plies, are left out."""
 
     def __init__(
-        self, paths: Sequence[Path], temperature: float, eval_scale: float | None, n_step: int, listener: Listener
+        self,
+        paths: Sequence[Path],
+        temperature: float,
+        eval_scale: float | None,
+        n_step: int,
+        weights: Sequence[Sequence[Path]],
+        listener: Listener,
     ) -> None:
         """Replay and index all games.
 
+        Args:
+            paths: The files.
+            temperature: As `Dataset` has it, as the next two.
+            eval_scale: Centipawns; None fits it.
+            n_step: Plies.
+            weights: For each file, files of weights of its positions, which are multiplied.
+            listener: Follows the reading.
+
         Raises:
-            DataFileError: A game is damaged, or no move of a file has candidates.
+            DataFileError: A game or a file of weights is damaged, or no move of a file has candidates.
         """
         self.index = _native.GameIndex()
         self._temperature, self._eval_scale, self._n_step = temperature, eval_scale, n_step
         self.sizes = []
         self._outcomes: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []  # per file: evaluations, their results
         starts = np.cumsum([0, *(path.stat().st_size for path in paths)]).tolist()
-        for path, start, end in zip(paths, starts, starts[1:], strict=False):
-            done, more, before = start, True, len(self.index)
+        found: list[NDArray[np.float32] | None] = []
+        for path, files, start, end in zip(paths, weights, starts, starts[1:], strict=False):
+            done, more, before, left_out = start, True, len(self.index), self.index.repetitions
             self.index.add_file(np.memmap(path, np.uint8, mode="r"), str(path))
             try:
                 while more:
@@ -185,6 +201,22 @@ class Games(Source):
             seen = np.flatnonzero(counts.any(axis=1))
             self._outcomes.append((seen + _LOWEST_EVAL, counts[seen]))
             self.sizes.append(len(self.index) - before)
+            found.append(self._read_weights(files, before, left_out) if files else None)
+        self.weights = _join_weights(found, self.sizes)
+        """[N]: the weight of each position in the loss; None if no file has any."""
+
+    def _read_weights(self, files: Sequence[Path], before: int, left_out: int) -> NDArray[np.float32]:
+        """The weights of the last file's positions.
+
+        Args:
+            files: Files of weights.
+            before: Positions of the files before.
+            left_out: Positions of the files before that lead into a repetition.
+        """
+        # Positions that are left out have weights, too: the i-th comes after left[i] positions and i of its kind.
+        left = self.index.left_out[left_out:].astype(np.int64) - before
+        weights = [read_weights(file, len(self.index) - before + len(left)) for file in files]
+        return np.delete(np.multiply.reduce(weights, dtype=np.float32), left + np.arange(len(left)))
 
     def decode(self, indices: NDArray[np.int64]) -> Batch:
         out = Batch.empty(len(indices))
@@ -229,6 +261,15 @@ class Games(Source):
         if self._eval_scale is not None:
             return np.full(len(self._outcomes), self._eval_scale)
         return np.array([_fit_games(*outcomes) for outcomes in self._outcomes], np.float64)
+
+
+def _join_weights(found: Sequence[NDArray[np.float32] | None], sizes: Sequence[int]) -> NDArray[np.float32] | None:
+    """The weights of all files' positions; None if no file has any."""
+    if all(weights is None for weights in found):
+        return None
+    return np.concatenate(
+        [np.ones(size, np.float32) if one is None else one for one, size in zip(found, sizes, strict=True)]
+    )
 
 
 def _fit_games(evals: NDArray[np.int64], outcomes: NDArray[np.int64]) -> float:

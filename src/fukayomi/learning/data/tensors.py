@@ -27,7 +27,7 @@ class TensorBatch:
     planes2: Tensor
     """uint8 [N, 8], bit-packed."""
     targets: Targets
-    """Policy, result and value."""
+    """Policy, result and value, and weights."""
 
     @classmethod
     def of(cls, batch: Batch, device: torch.device) -> "TensorBatch":
@@ -47,6 +47,7 @@ class TensorBatch:
                 _tensor(batch.values, device),
                 soft,
                 heads,
+                None if batch.position_weights is None else _tensor(batch.position_weights, device),
             ),
         )
 
@@ -92,6 +93,7 @@ class TorchDataset(TorchDatasetBase[dict[str, Tensor]]):
     - "features1" [62, 9, 9] and "features2" [57, 9, 9]: network inputs
     - "policy" [2187]: policy target, which adds up to 1
     - "result" and "value" []: result of the game and win probability of the evaluation, from the side to move
+    - "weight" []: how much the position counts in the loss, if a file has weights of positions
 
         loader = DataLoader(Dataset("train.hcpe").torch(), batch_size=256, shuffle=True, num_workers=2)
 
@@ -120,5 +122,7 @@ class TorchDataset(TorchDatasetBase[dict[str, Tensor]]):
             "result": batch.results,
             "value": batch.values,
         }
+        if batch.position_weights is not None:
+            arrays["weight"] = batch.position_weights
         columns = {name: torch.from_numpy(array) for name, array in arrays.items()}
         return [{name: column[row] for name, column in columns.items()} for row in range(len(batch))]

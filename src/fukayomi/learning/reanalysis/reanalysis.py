@@ -5,7 +5,6 @@ stored targets with the network's policy, where the choice needs that. "searchin
 and appends it to a file of the job. "writing" reads the games again and puts the labels into them.
 """
 
-import io
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -40,8 +39,8 @@ from fukayomi.learning.layers import (
     read_layer_info,
     sha256_of,
     sidecar_of,
-    weights_of,
 )
+from fukayomi.learning.position_weights import encode_weights, weights_of
 from fukayomi.learning.reanalysis.searches import TeachingLabeller
 from fukayomi.learning.reanalysis.selection import chances_by_surprise, draw, surprise_of
 from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Selection
@@ -450,6 +449,4 @@ def _weights(task: _Task, chosen: NDArray[np.bool_], chances: NDArray[np.float64
     """The weights as .npy; None if the chances are all the same."""
     if task.settings.selection is not Selection.SURPRISE:
         return None
-    file = io.BytesIO()
-    np.save(file, np.where(chosen, 1 / chances, 0).astype("<f4"), allow_pickle=False)
-    return file.getvalue()
+    return encode_weights(np.where(chosen, 1 / chances, 0))

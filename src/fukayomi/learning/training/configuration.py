@@ -56,6 +56,8 @@ class TargetSettings:
     """Layer of hcpe3 files to train from; test files keep their own targets."""
     n_step: int = 0
     """In hcpe3, take values from the evaluation so many plies later; test files keep their own."""
+    weights: bool = True
+    """Whether positions of hcpe3 have the weights in the file beside it; in test files they have none."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class RunConfiguration:
         Args:
             files: The files, with weights.
             listener: Follows the reading of hcpe3 files.
-            as_test: Leave out the layer and n-step values, which are for training.
+            as_test: Leave out the layer, n-step values and weights of positions, which are for training.
 
         Raises:
             LayerError: No file has the layer, or one is not sound.
@@ -112,7 +114,7 @@ class RunConfiguration:
         return Dataset(
             *(path for path, _ in parts), weights=[weight for _, weight in parts],
             temperature=self.targets.temperature, eval_scale=None if isinstance(scale, str) else scale,
-            layer=layer, n_step=n_step, listener=listener,
+            layer=layer, n_step=n_step, position_weights=self.targets.weights and not as_test, listener=listener,
         )  # fmt: skip
 
     def text(self) -> str:
@@ -201,7 +203,11 @@ def resolved(
         network,
         training,
         TargetSettings(
-            data.temperature, "fit" if data.eval_scale is None else data.eval_scale, data.layer, data.n_step
+            data.temperature,
+            "fit" if data.eval_scale is None else data.eval_scale,
+            data.layer,
+            data.n_step,
+            data.position_weights,
         ),
         replace(run, teacher=str(Path(run.teacher).absolute()) if run.teacher else None),
     )

@@ -110,6 +110,7 @@ def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str
         "eval_scale": data.eval_scale,
         "layer": data.layer,
         "n_step": data.n_step,
+        "weights": data.position_weights,
     }
     return used | targets | {"files": files, "positions": data.epoch_size}
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import InputFileError, read_input
 from fukayomi.files.lock import FolderLock
+from fukayomi.learning.position_weights import weights_of
 from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.ingest.game_keys import GameKeys
 from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest, QuarantinedEntry
@@ -33,7 +34,6 @@ from fukayomi.selfplay.chunk import (
     ChunkInfo,
     read_chunk_info,
     sidecar_of,
-    weights_of,
 )
 from fukayomi.tabular import counted
 
