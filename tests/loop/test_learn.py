@@ -130,6 +130,21 @@ def test_supervised_files_have_their_share_of_the_samples(tmp_path: Path) -> Non
     assert visits.tolist() == [300, 50, 50]  # 100 of 400; a has a fifth of b's positions, but counts four times
 
 
+def test_positions_of_chunks_have_their_weights(tmp_path: Path) -> None:
+    settings = learn_run.small(generations=1, strength={"games": 0}, selfplay={"surprise": 0.5})
+    learn(settings, tmp_path)
+    chunks = Manifest(tmp_path).chunks()
+    assert all(chunk.weights for chunk in chunks)
+    window = [TrainingFile(tmp_path / chunk.path, chunk.positions) for chunk in chunks]
+
+    found = mixed_data(settings, window).arrays(range(8)).position_weights
+
+    assert found is not None
+    assert len(set(found.tolist())) > 1
+    ignoring = learn_run.small(targets={"weights": False})
+    assert mixed_data(ignoring, window).arrays(range(8)).position_weights is None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
