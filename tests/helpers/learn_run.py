@@ -1,5 +1,9 @@
-"""A small real run: ``python learn_run.py FOLDER [EVENTS]``. After so many events it kills itself."""
+"""A small real run: ``python learn_run.py FOLDER [EVENTS [CHANGES]]``. After so many events it kills itself.
 
+CHANGES is JSON with tables or values that replace those of the run.
+"""
+
+import json
 import os
 import signal
 import sys
@@ -68,4 +72,5 @@ def run(folder: Path, events: int = 0, **changes: object) -> LoopResult:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    changes = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    run(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, **changes)

@@ -62,6 +62,39 @@ def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     assert settings.strength.anchors[0].network == str(tmp_path / "b.onnx")
 
 
+def test_a_league_is_read_and_saved_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    (tmp_path / "engine").touch()
+    file.write_text(
+        '[league]\nshare = 0.25\nclock = "nodes=10"\npast = 3\n'
+        '[[league.engine]]\nname = "a"\ncommand = "./engine --fast"\ndirectory = "here"\nclock = "depth=4"\n'
+        "options = { USI_Hash = 16 }\n"
+    )
+
+    settings = build_settings(read_settings(file))
+    (tmp_path / "saved.toml").write_text(settings_text(settings))
+
+    league = settings.league
+    assert league
+    assert (league.past, league.share, league.clock.nodes) == (3, 0.25, (10,))
+    engine = league.engines[0]
+    assert (engine.command[1:], engine.directory, engine.options) == (
+        ("--fast",),
+        tmp_path / "here",
+        {"USI_Hash": "16"},
+    )
+    assert Path(engine.command[0]).samefile(tmp_path / "engine")
+    assert build_settings(read_settings(tmp_path / "saved.toml")) == settings
+
+
+def test_a_command_with_an_open_quote_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[[league.engine]]\nname = 'a'\ncommand = \"'engine\"\n")
+
+    with pytest.raises(LoopError, match=r"run\.toml: league, engine, 0, command: "):
+        read_settings(file)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -86,6 +119,14 @@ def test_files_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
         ({"network": {"blocks": 0}}, "blocks must be an integer from 1"),
         ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
         ({"learner": {"test": ["/nowhere/a.hcpe"]}}, "learner: /nowhere/a.hcpe: no such file"),
+        ({"league": {}}, "league: the league has no opponent: set past, or add a table [[league.engine]]"),
+        ({"league": {"past": 21}}, "league, past: Input should be less than or equal to 20, not 21"),
+        ({"league": {"past": 1, "shar": 1}}, "league, shar: unknown setting; there are share, clock, hardness"),
+        ({"league": {"past": 1, "share": 0}}, "league, share: Input should be greater than 0, not 0"),
+        ({"league": {"past": 1, "clock": "fast"}}, "league, clock: time control 'fast'"),
+        ({"league": {"engine": [{"name": "a"}]}}, "league, engine, 0: the command is missing"),
+        ({"league": {"engine": [{"nme": "a"}]}}, "league, engine, 0, nme: unknown setting; there are name, command"),
+        ({"league": {"engine": [{"name": "network-1", "command": ["a"]}]}}, 'do not begin with "network-"'),
         ({"preset": "huge"}, "preset 'huge' does not exist; there are cpu, fleet, gpu, tiny"),
         ({"learner": 3}, "learner: Input should be a valid dictionary"),
     ],

@@ -1,6 +1,7 @@
 """A run that is killed again and again ends with the same bytes."""
 
 import hashlib
+import json
 import random
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import learn_run
 import pytest
+
+from fukayomi.loop.journal import Journal, Played
 
 SCRIPT = Path(learn_run.__file__)
 KILLED = -9
@@ -26,8 +29,9 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def start(folder: Path, events: int = 0) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-W", "ignore", str(SCRIPT), str(folder), str(events)])
+def start(folder: Path, events: int = 0, **changes: object) -> subprocess.Popen[bytes]:
+    words = [str(SCRIPT), str(folder), str(events), json.dumps(changes)]
+    return subprocess.Popen([sys.executable, "-W", "ignore", *words])
 
 
 def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path) -> None:
@@ -37,6 +41,25 @@ def test_a_killed_run_ends_as_if_it_had_not_been(small_run: Path, tmp_path: Path
     assert learn_run.run(folder).finished
 
     assert digests(folder) == digests(small_run), f"killed after {events} events"
+
+
+def test_a_killed_run_with_a_league_of_its_past_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    undisturbed, folder, events = tmp_path / "whole", tmp_path / "run", random.randint(1, 30)
+    changes: dict[str, object] = {
+        "league": {"share": 1, "past": 2},
+        "generations": 3,
+        "gate": {"mode": "off"},
+        "strength": {"games": 0},
+    }
+    assert learn_run.run(undisturbed, **changes).finished
+
+    assert start(folder, events, **changes).wait() == KILLED
+    assert learn_run.run(folder, **changes).finished
+
+    assert digests(folder) == digests(undisturbed), f"killed after {events} events"
+    played = Journal(undisturbed).all(Played)
+    assert [sorted(entry.opponents) for entry in played] == [[], ["network-0000"], ["network-0000", "network-0001"]]
+    assert [sum(map(sum, entry.opponents.values())) for entry in played] == [0, 4, 4]
 
 
 @pytest.mark.soak

@@ -62,6 +62,23 @@ def test_a_share_of_the_games_is_played_by_engines(tmp_path: Path) -> None:
         assert read_chunk(path).info.settings["league"]["share"] == 0.5
 
 
+def test_sidecars_have_the_results_against_each_opponent(tmp_path: Path) -> None:
+    with league(engine("a", "moves=3"), engine("b"), share=0.7) as opponents:
+        first = generate(SHORT, "<hash>", tmp_path, games=16, opponents=opponents)
+        again = generate(SHORT, "<hash>", tmp_path, games=16, opponents=opponents)  # reads the chunks
+    infos = [read_chunk(path).info for path in find_chunks(tmp_path)]
+    totals = {
+        name: [sum(info.opponents.get(name, (0, 0, 0))[which] for info in infos) for which in range(3)]
+        for name in ("a", "b")
+    }
+    expected = {
+        name: [wins, draws, games - wins - draws] for name, (games, wins, draws) in first.progress.opponents.items()
+    }
+    assert totals == expected
+    assert totals["a"][0] > 0
+    assert again.progress.opponents == first.progress.opponents
+
+
 def test_slow_engines_hold_nobody_up(tmp_path: Path) -> None:
     """The games of the networks are over while an engine thinks about its first moves."""
     finished: list[int] = []

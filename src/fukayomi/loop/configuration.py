@@ -10,6 +10,8 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from fukayomi import __version__
+from fukayomi.arena.game.time_control import TimeControl
+from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
 from fukayomi.files.inputs import read_input
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import build_configuration, split_weight
@@ -63,7 +65,12 @@ def read_settings(path: Path) -> dict[str, Any]:
         values = found.get(table)
         if isinstance(values, dict) and name in values:
             values[name] = _from_folder(cast("dict[str, Any]", values)[name], folder)
-    for anchor in _anchors(found):
+    for number, engine in enumerate(_tables(found, "league", "engine")):
+        try:
+            prepare_engine(engine, path.parent)
+        except ConfigurationError as error:
+            raise LoopError(f"{path}: league, engine, {number}, command: {error}") from error
+    for anchor in _tables(found, "strength", "anchor"):
         if isinstance(network := anchor.get("network"), str) and not network.startswith("<"):
             anchor["network"] = str(folder / network)
     return found
@@ -168,10 +175,11 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
             raise LoopError(f"learner: {path}: no such file")
 
 
-def _anchors(found: dict[str, Any]) -> list[dict[str, Any]]:
-    strength: Any = found.get("strength")
-    anchors: Any = cast("dict[str, Any]", strength).get("anchor") if isinstance(strength, dict) else None
-    return [each for each in cast("list[Any]", anchors) if isinstance(each, dict)] if isinstance(anchors, list) else []
+def _tables(found: dict[str, Any], table: str, name: str) -> list[dict[str, Any]]:
+    """The tables [[table.name]]."""
+    outer: Any = found.get(table)
+    inner: Any = cast("dict[str, Any]", outer).get(name) if isinstance(outer, dict) else None
+    return [each for each in cast("list[Any]", inner) if isinstance(each, dict)] if isinstance(inner, list) else []
 
 
 def _from_folder(value: Any, folder: Path) -> Any:
@@ -186,6 +194,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         names = {name: field.alias or name for name, field in type(value).model_fields.items()}
         return _plain({names[name]: getattr(value, name) for name in names})
+    if isinstance(value, TimeControl):
+        return value.text()
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, Mapping):

@@ -68,6 +68,8 @@ class Played(_Model):
     plies: int
     results: dict[str, int]
     """Games by result and by reason."""
+    opponents: dict[str, tuple[int, int, int]] = {}
+    """Wins, draws and losses against each opponent of the league."""
     wrong_resignations: tuple[int, int]
     """Games that were played out to check resignations, and those that would have been resigned wrongly."""
 
@@ -226,6 +228,12 @@ class Journal:
             elif isinstance(entry, Gated) and entry.kept and trained is not None:
                 found.append(trained)
         return found
+
+    def results_against(self, opponent: str) -> tuple[int, int, int]:
+        """Wins, draws and losses of all games of the league against an opponent."""
+        results = [entry.opponents.get(opponent, (0, 0, 0)) for entry in self.all(Played)]
+        wins, draws, losses = (sum(each[which] for each in results) for which in range(3))
+        return wins, draws, losses
 
     @property
     def learner_steps(self) -> int:

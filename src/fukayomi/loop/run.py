@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.generation import Generator, local_generator, play_generation
+from fukayomi.loop.generation import Generator, league_settings, local_generator, play_generation, recorded_settings
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
@@ -117,8 +117,9 @@ class _Run:
     def _selfplay(self) -> Entry:
         network, manifest = self._journal.networks[-1], Manifest(self._folder.path)
         manifest.add_network(network.sha256, network.generation, network.name)
-        manifest.add_settings(self._settings.selfplay.model_dump(mode="json"))
-        return play_generation(self._settings, self._folder, self._journal, self._generate, self._listener)
+        league = league_settings(self._settings, self._folder, self._journal)
+        manifest.add_settings(recorded_settings(self._settings, self._journal, league))
+        return play_generation(self._settings, self._folder, self._journal, self._generate, league, self._listener)
 
     def _ingest(self) -> Entry:
         generation, _ = self._journal.next_step

@@ -36,6 +36,7 @@ from fukayomi.learning.settings import TrainingSettings
 from fukayomi.learning.training.configuration import TargetSettings
 from fukayomi.loop.window import WindowSettings
 from fukayomi.nn.config import NetworkConfig
+from fukayomi.selfplay.league import LeagueRules
 from fukayomi.selfplay.settings import SelfplaySettings
 
 GateMode = Literal["off", "advisory", "binding"]
@@ -185,6 +186,22 @@ class StrengthSettings(PlaySettings):
         return self
 
 
+class RunLeagueSettings(LeagueRules):
+    """Who else plays: a share of the games is against USI engines and earlier networks of the run."""
+
+    past: Annotated[int, Field(ge=0, le=20)] = 0
+    """Earlier networks that are opponents, the newest that generated games; those that win more are drawn more
+    often."""
+
+    @model_validator(mode="after")
+    def _has_opponents(self) -> Self:
+        if not self.past and not self.engines:
+            raise ValueError("the league has no opponent: set past, or add a table [[league.engine]]")
+        if odd := [name for name in self.names if name.startswith("network-")]:
+            raise ValueError(f'engines need names that do not begin with "network-", not {", ".join(odd)}')
+        return self
+
+
 class LoopSettings(StrictModel):
     """A learning run. With the same settings and one generator, the run ends with the same bytes."""
 
@@ -202,6 +219,8 @@ class LoopSettings(StrictModel):
     """How games are played."""
     generator: GeneratorSettings = GeneratorSettings()
     """What plays them."""
+    league: RunLeagueSettings | None = None
+    """Who plays besides the network that generates games; None: nobody."""
     window: WindowSettings = WindowSettings()
     """Which positions the learner draws from."""
     training: TrainingSettings = TrainingSettings()

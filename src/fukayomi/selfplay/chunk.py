@@ -114,6 +114,8 @@ class ChunkDetails(_Model):
     settings: Mapping[str, JsonValue]
     """Settings of the self-play, all of them."""
     results: ResultCounts = ResultCounts()
+    opponents: dict[Annotated[str, Field(max_length=64)], tuple[Count, Count, Count]] = {}
+    """Wins, draws and losses of the network against each opponent of the league, games that were not kept included."""
     wrong_resignations: tuple[Count, Count] = (0, 0)
     """Games played out after a side would have resigned, and how many of them it did not lose."""
 

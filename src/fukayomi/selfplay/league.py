@@ -76,8 +76,8 @@ class LeagueNetwork(StrictModel):
         return self
 
 
-class LeagueSettings(StrictModel):
-    """Who plays how many games."""
+class LeagueRules(StrictModel):
+    """How many games are played against others, and which engines play."""
 
     share: Annotated[float, Field(gt=0, le=1)] = 0.125
     """Share of all games that have an opponent; 1: all of them."""
@@ -89,15 +89,16 @@ class LeagueSettings(StrictModel):
     memory_mb: Annotated[int, Field(ge=1)] | None = None
     """Memory of all processes of engines together, MiB; None: no limit."""
     engines: Annotated[tuple[LeagueEngine, ...], Field(alias="engine")] = ()
-    networks: Annotated[tuple[LeagueNetwork, ...], Field(alias="network")] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the opponents."""
+        return [engine.name for engine in self.engines]
 
     @model_validator(mode="after")
-    def _can_play(self) -> Self:
-        names = [opponent.name for opponent in (*self.engines, *self.networks)]
-        if not names:
-            raise ValueError("the league has no opponent: add an [[engine]] or a [[network]]")
-        if len(set(names)) < len(names):
-            raise ValueError(f"two opponents have the same name: {', '.join(names)}")
+    def _engines_can_play(self) -> Self:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"two opponents have the same name: {', '.join(self.names)}")
         for engine in self.engines:
             clock = engine.clock or self.clock
             if clock.main_ms or clock.increment_ms or len(clock.nodes) > 1:
@@ -109,6 +110,23 @@ class LeagueSettings(StrictModel):
         used = sum(engine.processes * (engine.memory_mb or 0) for engine in self.engines)
         if self.memory_mb is not None and used > self.memory_mb:
             raise ValueError(f"the engines take {used} MiB, the league has {self.memory_mb} MiB (memory_mb)")
+        return self
+
+
+class LeagueSettings(LeagueRules):
+    """Who plays how many games."""
+
+    networks: Annotated[tuple[LeagueNetwork, ...], Field(alias="network")] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the opponents."""
+        return [opponent.name for opponent in (*self.engines, *self.networks)]
+
+    @model_validator(mode="after")
+    def _has_opponents(self) -> Self:
+        if not self.names:
+            raise ValueError("the league has no opponent: add an [[engine]] or a [[network]]")
         return self
 
     @classmethod
@@ -139,6 +157,19 @@ class LeagueSettings(StrictModel):
         total = sum(weights.values())
         return {name: weight / total for name, weight in weights.items()}
 
+    def recorded(self, sha256s: Sequence[str | None]) -> dict[str, Any]:
+        """What the sidecars of the games say of the league, as plain values.
+
+        Args:
+            sha256s: SHA-256 of the file of each network.
+        """
+        kept, chances = self.model_dump(mode="json", exclude={"networks"}), self.chances()
+        networks = [
+            {"name": network.name, "weight": chances[network.name], "sha256": sha256}
+            for network, sha256 in zip(self.networks, sha256s, strict=True)
+        ]
+        return {**kept, "networks": networks}
+
 
 class League(AbstractContextManager["League"]):
     """The opponents of `generate`. Use it as a context manager: it has processes and networks.
@@ -147,13 +178,25 @@ class League(AbstractContextManager["League"]):
         settings: Who plays.
         seed: Random seed: which games have which opponent depends on it and on a game's number alone.
         device: What runs the networks, as for `Network`.
+        precision: As for `Network`.
+        threads: As for `Network`.
+        batch_size: As for `Network`.
 
     Raises:
         LeagueError: A program does not exist.
         EvaluatorError: A network cannot be loaded.
     """
 
-    def __init__(self, settings: LeagueSettings, seed: int = 0, device: str = "auto") -> None:
+    def __init__(
+        self,
+        settings: LeagueSettings,
+        seed: int = 0,
+        device: str = "auto",
+        *,
+        precision: str = "auto",
+        threads: int = 0,
+        batch_size: int = 0,
+    ) -> None:
         self._settings, self._seed = settings, seed
         for engine in settings.engines:
             if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
@@ -164,7 +207,9 @@ class League(AbstractContextManager["League"]):
         self._desks = {engine.name: _Desk(engine, settings.clock) for engine in settings.engines}
         try:
             for network in settings.networks:
-                self._networks.append(Network(network.file, device=device))
+                self._networks.append(
+                    Network(network.file, device=device, precision=precision, threads=threads, batch_size=batch_size)
+                )
         except BaseException:
             self.close()
             raise
@@ -177,12 +222,7 @@ class League(AbstractContextManager["League"]):
     @property
     def settings(self) -> Mapping[str, Any]:
         """See `Opponents`."""
-        kept = self._settings.model_dump(mode="json", exclude={"networks"})
-        networks = [
-            {"name": each.name, "weight": self._chances[each.name], "sha256": network.sha256}
-            for each, network in zip(self._settings.networks, self._networks, strict=True)
-        ]
-        return {**kept, "networks": networks}
+        return self._settings.recorded([network.sha256 for network in self._networks])
 
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
         """See `Opponents`."""

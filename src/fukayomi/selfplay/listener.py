@@ -89,6 +89,10 @@ class SelfplayProgress:
         self.wrong_resignations += info.wrong_resignations[1]
         for reason, count in info.results.by_reason().items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
+        for name, (wins, draws, losses) in info.opponents.items():
+            counts = self.opponents.setdefault(name, [0, 0, 0])
+            for which, count in enumerate((wins + draws + losses, wins, draws)):
+                counts[which] += count
 
     def add(self, game: GameSummary, *, is_new: bool) -> None:
         """Count a game."""

@@ -223,11 +223,24 @@ class ChunkStore:
             results=ResultCounts(
                 black_wins=winners["black"], white_wins=winners["white"], draws=winners[None], **reasons
             ),
+            opponents=_opponents(every),
             wrong_resignations=(
                 sum(game.is_played_out for game in every),
                 sum(game.is_wrong_resignation for game in every),
             ),
         )
+
+
+def _opponents(games: list[GameSummary]) -> dict[str, tuple[int, int, int]]:
+    """Wins, draws and losses against each opponent, by name."""
+    names = sorted({game.opponent_name for game in games if game.opponent})
+    found: dict[str, tuple[int, int, int]] = {}
+    for name in names:
+        mine = [game for game in games if game.opponent and game.opponent_name == name]
+        draws = sum(game.winner is None for game in mine)
+        losses = sum(game.winner == game.opponent for game in mine)
+        found[name] = len(mine) - draws - losses, draws, losses
+    return found
 
 
 def _weights(games: list[StoredGame]) -> "np.ndarray[Any, np.dtype[np.float32]] | None":

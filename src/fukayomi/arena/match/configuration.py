@@ -38,7 +38,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in cast(list[Any], engines)):
         raise ConfigurationError(f"{path}: each engine is a table [[engine]] with a name and a command")
     for engine in cast(list[dict[str, Any]], engines):
-        _prepare_engine(engine, path.parent)
+        prepare_engine(engine, path.parent)
     if isinstance(found.get("openings"), str):
         found["openings"] = path.parent.absolute() / found["openings"]
     return found
@@ -125,8 +125,12 @@ def _is_program(engine: EngineSettings) -> bool:
     return find_program(program) is not None
 
 
-def _prepare_engine(engine: dict[str, Any], folder: Path) -> None:
-    """Convert the values of TOML to those of the settings."""
+def prepare_engine(engine: dict[str, Any], folder: Path) -> None:
+    """Convert the values of an engine in TOML to those of the settings; paths are relative to `folder`.
+
+    Raises:
+        ConfigurationError: A quote in the command is not closed.
+    """
     command: Any = engine.get("command")
     if isinstance(command, str):
         engine["command"] = split_command(command, folder)

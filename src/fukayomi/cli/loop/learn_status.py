@@ -80,6 +80,13 @@ def _lines(found: "RunStatus") -> list[str]:
     games = f"{counted(found.games, 'game')}, {counted(found.positions, 'position')}"
     quarantined = f", {counted(found.quarantined, 'chunk')} in quarantine" if found.quarantined else ""
     lines.append(games + quarantined)
+    newest = max((row.generation for row in found.league), default=0)
+    for row in (row for row in found.league if row.generation == newest):
+        rate = "" if row.win_rate is None else f", {row.win_rate:.1%} (95 %: {row.low:.1%} to {row.high:.1%})"
+        lines.append(
+            f"league, generation {newest}: {row.opponent}: {counted(row.wins, 'win')}, {counted(row.draws, 'draw')}, "
+            f"{counted(row.losses, 'loss', 'losses')}{rate}"
+        )
     if found.games_an_hour and found.positions_an_hour:
         lines.append(f"self-play: {found.games_an_hour:,.0f} games, {found.positions_an_hour:,.0f} positions an hour")
     if found.samples_a_second:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from fukayomi.engine.report.graph import default_language
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.words import Language
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 PAGE_NAME = "report.html"
 FOLDER = Path(__file__).parent / "web"
 COLUMNS = 3
+MOST_OPPONENTS = 10
+"""Opponents of the league in the picture."""
 LOSSES = ("policy_loss", "result_loss", "search_value_loss")
 ACCURACIES = ("policy_accuracy", "value_accuracy")
 ENDINGS: Final[dict[str, dict[Language, str]]] = {
@@ -48,6 +52,7 @@ _WORDS: Final[dict[str, dict[Language, str]]] = {
     "all": {"ja": "全体", "en": "all"},
     "in window": {"ja": "窓", "en": "window"},
     "wrong": {"ja": "誤った投了の割合", "en": "wrong resignations, share of those checked"},
+    "league": {"ja": "リーグの勝率(引分を除く、95 %区間)", "en": "win rate in the league (no draws, 95 % interval)"},
     "generation": {"ja": "世代", "en": "generation"},
     "step": {"ja": "ステップ", "en": "step"},
 }
@@ -167,6 +172,8 @@ def _panels(folder: RunFolder, status: RunStatus, colors: Colors, language: Lang
         }
         draws = {word("draws"): [(each.generation, each.results.get("draws", 0) / each.games) for each in played]}
         found.append((word("endings"), generation, lines(endings | draws)))
+    if status.league:
+        found.append((word("league"), generation, lambda axes: _draw_league(axes, status, colors)))
     if trained:
         sizes = {
             word("all"): [(float(each.generation), float(each.seen_positions)) for each in trained],
@@ -198,6 +205,22 @@ def _draw_ratings(axes: "Axes", status: RunStatus, journal: Journal, colors: Col
     names = {network_name(row.generation) for row in rows}
     for number, player in enumerate(player for player in status.ratings if player.name not in names):
         axes.axhline(player.rating, color=colors.runs[1 + number % 9], linewidth=0.9, linestyle="--", label=player.name)
+
+
+def _draw_league(axes: "Axes", status: RunStatus, colors: Colors) -> None:
+    """A curve with intervals for each opponent; of many, those that played last."""
+    newest = {row.opponent: row.generation for row in status.league}
+    shown = sorted(newest, key=lambda name: newest[name], reverse=True)[:MOST_OPPONENTS]
+    for number, name in enumerate(sorted(shown)):
+        rows = [row for row in status.league if row.opponent == name]
+        points = [(row.generation, row.win_rate, row.low, row.high) for row in rows if row.win_rate is not None]
+        if points:
+            generations, rates, lows, highs = (np.array(column, float) for column in zip(*points, strict=True))
+            axes.errorbar(
+                generations, rates, yerr=[rates - lows, highs - rates], color=colors.runs[number], marker="o",
+                markersize=3, linewidth=1, elinewidth=0.7, label=name,
+            )  # fmt: skip
+    axes.set_ylim(-0.03, 1.03)
 
 
 def _draw_losses(axes: "Axes", losses: Mapping[str, Curve], colors: Colors, language: Language) -> None:

@@ -2,12 +2,13 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from fukayomi.arena.ratings.rating import PlayerRating
+from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Trained, network_name
@@ -64,6 +65,22 @@ class GenerationRow:
 
 
 @dataclass(frozen=True)
+class LeagueRow:
+    """The games of a generation against an opponent of the league."""
+
+    generation: int
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+    win_rate: float | None
+    """Draws left out; None without a win or a loss."""
+    low: float
+    """Ends of its 95 % interval (Wilson's)."""
+    high: float
+
+
+@dataclass(frozen=True)
 class RunStatus(Tabular):
     """The state of a run. As a table it has one row per generation."""
 
@@ -92,6 +109,8 @@ class RunStatus(Tabular):
     """Networks and anchors from strong to weak."""
     history: tuple[GenerationRow, ...]
     """All generations."""
+    league: tuple[LeagueRow, ...]
+    """Results against each opponent of the league, by generation."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
@@ -135,7 +154,15 @@ def read_status(path: Path | str) -> RunStatus:
         samples_a_second=(steps[-1] - steps[-2]) * settings.training.batch / train_s if train_s else None,
         ratings=players,
         history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
+        league=tuple(_league(journal)),
     )
+
+
+def _league(journal: Journal) -> Iterator[LeagueRow]:
+    for entry in journal.all(Played):
+        for name, (wins, draws, losses) in entry.opponents.items():
+            found = win_rate(wins, losses=losses, draws=draws)
+            yield LeagueRow(entry.generation, name, wins, draws, losses, found.rate, found.low, found.high)
 
 
 def _history(

@@ -1,0 +1,96 @@
+"""The league of a run: who plays, what is recorded, and what the status and the page say of it."""
+
+import sys
+from pathlib import Path
+
+import learn_run
+import pytest
+
+from fukayomi.loop import LoopError, learn, read_status, write_report
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.generation import league_settings
+from fukayomi.loop.ingest import Manifest
+from fukayomi.loop.journal import Gated, Journal, KeptNetwork, Played, Started, Trained
+from fukayomi.selfplay import find_chunks, read_chunk
+
+ENGINE = Path(__file__).parents[1] / "helpers" / "random_engine.py"
+SHORT: dict[str, object] = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
+
+
+def engine(*words: str) -> dict[str, object]:
+    """A league in which an engine plays all games."""
+    command = [sys.executable, str(ENGINE), *words]
+    return {"share": 1, "clock": "nodes=10", "engine": [{"name": "gps", "command": command}]}
+
+
+def test_games_against_an_engine_are_accepted_counted_and_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    learn_run.run(folder, **SHORT, league=engine("moves=9"))
+
+    (played,) = Journal(folder).all(Played)
+    wins, draws, losses = played.opponents["gps"]
+    assert (wins + draws + losses, list(played.opponents)) == (4, ["gps"])
+    assert wins > 0  # it resigns
+    manifest = Manifest(folder)
+    assert (len(manifest.chunks()), manifest.quarantined) == (2, {})
+    for path in find_chunks(folder / "games"):
+        assert read_chunk(path).info.settings["league"]["engines"][0]["name"] == "gps"
+    (row,) = read_status(folder).league
+    assert (row.generation, row.opponent, row.wins, row.draws, row.losses) == (1, "gps", wins, draws, losses)
+    assert row.win_rate == pytest.approx(wins / (wins + losses))
+    assert 0 <= row.low <= row.win_rate <= row.high <= 1
+    assert "[[league.engine]]" in write_report(folder).read_text()
+
+
+def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    league = {"engine": [{"name": "gps", "command": ["no-such-engine"]}]}
+
+    with pytest.raises(LoopError, match="league, engine gps: program no-such-engine not found"):
+        learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
+
+
+def test_the_newest_earlier_networks_are_opponents_and_hard_ones_are_drawn_more_often(
+    small_run: Path, tmp_path: Path
+) -> None:
+    """A journal of three generations whose games were against the networks before."""
+    folder = RunFolder(small_run)
+    kept = Journal(small_run).networks
+    settings = learn_run.small(generations=4, league={"past": 2})
+    journal = Journal(tmp_path)
+    results = [{}, {"network-0000": (0, 1, 3)}, {"network-0000": (0, 0, 4), "network-0001": (7, 2, 0)}]
+    journal.entries += [Started(network=kept[0])]
+    for number, opponents in enumerate(results, 1):
+        network = kept[number] if number < 3 else KeptNetwork(generation=3, file="x", sha256="0" * 64, steps=1)
+        journal.entries += [
+            Played(
+                generation=number, network="0" * 64, chunks=(), games=4, positions=1, plies=1, results={},
+                opponents=opponents, wrong_resignations=(0, 0),
+            ),
+            Trained(
+                generation=number, steps=1, budget=0, seen_positions=1, window=1, network=network, fresh=None,
+                test=None, losses=None,
+            ),
+            Gated(generation=number, pairs=(), llr=None, decision="none", passed=None, kept=number != 3),
+        ]  # fmt: skip
+
+    league = league_settings(settings, folder, journal)
+
+    assert league
+    found = {network.name: (network.games, network.wins, network.file) for network in league.networks}
+    assert found == {
+        "network-0000": (8, 0.5, folder.network(0)), "network-0001": (9, 8.0, folder.network(1)),
+    }  # fmt: skip
+    chances = league.chances()
+    assert chances["network-0000"] == pytest.approx(0.85 / (0.85 + 2 / 11))
+    newest = learn_run.small(league={"past": 1})
+    one = league_settings(newest, folder, journal)
+    assert one
+    assert one.names == ["network-0001"]
+
+
+def test_a_first_generation_has_no_earlier_network(small_run: Path, tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.entries += [Started(network=Journal(small_run).networks[0])]
+
+    assert league_settings(learn_run.small(league={"past": 2}), RunFolder(small_run), journal) is None
