@@ -82,6 +82,13 @@ def test_a_mate_of_the_root_ends_the_search(searcher: Searcher, patient: Searche
     check_mate(result, position)
 
 
+def test_a_mate_that_is_found_before_the_root_is_evaluated_is_not_lost() -> None:
+    position = Position.from_sfen(MATES[0])
+    for pause_s in (0.0, 0.0001, 0.0002, 0.0005, 0.001) * 20:  # about as long as the mate takes
+        with Searcher([Slow(pause_s)], memory_mb=64) as searcher:
+            check_mate(search(searcher, position, Limits(time_ms=20_000), ROOT), position)
+
+
 def test_a_search_by_nodes_has_no_mate_threads(searcher: Searcher) -> None:
     position = Position.from_sfen(MATES[0])
     result = search(searcher, position, Limits(nodes=300), ROOT)

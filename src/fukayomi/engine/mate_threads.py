@@ -85,7 +85,8 @@ class MateThreads:
 
     def _search_root(self, solver: MateSolver) -> None:
         moves = self._mate(solver, self._position, self._options.root_plies, ROOT_NODES)
-        while moves and not self._tree.enter_mate(self._position, moves) and self._tree.root_visits == 0:
+        # A mate may be found before the root has been evaluated: then it waits until the tree can hold it.
+        while moves and not self._tree.enter_mate(self._position, moves):
             if self._is_over.wait(RETRY_S):
                 return
 
