@@ -221,8 +221,8 @@ def test_options_set_during_a_search_are_sent_after_its_answer(ponder: bool) -> 
         client.set_option("Depth", "3")
         client.set_option("Clear Hash")
         client.set_option("Depth", "5")
-        client.stop()
         assert not any("Depth" in line for line in sent)
+        client.stop()
         answer = client.wait_answer(PATIENCE_S)
         assert answer.bestmove is not None
         assert [info.string for info in answer.infos] == ["setoption name Before value 1"]
