@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 from patience import PATIENCE_S, until
@@ -341,9 +342,12 @@ def held(pool: EvaluatorPool, evaluator: Recorder) -> Generator[None]:
     """While an evaluator is busy with a position of another search, which no cache knows."""
     evaluator.permission.clear()
     with ThreadPoolExecutor(1) as thread:
-        for move in Position().legal_moves:
+        for move, reply in product(Position().legal_moves, AFTER_76.legal_moves):
             position = Position()
             position.push(move)
+            if not position.is_legal(reply):
+                continue
+            position.push(reply)
             busy = thread.submit(run, Searcher(pool, memory_mb=16), 1, position)
             until(lambda busy=busy: evaluator.running > 0 or busy.done())
             if evaluator.running > 0:
