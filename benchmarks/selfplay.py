@@ -2,6 +2,7 @@
 
     python benchmarks/selfplay.py [--json] [--model FILE.onnx] [--shapes 10x192 20x256] [--games 64] [--playouts 800]
         [--device auto] [--precision auto] [--batch 0] [--seconds 5] [--repeats 3] [--minutes 8]
+        [--league "COMMAND" --league-ms 500 --league-share 0.125 --league-processes 1]
 
 For each network and number of games at once (`--games 256 512 1024`), in turn in every repeat:
 
@@ -15,6 +16,10 @@ evaluator: 64 games (16 fill a batch; the others wait for their turn) beside one
 playouts, batches and positions. `bytes_a_game` is the memory of the trees of a game in play, `process_bytes_a_game`
 that of the process.
 
+`--league` adds for each network and number of games `league`: the moves searched an hour while a USI engine plays a
+share of the games, beside games without it, in turn; `share_of_selfplay` is the ratio. Give it more `--seconds`: at
+first few games wait for the engine. The author of dlshogi kept about 70 % with 1/8 of the games at 500 ms a move.
+
 `--shapes` measures networks with random parameters instead of `--model`. Rates are medians of the repeats. What
 does not fit into the minutes is left out and named.
 """
@@ -22,6 +27,7 @@ does not fit into the minutes is left out and named.
 import argparse
 import json
 import resource
+import shlex
 import statistics
 import sys
 import tempfile
@@ -31,30 +37,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fukayomi._native import FinishedGame, Search, SelfplayPool
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.engine import Network
 from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Evaluator
 from fukayomi.engine.evaluators.stubs import hash_evaluator
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.selfplay import SelfplaySettings
+from fukayomi.selfplay import League, LeagueEngine, LeagueSettings, SelfplaySettings
 from fukayomi.shogi import Position
 
 HASH_BATCH, HASH_GAMES = 16, 64
 HASH_MOVES = 40
 ENGINE_GAMES = 4
 GAME_MOVES = 100
+OPPONENT_BYTE = 35  # of a game in hcpe3
 
 
 class Games:
     """Games of a network that never run out, with a thread for each batch in flight."""
 
-    def __init__(self, network: Network, games: int, playouts: int, cache_mb: int) -> None:
+    def __init__(
+        self, network: Network, games: int, playouts: int, cache_mb: int, league: League | None = None
+    ) -> None:
         settings = SelfplaySettings(playouts=playouts)
         self._owners = [evaluator for evaluator in network.evaluators for _ in range(evaluator.slots)]
         self._pool = SelfplayPool(settings.params(1), settings.search_params(), games, len(self._owners), cache_mb)
         self._number = 0
-        self._games = games
+        self._games, self._league = games, league
         self._rows = [0] * len(self._owners)
+        self.finished: list[FinishedGame] = []
         self._slots = [evaluator.allocate(evaluator.batch_size) for evaluator in self._owners]
 
     def run(self, seconds: float) -> tuple[float, float]:
@@ -71,6 +82,12 @@ class Games:
         done = sum(self._rows) - rows
         return done / (time.perf_counter() - start), done / (time.process_time() - cpu_start)
 
+    def moves_per_hour(self, seconds: float) -> float:
+        """Moves searched for, by the clock."""
+        before, start = self._pool.totals()[0], time.perf_counter()
+        self.run(seconds)
+        return 3600 * (self._pool.totals()[0] - before) / (time.perf_counter() - start)
+
     @property
     def evaluations_a_move(self) -> float | None:
         """Of the searches that have ended; None if there are none yet."""
@@ -78,9 +95,14 @@ class Games:
         return evaluations / searches if searches else None
 
     def _refill(self) -> None:
-        self._pool.take_finished()
+        self.finished += self._pool.take_finished()
+        if self._league is not None:
+            for game in self._pool.take_waiting():
+                self._league.think(self._pool, game)
+            for note in self._league.notes():
+                print(note, file=sys.stderr)
         while self._pool.playing < 2 * self._games:
-            self._pool.add(self._number, Position())
+            self._pool.add(self._number, Position(), *(self._league.players(self._number) if self._league else ()))
             self._number += 1
 
     def _work(self, share: int, end: float) -> None:
@@ -124,6 +146,30 @@ def measure(network: Network, games: int, given: argparse.Namespace) -> dict[str
         "shares": [round(share, 3) for share in by_clock],
         "moves_per_hour": None if cost is None else round(3600 * rate / cost),
         "games_per_hour": None if cost is None else round(3600 * rate / cost / GAME_MOVES),
+    }
+
+
+def measure_league(network: Network, games: int, given: argparse.Namespace) -> dict[str, object]:
+    """What a league with an engine leaves of the moves of a network."""
+    engine = LeagueEngine(name="engine", command=tuple(shlex.split(given.league)), processes=given.league_processes)
+    clock = TimeControl(byoyomi_ms=given.league_ms)
+    with League(LeagueSettings(share=given.league_share, clock=clock, engines=(engine,))) as league:
+        pools = [Games(network, games, given.playouts, 0), Games(network, games, given.playouts, 0, league)]
+        for pool in pools:
+            pool.run(given.seconds)
+        pairs = [[pool.moves_per_hour(given.seconds) for pool in pools] for _ in range(given.repeats)]
+    ratios = [with_league / alone for alone, with_league in pairs]
+    against = [game for game in pools[1].finished if game.data[OPPONENT_BYTE]]
+    return {
+        "share_of_games": given.league_share,
+        "ms_a_move": given.league_ms,
+        "processes": given.league_processes,
+        "moves_per_hour": round(statistics.median(alone for alone, _ in pairs)),
+        "moves_per_hour_with_league": round(statistics.median(with_league for _, with_league in pairs)),
+        "share_of_selfplay": round(statistics.median(ratios), 3),
+        "shares": [round(ratio, 3) for ratio in ratios],
+        "finished_games": len(pools[1].finished),
+        "finished_against_the_engine": len(against),
     }
 
 
@@ -223,6 +269,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--league", metavar="COMMAND", help="USI engine that plays a share of the games")
+    parser.add_argument("--league-ms", type=int, default=500, help="time of its moves")
+    parser.add_argument("--league-share", type=float, default=0.125, help="share of its games")
+    parser.add_argument("--league-processes", type=int, default=1, help="processes of it")
     parser.add_argument("--minutes", type=float, default=8.0)
     given = parser.parse_args()
     begin = time.monotonic()
@@ -232,10 +282,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, network in networks(given, Path(folder)):
             for games in given.games:
-                if time.monotonic() - begin + given.seconds * (2 * given.repeats + 2) > 60 * given.minutes:
+                runs = (2 * given.repeats + 2) * (2 if given.league else 1)
+                if time.monotonic() - begin + given.seconds * runs > 60 * given.minutes:
                     left_out.append(f"{name}, {games} games")
                     continue
-                measured.append({"name": name, **measure(network, games, given)})
+                found = measure(network, games, given)
+                if given.league:
+                    found["league"] = measure_league(network, games, given)
+                measured.append({"name": name, **found})
                 print(measured[-1], file=sys.stderr)
     report |= {"networks": measured, "left_out": left_out}
     print(json.dumps(report) if given.json else json.dumps(report, indent=2))

@@ -11,11 +11,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED_IN_CI = re.compile(r"\.\./shared|Debian")
@@ -88,6 +93,18 @@ def chromium() -> str:
     if path is None:
         pytest.skip("needs the Debian package chromium")
     return path
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator["Browser"]:
+    """Debian's Chromium, one for all tests of a process: playwright can only be started once in a thread."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=1000 * PATIENCE_S)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, timeout=3000 * PATIENCE_S)
+        yield browser
+        browser.close()
 
 
 @pytest.hookimpl(trylast=True)

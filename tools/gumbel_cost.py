@@ -30,11 +30,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from trained_arms import MOST_PLIES, Machine, StoppedError, export_arm, play_arms, train_arm
 from tune_search import MEMORY_MB, Log, read_openings, start_pool
 
 from fukayomi._native import RootRule, Search, SearchParams
 from fukayomi.arena import MovePlayer, play_match, rate
-from fukayomi.engine import Engine, Network
+from fukayomi.engine import Network
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.files.atomic import replace_file
@@ -51,15 +52,10 @@ LONG_SEARCH = 800
 """Nodes of the search that others are compared with."""
 EVEN_SHARE = 0.01
 """Share of the even distribution that a policy is mixed with, so that the cross-entropy is finite."""
-MOST_PLIES = 320
 BATCH = 8
 """Positions per batch, except in matches of two rules."""
 PARALLEL = 16
 """Games at once: they are all played to their end, which costs calls beyond those that were asked for."""
-
-
-class StoppedError(Exception):
-    """The user stopped the work."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +224,7 @@ def play(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
 
 def learn(plan: Plan, seed: int, name: str) -> None:
     """Generate games, and train a network with them."""
-    from fukayomi.learning import Dataset, TrainingSettings, load_model, train
-    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx
+    from fukayomi.learning import Dataset, TrainingSettings
     from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
 
     root, folder = Root.from_name(name), plan.folder("learn", seed, name)
@@ -249,39 +244,23 @@ def learn(plan: Plan, seed: int, name: str) -> None:
     figures = {"generated_calls": done.evaluations, "positions": done.positions, "generated_games": done.games}
     print(f"seed {seed}, {name}: {figures}", file=sys.stderr, flush=True)
     replace_file(folder / "generated.json", json.dumps(figures).encode())
-    run = folder / "run"
-    trained = train(
-        NetworkConfig.from_name(plan.shape), Dataset(*find_chunks(folder / "games")), run,
-        settings=TrainingSettings(steps=plan.steps, warmup=plan.steps // 20, batch=256, seed=seed, amp="off"),
-        device="cpu", threads=1, resume=(run / "checkpoint.pt").exists(),
-    )  # fmt: skip
-    if not trained.finished:
-        raise StoppedError
-    model = load_model(trained.checkpoint)
-    assert isinstance(model, PolicyValueNetwork)
-    export_onnx(model.eval(), folder / "network.onnx")
+    training = TrainingSettings(steps=plan.steps, warmup=plan.steps // 20, batch=256, seed=seed, amp="off")
+    checkpoint = train_arm(plan.shape, Dataset(*find_chunks(folder / "games")), folder / "run", training, "cpu")
+    export_arm(checkpoint, folder / "network.onnx")
 
 
 def play_learned(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
     """Play or resume a match of two networks that have learned, by the engine's search."""
-    files = [plan.folder("learn", seed, name) / "network.onnx" for name in pair]
-    where = {"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": BATCH}
-    with Network(files[0], **where) as first, Network(files[1], **where) as second:
-        engines = [Engine(network, memory_mb=MEMORY_MB) for network in (first, second)]
-        result = play_match(
-            dict(zip(pair, engines, strict=True)),
-            games=plan.games,
-            clock=f"nodes={plan.match_nodes}",
-            openings=list(plan.openings),
-            folder=plan.folder("learned", seed, pair),
-            seed=seed,
-            rules={"max_plies": MOST_PLIES},
-            listener=Log(f"seed {seed}, {pair[0]} against {pair[1]}"),
-        )
-        for engine in engines:
-            engine.close()
-    if not result.is_complete:
-        raise StoppedError
+    play_arms(
+        {name: plan.folder("learn", seed, name) / "network.onnx" for name in pair},
+        plan.folder("learned", seed, pair),
+        games=plan.games,
+        nodes=plan.match_nodes,
+        openings=plan.openings,
+        seed=seed,
+        machine=Machine(),
+        name=f"seed {seed}, {pair[0]} against {pair[1]}",
+    )
 
 
 def rated(plan: Plan, kind: str, players: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:

@@ -27,11 +27,12 @@ from typing import Any
 
 from label_ablation import MEASURES, row
 from learning_report import mean_of, text_of
+from trained_arms import Machine, StoppedError, export_arm, play_arms, train_arm
 from tune_search import read_openings
 
-from fukayomi.arena import elo, play_match
+from fukayomi.arena import elo
 from fukayomi.data.verbs import sample
-from fukayomi.engine import Engine, Network
+from fukayomi.engine import Network
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning import (
     Dataset,
@@ -39,12 +40,9 @@ from fukayomi.learning import (
     Root,
     TrainingSettings,
     evaluate,
-    load_model,
     reanalyze,
-    train,
 )
 from fukayomi.learning.settings import PRESET_TARGETS, PRESETS
-from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx
 from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
 
 STALE, RELABELLED, SEARCHED, FRESH = "stale", "relabelled", "searched", "fresh"
@@ -53,14 +51,7 @@ GAMES, STEPS, MATCH_GAMES = 1000, 2000, 200
 """With --scale 1: games that are drawn, steps of each network, games of each match."""
 FRESH_POSITIONS = 1000
 """So many positions are worth another fresh game at once: all games that have begun are played to their end."""
-MEMORY_MB = 64
-MATCH_BATCH = 8
 OPENING_PLIES = 16
-MOST_PLIES = 320
-
-
-class StoppedError(Exception):
-    """The user stopped the work."""
 
 
 class Ablation:
@@ -149,50 +140,32 @@ class Ablation:
             steps = self.sized(STEPS)
             plan: dict[str, Any] = {"batch": options.batch, "warmup": steps // 20, "seed": seed, "amp": "off"}
             settings = TrainingSettings(**(preset | plan | {"steps": steps, "epochs": None}))
-            folder = self.folder / "runs" / f"{arm}-{seed}"
-            result = train(
-                NetworkConfig.from_name(options.network), self.data(arm), folder, settings=settings,
-                device=options.device, threads=1, resume=(folder / "checkpoint.pt").exists(),
-            )  # fmt: skip
-            if not result.finished:
-                raise StoppedError
-            found = evaluate(result.checkpoint, Dataset(options.test), device=options.device).as_dict()
+            run = self.folder / "runs" / f"{arm}-{seed}"
+            checkpoint = train_arm(options.network, self.data(arm), run, settings, options.device)
+            found = evaluate(checkpoint, Dataset(options.test), device=options.device).as_dict()
             return {name: found[name] for name in MEASURES}
 
         return self.note("runs", f"{arm}, seed {seed}", learn)
 
     def exported(self, arm: str, seed: int) -> Path:
         """A trained network as ONNX."""
-        folder = self.folder / "runs" / f"{arm}-{seed}"
-        path = folder / "network.onnx"
-        if not path.exists():
-            model = load_model(folder / "checkpoint.pt")
-            assert isinstance(model, PolicyValueNetwork)
-            export_onnx(model.eval(), path)
-        return path
+        run = self.folder / "runs" / f"{arm}-{seed}"
+        return export_arm(run / "checkpoint.pt", run / "network.onnx")
 
     def play(self, arm: str, seed: int) -> dict[str, Any]:
         """A match of an arm against "stale"."""
         options = self.options
 
         def play() -> dict[str, Any]:
-            files = [self.exported(name, seed) for name in (arm, STALE)]
-            where = {"device": options.device, "threads": 1, "batch_size": MATCH_BATCH}
-            with Network(files[0], **where) as first, Network(files[1], **where) as second:
-                engines = [Engine(network, memory_mb=MEMORY_MB) for network in (first, second)]
-                result = play_match(
-                    {arm: engines[0], STALE: engines[1]},
-                    games=2 * self.sized(MATCH_GAMES // 2),
-                    clock=f"nodes={options.match_nodes}",
-                    openings=read_openings(options.openings, OPENING_PLIES) if options.openings else None,
-                    folder=self.folder / "matches" / f"{arm}-{seed}",
-                    seed=seed,
-                    rules={"max_plies": MOST_PLIES},
-                )
-                for engine in engines:
-                    engine.close()
-            if not result.is_complete:
-                raise StoppedError
+            result = play_arms(
+                {name: self.exported(name, seed) for name in (arm, STALE)},
+                self.folder / "matches" / f"{arm}-{seed}",
+                games=2 * self.sized(MATCH_GAMES // 2),
+                nodes=options.match_nodes,
+                openings=read_openings(options.openings, OPENING_PLIES) if options.openings else None,
+                seed=seed,
+                machine=Machine(options.device, "auto"),
+            )
             (meeting,) = result.standings.meetings()
             return {"pairs": meeting.counts.pairs}
 

@@ -142,8 +142,8 @@ def settings_of(*options: OptionValues) -> UsiSettings:
 
 def read_openings(path: Path, plies: int) -> list[str]:
     """The lines of a file of USI positions, cut after some plies, each once."""
-    words = [line.split() for line in path.read_text("utf-8").splitlines() if line.strip()]
-    return list(dict.fromkeys(" ".join(line[: 2 + plies]) for line in words))
+    words = [line.partition("#")[0].split() for line in path.read_text("utf-8").splitlines()]
+    return list(dict.fromkeys(" ".join(line[: 2 + plies]) for line in words if line))
 
 
 def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[str], folder: Path) -> dict[str, Any]:

@@ -58,6 +58,9 @@ void bind_params(nb::module_& m) {
     parameter(type, "random2", &SelfplayParams::random2,
               "After these moves: where the best move has fewer than random2 times the visits of the second, one of the two is drawn\n"
               "in proportion to visits.");
+    parameter(type, "low_moves", &SelfplayParams::low_moves,
+              "After them: chance of a move to be drawn evenly from all but the best, however low their values are, 0 to 1; only of\n"
+              "players that teach.");
     parameter(type, "max_move", &SelfplayParams::max_move, "Moves after which a game is drawn, those of its opening included, 1 to 512.");
     parameter(type, "threshold", &SelfplayParams::threshold,
               "A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.");
@@ -161,15 +164,19 @@ void bind_pool(nb::module_& m) {
         .def("cancel", nb::overload_cast<std::size_t, int>(&SelfplayPool::cancel), "share"_a, "network"_a = 0, unlocked,
              "Give up a gathered batch; its leaves can be gathered again.")
         .def("take_waiting", &SelfplayPool::take_waiting, unlocked,
-             "The games in which another program has come to move since the last call. `answer` or `drop` each.")
+             "The games in which another program has come to move since the last call. `answer` or `restart` each.")
         .def("answer", [](SelfplayPool& pool, std::uint64_t index, std::optional<Move> move, int eval) {
             const nb::gil_scoped_release release;
             return pool.answer(index, move.value_or(Move()), eval);
         }, "index"_a, "move"_a.none(), "eval"_a = 0,
              "Play the other program's move.\n\nArgs:\n    move: None: it resigns.\n    eval: Its evaluation in centipawns.\n\n"
              "Returns:\n    Whether the game was waiting for it.\n\nRaises:\n    InvalidMoveError: The move is not legal.")
-        .def("drop", &SelfplayPool::drop, "index"_a, unlocked,
-             "Give up a game that is waiting or queued.\n\nReturns:\n    Whether there was such a game.")
+        .def("restart", [](SelfplayPool& pool, std::uint64_t index, const SelfplayPlayer& black, const SelfplayPlayer& white) {
+            const nb::gil_scoped_release release;
+            return pool.restart(index, {black, white});
+        }, "index"_a, "black"_a, "white"_a,
+             "Begin a game again that is waiting for another program, which failed.\n\nArgs:\n    black: Player.\n    white: Player.\n\n"
+             "Returns:\n    Whether the game was waiting.\n\nRaises:\n    ValueError: A player has a number that does not exist.")
         .def("clear_queue", &SelfplayPool::clear_queue, unlocked, "Begin no more of the games that were added. Returns their number.")
         .def("take_finished", &SelfplayPool::take_finished, unlocked, "The games that have ended since the last call, in that order.")
         .def_prop_ro("queued", &SelfplayPool::queued, unlocked, "Number of games that have not begun.")

@@ -265,11 +265,12 @@ void Game::end_search(MateSolver& solver) {
     finished_.playouts += visits - std::max(kept_, std::uint32_t{1});
     finished_.evaluations += search.evaluations();
 
-    const std::size_t chosen = choose(moves);
-    const Move move = moves[chosen].move;
+    const std::optional<Move> low = draw_low(moves);
+    const std::size_t chosen = low ? moves.size() : choose(moves);
+    const Move move = low ? *low : moves[chosen].move;
     const double winrate = moves.front().winrate;
     const int eval = centipawns(winrate, EVAL_SCALE);
-    const bool is_random = ply() < params_.random && !params_.train_random;
+    const bool is_random = (ply() < params_.random || low) && !params_.train_random;
     const bool is_target = setup_.players[turn()].teaches && !is_random && !is_cheap_;
     double surprise = 0.0;
     const std::vector<Candidate> targets = is_target ? taught(move, surprise) : std::vector<Candidate>();
@@ -307,6 +308,24 @@ std::size_t Game::choose(std::span<const RootMove> moves) {
     if (!(best < params_.random2 * second)) return 0;
     ++finished_.random_plies;
     return random_.uniform() * (best + second) < best ? 0 : 1;
+}
+
+// Now and then any legal move but the best and those that are proven to lose.
+std::optional<Move> Game::draw_low(std::span<const RootMove> moves) {
+    if (params_.low_moves <= 0.0F || !setup_.players[turn()].teaches || ply() < params_.random) return std::nullopt;
+    if (moves.front().proof == Proof::WIN || random_.uniform() >= params_.low_moves) return std::nullopt;
+    MoveList legal;
+    generate_legal(position_.board(), legal);
+    std::vector<Move> others;
+    for (const Move move : legal) {
+        const auto is_it = [move](const RootMove& m) { return m.move == move; };
+        const auto known = std::find_if(moves.begin(), moves.end(), is_it);
+        if (known == moves.end() || (known != moves.begin() && known->proof != Proof::LOSS)) others.push_back(move);
+    }
+    if (others.empty()) return std::nullopt;
+    ++finished_.random_plies;
+    const auto place = static_cast<std::size_t>(random_.uniform() * static_cast<double>(others.size()));
+    return others[std::min(others.size() - 1, place)];
 }
 
 std::size_t Game::draw(std::span<const RootMove> moves, double temperature, double cutoff) {

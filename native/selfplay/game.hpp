@@ -54,6 +54,7 @@ public:
     // `setup` is valid. `caches`: by colour, of the player's network; null: none.
     Game(const SelfplayParams& params, const SearchParams& search, GameSetup setup, std::array<EvalCache*, 2> caches);
 
+    const GameSetup& setup() const { return setup_; }
     std::uint64_t index() const { return setup_.index; }
     State state() const { return state_; }
     Color turn() const { return position_.board().turn(); }
@@ -93,6 +94,7 @@ private:
     bool is_search_done(const Search::Standing& now);
     void end_search(MateSolver& solver);
     std::size_t choose(std::span<const RootMove> moves);
+    std::optional<Move> draw_low(std::span<const RootMove> moves);
     std::size_t draw(std::span<const RootMove> moves, double temperature, double cutoff);
     std::vector<Candidate> taught(Move played, double& surprise);
     void play(Move move, int eval, std::span<const Candidate> targets = {}, double surprise = 0.0);

@@ -28,6 +28,7 @@ void SelfplayParams::validate() const {
     require("random_cutoff", random_cutoff, 0.0F, 1.0F);
     require("random_cutoff_drop", random_cutoff_drop, 0.0F, 1.0F);
     require("random2", random2, 0.0F, 1000.0F);
+    require("low_moves", low_moves, 0.0F, 1.0F);
     require("max_move", max_move, 1, 512);
     require("threshold", threshold, 0.0F, 1.0F);
     require("play_out", play_out, 0.0F, 1.0F);

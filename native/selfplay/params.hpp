@@ -23,9 +23,10 @@ struct SelfplayParams {
     float random_temperature_drop = 1.0F;
     float random_cutoff = 0.015F;
     float random_cutoff_drop = 0.001F;
-    bool train_random = false;  // whether these positions have targets
+    bool train_random = false;  // whether these positions, and those of `low_moves`, have targets
     // After them, where the best move has fewer than random2 times the visits of the second, one of the two is drawn by visits.
     float random2 = 0.0F;
+    float low_moves = 0.0F;  // then, chance of a move to be drawn evenly from all but the best; only of players that teach
     int max_move = 320;       // a game is drawn after so many moves, those of its opening included
     float threshold = 0.99F;  // a game ends by resignation when |2 p - 1| of the best move exceeds it; 1: never
     float play_out = 0.1F;    // share of the games that are played on then, to check the result

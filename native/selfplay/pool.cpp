@@ -54,11 +54,6 @@ void SelfplayPool::add(GameSetup setup) {
     queue_.push_back(std::move(setup));
 }
 
-void SelfplayPool::forget(std::uint64_t index) {
-    const std::lock_guard lock(mutex_);
-    indices_.erase(index);
-}
-
 EvalCache* SelfplayPool::cache_of(int network) {
     if (cache_mb_ == 0 || network == OUTSIDE) return nullptr;
     std::unique_ptr<EvalCache>& cache = caches_[network];
@@ -69,17 +64,24 @@ EvalCache* SelfplayPool::cache_of(int network) {
 // Begins the next game of the queue in a free place.
 bool SelfplayPool::fill(Share& share, Place& place) {
     GameSetup setup;
-    std::array<EvalCache*, 2> caches{};
     {
         const std::lock_guard lock(mutex_);
         if (queue_.empty()) return false;
         setup = std::move(queue_.front());
         queue_.pop_front();
+    }
+    begin(share, place, std::move(setup));
+    return true;
+}
+
+void SelfplayPool::begin(Share& share, Place& place, GameSetup setup) {
+    std::array<EvalCache*, 2> caches{};
+    {
+        const std::lock_guard lock(mutex_);
         for (const Color c : {BLACK, WHITE}) caches[c] = cache_of(setup.players[c].network);
     }
     place.game = std::make_unique<Game>(params_, search_params_, std::move(setup), caches);
     place.game->begin(share.solver);
-    return true;
 }
 
 // Takes the result of a game that is over, and notes one that waits. Returns whether the game is still being searched.
@@ -197,23 +199,17 @@ bool SelfplayPool::answer(std::uint64_t index, Move move, int eval) {
     return false;
 }
 
-bool SelfplayPool::drop(std::uint64_t index) {
-    {
-        const std::lock_guard lock(mutex_);
-        const auto is_it = [index](const GameSetup& setup) { return setup.index == index; };
-        if (const auto at = std::find_if(queue_.begin(), queue_.end(), is_it); at != queue_.end()) {
-            queue_.erase(at);
-            indices_.erase(index);
-            return true;
-        }
-    }
+bool SelfplayPool::restart(std::uint64_t index, const std::array<SelfplayPlayer, 2>& players) {
     for (const auto& share : shares_) {
         const std::lock_guard lock(share->mutex);
         for (Place& place : share->places) {
             if (!place.game || !place.is_waiting || place.game->index() != index) continue;
-            place.game.reset();
+            GameSetup setup = place.game->setup();
+            setup.players = players;
+            Game::validate(params_, setup);
             place.is_waiting = false;
-            forget(index);
+            begin(*share, place, std::move(setup));
+            settle(place);
             return true;
         }
     }

@@ -8,6 +8,7 @@
 // other. A share has a lock, which is held while a batch of it is gathered or applied.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -57,8 +58,9 @@ public:
     // The move of an outside player; a null move resigns. False if the game is not waiting (any more). Throws
     // ParseError(ILLEGAL_MOVE).
     bool answer(std::uint64_t index, Move move, int eval = 0);
-    // Gives up a game that is waiting, or queued. False if there is none.
-    bool drop(std::uint64_t index);
+    // Begins a waiting game again from its opening, with these players. False if the game is not waiting (any more). Throws
+    // std::invalid_argument.
+    bool restart(std::uint64_t index, const std::array<SelfplayPlayer, 2>& players);
     // Empties the queue and returns how many games it held.
     std::size_t clear_queue();
 
@@ -92,9 +94,9 @@ private:
     Share& share_at(std::size_t share) const;
     std::size_t gather_from(Share& share, Place& place, const SlotInput& slot, std::size_t limit, int network);
     bool fill(Share& share, Place& place);
+    void begin(Share& share, Place& place, GameSetup setup);
     bool settle(Place& place);
     EvalCache* cache_of(int network);
-    void forget(std::uint64_t index);
     void cancel(Share& share, int network);
 
     const SelfplayParams params_;

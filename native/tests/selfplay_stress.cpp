@@ -1,5 +1,5 @@
 // Threads on one pool of games, for the sanitizers: each gathers from a share of its own, evaluates, applies, cancels, and now
-// and then answers what no evaluator would; another one adds games, answers for an outside player, drops games and takes the
+// and then answers what no evaluator would; another one adds games, answers for an outside player, begins games again and takes the
 // finished ones.
 #include <algorithm>
 #include <atomic>
@@ -52,13 +52,15 @@ void play(SelfplayPool& pool, std::size_t share, const std::atomic<bool>& is_ove
     }
 }
 
-void answer(SelfplayPool& pool, std::mt19937& random, std::set<std::uint64_t>& dropped) {
+void answer(SelfplayPool& pool, std::mt19937& random, std::size_t& restarts) {
     for (const WaitingGame& game : pool.take_waiting()) {
         MoveList moves;
         generate_legal(game.position.board(), moves);
         if (random() % 128 == 0) {
-            if (!pool.drop(game.index)) throw std::logic_error("a waiting game could not be dropped");
-            dropped.insert(game.index);
+            const SelfplayPlayer outside{OUTSIDE, false}, newest{0, true};
+            if (!pool.restart(game.index, {newest, random() % 2 == 0 ? outside : newest}))
+                throw std::logic_error("a waiting game could not begin again");
+            ++restarts;
         } else if (!pool.answer(game.index, random() % 64 == 0 ? Move() : moves[random() % moves.size()])) {
             throw std::logic_error("a waiting game took no answer");
         }
@@ -79,9 +81,9 @@ int run() {
     std::vector<std::thread> threads;
     for (std::size_t share = 0; share < SHARES; ++share) threads.emplace_back([&, share] { play(pool, share, is_over); });
     std::mt19937 random(7);
-    std::set<std::uint64_t> finished, dropped;
+    std::set<std::uint64_t> finished;
     std::uint64_t next = 0;
-    std::size_t most_bytes = 0;
+    std::size_t most_bytes = 0, restarts = 0;
     while (next < GAMES || pool.playing() > 0) {
         while (next < GAMES && pool.queued() < 4) {
             const SelfplayPlayer outside{OUTSIDE, false}, newest{0, true}, other{1, false};
@@ -89,7 +91,7 @@ int run() {
             pool.add({next, Position(), {players[next % 3], players[next % 2 == 0 ? 0 : (next % 3 == 2 ? 0 : 1)]}});
             ++next;
         }
-        answer(pool, random, dropped);
+        answer(pool, random, restarts);
         most_bytes = std::max(most_bytes, pool.bytes());
         for (const FinishedGame& game : pool.take_finished())
             if (game.data.empty() || !finished.insert(game.index).second) throw std::logic_error("a game came twice, or empty");
@@ -98,8 +100,8 @@ int run() {
     is_over.store(true);
     for (std::thread& thread : threads) thread.join();
     for (const FinishedGame& game : pool.take_finished()) finished.insert(game.index);
-    std::printf("%zu games, %zu dropped, %zu bytes\n", finished.size(), dropped.size(), most_bytes);
-    return finished.size() + dropped.size() == GAMES ? 0 : 1;
+    std::printf("%zu games, %zu began again, %zu bytes\n", finished.size(), restarts, most_bytes);
+    return finished.size() == GAMES && restarts > 0 ? 0 : 1;
 }
 
 }  // namespace

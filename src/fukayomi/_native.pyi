@@ -2130,6 +2130,16 @@ class SelfplayParams:
     def random2(self, value: float) -> None: ...
 
     @property
+    def low_moves(self) -> float:
+        """
+        After them: chance of a move to be drawn evenly from all but the best, however low their values are, 0 to 1; only of
+        players that teach.
+        """
+
+    @low_moves.setter
+    def low_moves(self, value: float) -> None: ...
+
+    @property
     def max_move(self) -> int:
         """
         Moves after which a game is drawn, those of its opening included, 1 to 512.
@@ -2406,7 +2416,7 @@ class SelfplayPool:
 
     def take_waiting(self) -> list[WaitingGame]:
         """
-        The games in which another program has come to move since the last call. `answer` or `drop` each.
+        The games in which another program has come to move since the last call. `answer` or `restart` each.
         """
 
     def answer(self, index: int, move: fukayomi.Move | None, eval: int = 0) -> bool:
@@ -2424,12 +2434,19 @@ class SelfplayPool:
             InvalidMoveError: The move is not legal.
         """
 
-    def drop(self, index: int) -> bool:
+    def restart(self, index: int, black: SelfplayPlayer, white: SelfplayPlayer) -> bool:
         """
-        Give up a game that is waiting or queued.
+        Begin a game again that is waiting for another program, which failed.
+
+        Args:
+            black: Player.
+            white: Player.
 
         Returns:
-            Whether there was such a game.
+            Whether the game was waiting.
+
+        Raises:
+            ValueError: A player has a number that does not exist.
         """
 
     def clear_queue(self) -> int:

@@ -11,7 +11,7 @@ import pytest
 from patience import PATIENCE_S, until
 
 from fukayomi.engine import Engine, Network
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import BATCH_VISITS, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.protocol import Slot
@@ -88,9 +88,9 @@ def at_once(searchers: Sequence[Searcher], nodes: int) -> list[SearchResult]:
         return list(threads.map(lambda searcher: run(searcher, nodes), searchers))
 
 
-def alone(nodes: int) -> object:
+def alone(nodes: int, batch_visits: int = BATCH_VISITS) -> object:
     """What a searcher with an evaluator of its own finds."""
-    with Searcher([hash_evaluator(8)], memory_mb=64) as searcher:
+    with Searcher([hash_evaluator(8)], memory_mb=64, batch_visits=batch_visits) as searcher:
         return run(searcher, nodes).lines
 
 
@@ -117,6 +117,27 @@ def test_many_searches_share_several_slots() -> None:
             assert result.progress.nodes == 700
             assert result.reason is Reason.LIMIT
     assert all(evaluator.is_closed and evaluator.clashes == 0 for evaluator in evaluators)
+
+
+@pytest.mark.parametrize("visits", [4, 16])
+def test_batches_grow_with_the_tree(pool: EvaluatorPool, evaluator: Recorder, visits: int) -> None:
+    with Searcher(pool, memory_mb=64, batch_visits=visits) as searcher:
+        run(searcher, 1000)
+        made = 0
+        for rows in evaluator.rows:
+            assert rows <= max(1, made // visits)
+            made += rows
+        assert made == 1000
+        assert evaluator.rows.count(8) > 0.8 * (1000 - 8 * visits) / 8
+        evaluator.rows.clear()
+        run(searcher, 100)  # the tree is there already
+        assert min(evaluator.rows[:-1]) == 8
+
+
+def test_batches_are_full_from_the_start_on_request(pool: EvaluatorPool, evaluator: Recorder) -> None:
+    with Searcher(pool, memory_mb=64, batch_visits=0) as searcher:
+        run(searcher, 100)
+    assert evaluator.rows[:4] == [1, 8, 8, 8]
 
 
 def test_searches_take_turns(pool: EvaluatorPool) -> None:
@@ -265,7 +286,7 @@ def test_searches_that_share_batches_fill_them_together(pool: EvaluatorPool, eva
     shared = evaluator.rows.copy()
     evaluator.rows.clear()
     for searcher in sharing(pool, 6):
-        assert run(searcher, 10).lines == alone(10)  # one after another: each has the batches to itself
+        assert run(searcher, 10).lines == alone(10, batch_visits=0)  # one after another: each fills the batches
     assert sum(shared) == sum(evaluator.rows) == 60
     assert max(shared) == 8
     assert len(shared) < 12

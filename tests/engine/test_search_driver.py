@@ -310,15 +310,20 @@ def test_a_batch_that_has_not_returned_is_no_sign_that_nothing_will_come() -> No
 
 
 def clear_position(searcher: Searcher) -> Position:
-    """A position in which the best move leads by more than half, found by playing."""
-    position = Position()
-    for _ in range(200):
-        result = search(searcher, Limits(nodes=200), position, multipv=2)
-        searcher.clear()
-        first, second = result.lines
-        if result.reason is Reason.LIMIT and first.visits > 150 > 3 * second.visits:
-            return position
-        position.push(first.move)
+    """A position in which the best move leads by more than half, found by playing games."""
+    for opening in Position().legal_moves:
+        position = Position()
+        position.push(opening)
+        while len(position.moves) < 100:
+            result = search(searcher, Limits(nodes=200), position, multipv=2)
+            searcher.clear()
+            if result.reason is Reason.LIMIT and len(result.lines) > 1:
+                first, second = result.lines
+                if first.visits > 150 > 3 * second.visits:
+                    return position
+            if result.best is None:
+                break
+            position.push(result.best)
     raise AssertionError("no such position")
 
 

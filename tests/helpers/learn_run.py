@@ -1,12 +1,15 @@
-"""A small real run: ``python learn_run.py FOLDER [EVENTS [CHANGES]]``. After so many events it kills itself.
+"""A small real run: ``python learn_run.py FOLDER [EVENTS [CHANGES [STEP [DELAY]]]]``. It kills itself after EVENTS.
 
-CHANGES is JSON with tables or values that replace those of the run.
+CHANGES is JSON with tables or values that replace those of the run. With a STEP only events of this step count, or of
+the stage of this name. With a DELAY in seconds it lives on for so long.
 """
 
+import hashlib
 import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from fukayomi.loop.configuration import build_settings
@@ -18,7 +21,7 @@ SMALL = {
     "generations": 2,
     "games": 4,
     "network": {"name": "resnet1x16_relu_fcl16"},
-    "generator": {"devices": 1, "batch_size": 4, "parallel": 4},
+    "generator": {"devices": 1, "precision": "fp32", "batch_size": 4, "parallel": 4},
     "selfplay": {
         "playouts": 4,
         "max_move": 24,
@@ -38,24 +41,47 @@ SMALL = {
 
 
 class Killer(LoopListener):
-    """Kills its process after a number of reports."""
+    """Kills its process after a number of reports: of all, of a step, or of a stage of steps."""
 
-    def __init__(self, events: int) -> None:
-        self._left = events
+    def __init__(self, events: int, step: str = "", delay_s: float = 0) -> None:
+        self._left, self._step, self._now = events, step, ""
+        self._delay_s = delay_s
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._count()
+        self._count(stage)
 
     def step_started(self, generation: int, step: str) -> None:
+        self._now = step
         self._count()
 
     def step_ended(self, entry: object, seconds: float) -> None:
         self._count()
 
-    def _count(self) -> None:
+    def _count(self, stage: str = "") -> None:
+        if self._step and self._step not in (self._now, stage):
+            return
         self._left -= 1
         if self._left == 0:
+            self.strike()
+
+    def strike(self) -> None:
+        """Kill the process."""
+        if self._delay_s == 0:
             os.kill(os.getpid(), signal.SIGKILL)
+        timer = threading.Timer(self._delay_s, os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True  # or a run that has ended would wait for it
+        timer.start()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Everything that a run leaves, but what has times: its log, its matches, and the learner's table of files."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path.relative_to(folder).parts[0] not in ("matches", "log.jsonl")
+        and path.name not in ("config.toml", "times.jsonl")  # one has the folder's name
+    }
 
 
 def small(**changes: object) -> LoopSettings:
@@ -66,11 +92,26 @@ def small(**changes: object) -> LoopSettings:
     return build_settings(SMALL, tables)
 
 
-def run(folder: Path, events: int = 0, **changes: object) -> LoopResult:
+PAST: dict[str, object] = {
+    "generations": 3,
+    "league": {"share": 1, "past": 2},
+    "reanalysis": {"nodes": 4},
+    "gate": {"mode": "off"},
+    "strength": {"games": 0},
+}
+"""Changes for a run with its past: a league of its earlier networks, and reanalysis of their games."""
+
+INT8: dict[str, object] = {"generations": 1, "generator": {"precision": "int8"}}
+"""Changes for a run that computes in int8."""
+
+
+def run(folder: Path, events: int = 0, step: str = "", delay_s: float = 0, **changes: object) -> LoopResult:
     """The small run, in a folder."""
-    return learn(small(**changes), folder, listener=Killer(events))
+    return learn(small(**changes), folder, listener=Killer(events, step, delay_s))
 
 
 if __name__ == "__main__":
     changes = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
-    run(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, **changes)
+    events = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    step = sys.argv[4] if len(sys.argv) > 4 else ""
+    run(Path(sys.argv[1]), events, step, float(sys.argv[5]) if len(sys.argv) > 5 else 0.0, **changes)

@@ -1,7 +1,8 @@
 """A USI engine that plays at random and fast: ``random_engine.py [WORD ...]``.
 
 slow=SECONDS thinks so long; waits=FILE thinks in its second game and later ones until the file is there; dies=N ends
-with code 3 at its Nth go; hangs=N never answers that one; seed=N plays alike in each game; moves=N resigns after so
+with code 3 at its Nth go; hangs=N never answers that one; deaths=FILE and times=N: ends at its
+first N searches, counted in the file over all processes; seed=N plays alike in each game; moves=N resigns after so
 many moves of its own. It tells the processors that it may use.
 """
 
@@ -37,6 +38,8 @@ def main() -> None:
             if searches == int(words.get("dies", 0)):
                 sys.stderr.write("I am tired\n")
                 sys.exit(3)
+            if "deaths" in words and count_death(Path(words["deaths"]), int(words["times"])):
+                sys.exit(3)
             if searches == int(words.get("hangs", 0)):
                 time.sleep(1000)
             time.sleep(float(words.get("slow", 0)))
@@ -52,6 +55,13 @@ def main() -> None:
         elif command == "quit":
             return
         sys.stdout.flush()
+
+
+def count_death(file: Path, times: int) -> bool:
+    deaths = file.stat().st_size if file.exists() else 0
+    if deaths < times:
+        file.write_bytes(bytes(deaths + 1))
+    return deaths < times
 
 
 main()

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ needs_ray = pytest.mark.skipif(
 
 @dataclass
 class Cluster:
-    """One node, with two CPUs."""
+    """One node."""
 
     address: str
     client: str
@@ -41,12 +41,19 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Generator[Cluster]:
+    with start_cluster(2) as started:
+        yield started
+
+
+@contextmanager
+def start_cluster(cpus: int) -> Generator[Cluster]:
+    """A cluster of one node, with a number of CPUs as Ray counts them."""
     with ExitStack() as stack:
         ports = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         gcs, client, dashboard = (port.getsockname()[1] for port in ports)
     folder = Path(tempfile.mkdtemp(prefix="ray-"))  # pytest's own is too long a name for Ray's sockets
     command = [
-        sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus", "2",
+        sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus", cpus,
         "--port", gcs, "--ray-client-server-port", client, "--dashboard-port", dashboard,
         "--include-dashboard", "false",
         "--object-store-memory", 80_000_000, "--temp-dir", folder, "--disable-usage-stats",

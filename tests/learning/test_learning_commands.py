@@ -205,3 +205,15 @@ def test_help_tells_the_defaults(monkeypatch: pytest.MonkeyPatch):
     text = fukayomi("train", "--help").stdout
     for expected in ("--val-lambda", "[default: (0.333)]", "--resume", "[default: (1024)]"):
         assert expected in text
+
+
+def test_training_goes_on_from_an_exported_network(trained: dict[str, Any], train_file: Path, tmp_path: Path):
+    fukayomi_json("export", trained["checkpoint"], tmp_path / "network.onnx")
+    run = ["--batch", "16", "--threads", "1", "--amp", "off", "--steps", "2", "--out"]
+    again = fukayomi_json("train", train_file, "--initial", tmp_path / "network.onnx", *run, tmp_path / "again")
+    assert load_checkpoint(Path(again["checkpoint"])).network == load_checkpoint(Path(trained["checkpoint"])).network
+    other = fukayomi(
+        "train", train_file, "--initial", tmp_path / "network.onnx", "--network", "resnet2x8", *run, tmp_path / "other"
+    )
+    assert other.exit_code == 1
+    assert "the network to train is" in " ".join(other.output.split())

@@ -1,6 +1,7 @@
 """Weights of positions: they multiply losses, stay with their positions, and are refused where they do not fit."""
 
 import pickle
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from fukayomi.learning.head_losses import head_losses
 from fukayomi.learning.layers import LayerError, LayerInfo, find_layer_weights, layer_path, sha256_of, sidecar_of
 from fukayomi.learning.loss import LossWeights, SoftPolicy, Targets, TeacherTargets, compute_losses
 from fukayomi.learning.position_weights import encode_weights, weights_of
+from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import build_configuration, read_configuration
 from fukayomi.nn import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
@@ -119,6 +121,35 @@ def test_positions_have_their_weights_in_any_order(tmp_path: Path, file: Path) -
     assert [item["weight"].item() for item in data.torch().__getitems__([11, len(data) - 1])] == [1, weights[-1]]
     for plain in (Dataset(other, file, position_weights=False), Dataset(other)):
         assert plain.arrays([0]).position_weights is None
+
+
+def test_positions_without_weight_are_in_no_batch(tmp_path: Path, file: Path) -> None:
+    """A run that is resumed still sees the batches that it would have seen."""
+    random_records(10, seed=1).tofile(tmp_path / "rows.hcpe")
+    weights = np.arange(len(Dataset(file))) % 3 / 2
+    weigh(file, weights)
+    data = Dataset(file, tmp_path / "rows.hcpe", weights=[1.5, 1])
+    heavy = set((10 + np.flatnonzero(weights)).tolist())
+    assert (data.weightless, len(data)) == (len(weights) - len(heavy), 10 + len(weights))
+    assert data.epoch_size == 10 + round(1.5 * len(heavy))
+    visits = Counter(data.epoch_order(seed=4, epoch=0).tolist()) + Counter(data.epoch_order(seed=4, epoch=1).tolist())
+    assert set(visits) == heavy | set(range(10))
+    assert {visits[number] for number in heavy} <= {2, 3, 4}
+    whole = list(training_batches(data, 4, seed=4, start=0, stop=12))
+    rest = list(training_batches(data, 4, seed=4, start=5, stop=12))
+    for batch, other in zip(whole[5:], rest, strict=True):
+        np.testing.assert_array_equal(batch.planes1, other.planes1)
+        np.testing.assert_array_equal(batch.position_weights, other.position_weights)
+    assert all(batch.position_weights is not None and (batch.position_weights > 0).all() for batch in whole)
+
+
+def test_a_file_of_positions_without_weight_has_no_batch(file: Path) -> None:
+    weigh(file, np.zeros(len(Dataset(file))))
+    data = Dataset(file)
+    with pytest.raises(
+        TrainingError, match=rf"0 positions \({len(data)} with those of weight 0\), fewer than one batch"
+    ):
+        next(training_batches(data, 4, seed=4, start=0, stop=1))
 
 
 def test_processes_have_the_weights_of_their_rows(file: Path) -> None:

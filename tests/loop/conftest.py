@@ -12,3 +12,19 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("learn") / "run"
     assert learn_run.run(folder).finished
     return folder
+
+
+@pytest.fixture(scope="session")
+def past_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run with a league of its earlier networks and reanalysis; tests only read it."""
+    folder = tmp_path_factory.mktemp("past") / "run"
+    assert learn_run.run(folder, **learn_run.PAST).finished
+    return folder
+
+
+@pytest.fixture(scope="session")
+def int8_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that computes in int8; tests only read it."""
+    folder = tmp_path_factory.mktemp("int8") / "run"
+    assert learn_run.run(folder, **learn_run.INT8).finished
+    return folder

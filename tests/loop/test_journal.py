@@ -12,6 +12,7 @@ from fukayomi.loop.journal import (
     KeptNetwork,
     Measured,
     Played,
+    Reanalyzed,
     Started,
     Trained,
 )
@@ -94,3 +95,22 @@ def test_steps_out_of_order_name_what_is_missing(tmp_path: Path) -> None:
 
     with pytest.raises(LoopError, match="line 3: train of generation 1 instead of ingest of generation 1"):
         Journal(tmp_path)
+
+
+def test_a_run_that_reanalyzes_does_so_in_each_generation(tmp_path: Path) -> None:
+    played, ingested, trained, *rest = generation(1, steps=4, passed=True)
+    again = Reanalyzed(generation=1, network=0, chunks=(), positions=0, changed=0, moved=0)
+    journal = Journal(tmp_path, reanalyzes=True)
+    for entry in (Started(network=network(0, 0)), played, ingested):
+        journal.record(entry)
+    assert journal.next_step == (1, "reanalysis")
+    for entry in (again, trained, *rest):
+        journal.record(entry)
+
+    found = Journal(tmp_path)
+
+    assert (found.reanalyzes, found.generations, found.next_step) == (True, 1, (2, "selfplay"))
+    lines = journal.path.read_text().splitlines(keepends=True)
+    journal.path.write_text("".join(lines[:3] + lines[4:]))
+    with pytest.raises(LoopError, match="line 4: train of generation 1 instead of reanalysis of generation 1"):
+        Journal(tmp_path, reanalyzes=True)

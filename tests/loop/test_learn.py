@@ -13,11 +13,11 @@ from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine import Engine
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.loop import LoopError, LoopListener, learn
+from fukayomi.loop import LoopError, LoopListener, learn, learner
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
-from fukayomi.loop.learner import TrainingFile, mixed_data
+from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
 from fukayomi.shogi import Position
 
 
@@ -114,6 +114,27 @@ def test_a_network_that_fails_does_not_play_and_the_learner_goes_back(tmp_path: 
     assert [network.generation for network in journal.networks] == [0]
     assert load_checkpoint(folder / "learner" / "checkpoint.pt").step == 0
     assert journal.learner_steps == 0
+
+
+def test_a_run_begins_with_the_weights_of_the_embedded_network(
+    small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one stands for it, which is smaller and faster to read."""
+    monkeypatch.setattr(learner, "embedded_network", lambda: RunFolder(small_run).checkpoint(2))
+
+    first = create_network(learn_run.small(learner={"initial": "<internal>"}), RunFolder(tmp_path))
+
+    assert first.sha256 == Journal(small_run).networks[2].sha256
+    assert load_checkpoint(RunFolder(tmp_path).learner / "checkpoint.pt").step == 0
+
+
+def test_initial_weights_of_another_shape_are_refused(small_run: Path, tmp_path: Path) -> None:
+    settings = learn_run.small(
+        learner={"initial": str(RunFolder(small_run).checkpoint(2))}, network={"name": "resnet2x16"}
+    )
+
+    with pytest.raises(LoopError, match=r"learner, initial: .*network-0002\.pt is .*blocks=1.*network is .*blocks=2"):
+        create_network(settings, RunFolder(tmp_path))
 
 
 def test_supervised_files_have_their_share_of_the_samples(tmp_path: Path) -> None:

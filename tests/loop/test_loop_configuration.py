@@ -113,15 +113,18 @@ def test_a_command_with_an_open_quote_is_named(tmp_path: Path) -> None:
         ({"training": {"steps": 5}}, "training, steps: cannot be set here"),
         ({"training": {"seed": 5}}, "training, seed: cannot be set here"),
         ({"training": {"schedule": "cosine"}}, 'training, schedule: "cosine" needs to know the last step'),
-        ({"targets": {"layer": "new"}}, "targets, layer: a learning run does not analyse its games again"),
+        ({"targets": {"layer": "new"}}, "targets, layer: a learning run makes its layers itself"),
         ({"training": {"lr": "x"}}, "training, lr: Input should be a valid number"),
         ({"training": {"batch": 0}}, "batch must be positive"),
         ({"network": {"blocks": 0}}, "blocks must be an integer from 1"),
         ({"learner": {"supervised": ["a.hcpe"]}}, "learner: supervised and supervised_share belong together"),
         ({"learner": {"test": ["/nowhere/a.hcpe"]}}, "learner: /nowhere/a.hcpe: no such file"),
+        ({"reanalysis": {"share": 0}}, "reanalysis, share: Input should be greater than 0, not 0"),
+        ({"reanalysis": {"select": "luck"}}, "reanalysis, select: Input should be 'random', 'age' or 'surprise'"),
+        ({"reanalysis": {"noodles": 1}}, "reanalysis, noodles: unknown setting; there are nodes, root"),
         ({"league": {}}, "league: the league has no opponent: set past, or add a table [[league.engine]]"),
         ({"league": {"past": 21}}, "league, past: Input should be less than or equal to 20, not 21"),
-        ({"league": {"past": 1, "shar": 1}}, "league, shar: unknown setting; there are share, clock, hardness"),
+        ({"league": {"past": 1, "shar": 1}}, "league, shar: unknown setting; there are share, clock, split_opponent"),
         ({"league": {"past": 1, "share": 0}}, "league, share: Input should be greater than 0, not 0"),
         ({"league": {"past": 1, "clock": "fast"}}, "league, clock: time control 'fast'"),
         ({"league": {"engine": [{"name": "a"}]}}, "league, engine, 0: the command is missing"),
@@ -148,3 +151,23 @@ def test_a_file_that_is_no_toml_is_named(content: bytes | None, message: str, tm
 
     with pytest.raises(LoopError, match=message):
         read_settings(file)
+
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples" / "learn").glob("*.toml"))
+
+
+def test_there_is_an_example_of_a_supervised_network_with_a_league() -> None:
+    settings = build_settings(read_settings(next(file for file in EXAMPLES if file.stem == "supervised-league")))
+
+    assert str(settings.learner.initial) == "<internal>"
+    assert settings.league
+    assert settings.league.engines[0].options["UCI_Variant"] == "shogi"
+    assert settings.league.engines[0].clock.nodes
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_examples_of_the_documentation_are_valid(file: Path, tmp_path: Path) -> None:
+    settings = build_settings(read_settings(file))
+    (tmp_path / "saved.toml").write_text(settings_text(settings))
+
+    assert build_settings(read_settings(tmp_path / "saved.toml")) == settings

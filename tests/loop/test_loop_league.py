@@ -1,11 +1,14 @@
 """The league of a run: who plays, what is recorded, and what the status and the page say of it."""
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import learn_run
+import numpy as np
 import pytest
 
+from fukayomi._native import decode_hcpe3
 from fukayomi.loop import LoopError, learn, read_status, write_report
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import league_settings
@@ -41,6 +44,53 @@ def test_games_against_an_engine_are_accepted_counted_and_shown(tmp_path: Path) 
     assert row.win_rate == pytest.approx(wins / (wins + losses))
     assert 0 <= row.low <= row.win_rate <= row.high <= 1
     assert "[[league.engine]]" in write_report(folder).read_text()
+
+
+def test_games_of_the_league_in_files_of_their_own_are_learnt_from(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    learn_run.run(folder, **SHORT, league=engine("moves=9") | {"split_opponent": True})
+
+    (played,) = Journal(folder).all(Played)
+    assert played.chunks == tuple(f"local-00000{number}{part}" for number in (1, 2) for part in ("", "_opp"))
+    assert (played.games, sum(played.opponents["gps"])) == (4, 4)
+    manifest = Manifest(folder)
+    assert [chunk.games for chunk in manifest.chunks() if chunk.games] == [2, 2]
+    assert manifest.quarantined == {}
+
+
+def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_run: Path, tmp_path: Path) -> None:
+    folder, main = tmp_path / "run", small_run / "networks" / "network-0002.onnx"
+    selfplay = {"low_moves": 0.2, "train_random": True}
+    league = {"share": 1, "network": [{"name": "main", "file": str(main)}]}
+
+    learn_run.run(folder, **SHORT | {"generations": 2}, selfplay=selfplay, league=league)
+
+    assert Manifest(folder).quarantined == {}
+    for path in find_chunks(folder / "games"):
+        games = decode_hcpe3(np.frombuffer(read_chunk(path).data, np.uint8), True)
+        for game, (begin, end) in enumerate(pairwise(games.plies.tolist())):
+            taught = np.diff(games.candidates)[begin:end] > 0
+            opponent = int(games.opponents[game])  # 1: Black, 2: White
+            assert opponent in (1, 2)
+            assert not taught[opponent - 1 :: 2].any()
+            assert taught[2 - opponent :: 2].any()
+    rows = read_status(folder).league
+    assert [(row.generation, row.opponent, row.wins + row.draws + row.losses) for row in rows] == [
+        (1, "main", 4),
+        (2, "main", 4),
+    ]
+    settings, journal = learn_run.small(league=league), Journal(folder)
+    later = league_settings(settings, RunFolder(folder), journal)
+    assert later
+    assert (later.networks[0].name, later.networks[0].games) == ("main", 8)
+
+
+def test_a_network_of_the_league_that_is_not_there_is_named(tmp_path: Path) -> None:
+    league = {"network": [{"name": "main", "file": str(tmp_path / "no.onnx")}]}
+
+    with pytest.raises(LoopError, match=r"league, network: .*no\.onnx: No such file"):
+        learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
 
 
 def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Generating games: chunks, resuming, stopping, opponents."""
 
+import json
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -11,10 +13,12 @@ import numpy as np
 import pytest
 from patience import PATIENCE_S, until
 from selfplay_runner import Hash
+from toy_network import write_network
 
 from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3
+from fukayomi.data import check_data, load_rows, merge
 from fukayomi.engine import Network
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.listener import Listener
 from fukayomi.loop.ingest import validate_chunk
@@ -30,6 +34,7 @@ from fukayomi.selfplay import (
     generate,
     read_chunk,
 )
+from fukayomi.selfplay.journal import Journal
 from fukayomi.shogi import Position
 
 SHORT = SelfplaySettings(playouts=4, max_move=24, out_max_move=True, chunk_games=4)
@@ -115,6 +120,58 @@ def test_positions_end_a_run(tmp_path: Path) -> None:
     assert generate(SHORT, HASH, tmp_path, positions=150).progress.new_games == 0
 
 
+class Ending(Heard):
+    """Ends a run after a number of games."""
+
+    def __init__(self, games: int) -> None:
+        super().__init__()
+        self.over = threading.Event()
+        self._left = games
+
+    def game(self, game: GameSummary) -> None:
+        super().game(game)
+        self._left -= 1
+        if self._left <= 0:
+            self.over.set()
+
+
+@pytest.mark.parametrize("parallel", [1, 6])
+def test_a_run_goes_on_until_it_is_told_to_end_and_its_last_chunk_is_short(tmp_path: Path, parallel: int) -> None:
+    heard = Ending(games=6)
+    result = generate(SHORT, HASH, tmp_path, until=heard.over, parallel=parallel, listener=heard)
+    assert (result.finished, result.waiting) == (True, 0)
+    infos = [read_chunk(path).info for path in find_chunks(tmp_path)]
+    assert [info.first_game for info in infos] == list(range(0, 4 * len(infos), 4))
+    assert sum(info.numbers for info in infos) == len(heard.games) >= 6
+    assert sorted(game.number for game in heard.games) == list(range(len(heard.games)))
+
+
+@pytest.mark.parametrize(("over", "played"), [((), []), ((0, 1), []), ((0, 1, 3), [2]), ((1,), [0])])
+def test_a_killed_run_that_is_told_to_end_plays_only_what_its_chunk_waits_for(
+    tmp_path: Path, over: tuple[int, ...], played: list[int]
+) -> None:
+    path = _journal_of(SHORT, tmp_path, games=4)
+    if over:
+        data = path.read_bytes()
+        begin = struct.calcsize("<4s4I")
+        run = json.loads(data[begin : begin + struct.unpack_from("<4sI", data)[1]])
+        games = Journal(path, run).games
+        path.unlink()
+        journal = Journal(path, run)
+        for number in over:
+            journal.add(games[number])
+        journal.close()
+    else:
+        path.unlink()
+    heard = Ending(games=0)
+    heard.over.set()
+
+    result = generate(SHORT, HASH, tmp_path, until=heard.over, parallel=3, listener=heard)
+
+    assert (result.finished, [game.number for game in heard.games]) == (True, played)
+    assert [read_chunk(path).info.numbers for path in find_chunks(tmp_path)] == ([max(over) + 1] if over else [])
+
+
 def test_games_that_are_too_short_or_drawn_by_length_are_not_kept(tmp_path: Path) -> None:
     settings = SHORT.model_copy(update={"out_max_move": False})
     result = generate(settings, HASH, tmp_path, games=5)
@@ -179,7 +236,7 @@ def test_runs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other" / "selfplay-000001.games").write_bytes(b"something else entirely")
     with pytest.raises(ChunkError, match="not a journal"):
         generate(SHORT, HASH, tmp_path / "other", games=4)
-    with pytest.raises(ValueError, match="one of games and positions"):
+    with pytest.raises(ValueError, match="one of games, positions and until"):
         generate(SHORT, HASH, tmp_path)
     with FolderLock(tmp_path, "selfplay.lock"), pytest.raises(LockedError):
         generate(SHORT, HASH, tmp_path, games=8)
@@ -206,6 +263,10 @@ class Outside:
     @property
     def settings(self) -> dict[str, object]:
         return {"share": 0.5}
+
+    @property
+    def has_own_files(self) -> bool:
+        return False
 
     def notes(self) -> list[str]:
         return []
@@ -252,6 +313,44 @@ def test_others_may_play_one_side(tmp_path: Path) -> None:
     assert {name: counts[0] for name, counts in result.progress.opponents.items()} == {"program": 2, "frozen": 2}
     for path in find_chunks(tmp_path):
         validate_chunk(path)
+
+
+def test_several_devices_have_each_a_share_of_the_games(tmp_path: Path) -> None:
+    """They make the games that one makes."""
+    write_network(tmp_path / "network.onnx")
+    options = {"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": 4}
+    folders = [tmp_path / str(devices) for devices in (1, 2)]
+    for devices, folder in enumerate(folders, 1):
+        with Network([tmp_path / "network.onnx"] * devices, **options) as network:
+            counted = [Counting(evaluator) for evaluator in network.evaluators]
+            network.evaluators = tuple(counted)
+            result = generate(SHORT, network, folder, games=24, parallel=12, cache_mb=0, reproducible=True)
+        assert result.finished
+        rows = [evaluator.rows for evaluator in counted]
+        assert min(rows) > sum(rows) / devices / 4, rows
+    one, two = ([read_chunk(path).data for path in find_chunks(folder)] for folder in folders)
+    assert one == two
+    result = generate(SHORT, tmp_path / "network.onnx", folders[1], games=28, devices=2, **options)
+    assert (result.finished, result.progress.new_games) == (True, 4)
+
+
+class Counting:
+    """Counts the positions that an evaluator is asked for."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.identity, self.batch_size, self.slots = evaluator.identity, evaluator.batch_size, 1
+        self.rows = 0
+
+    def allocate(self, capacity: int) -> Slot:
+        return self._evaluator.allocate(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        self.rows += n
+        self._evaluator.run(slot, n)
+
+    def close(self) -> None:
+        self._evaluator.close()
 
 
 def test_an_evaluator_that_fails_ends_the_run(tmp_path: Path) -> None:
@@ -349,6 +448,18 @@ def test_forked_games_begin_like_earlier_ones(tmp_path: Path) -> None:
             assert any(data[source][: len(first)] == first for source in range(chunk, chunk + 4))
     generate(settings, HASH, tmp_path / "again", games=24, seed=2, parallel=2)
     assert contents(tmp_path) == contents(tmp_path / "again")
+
+
+def test_a_folder_of_chunks_is_a_folder_of_data(tmp_path: Path) -> None:
+    settings = SHORT.model_copy(update={"surprise": 0.5})
+    result = generate(settings, HASH, tmp_path / "games", games=8)
+    checked = check_data(tmp_path / "games")
+    assert (checked.records, checked.errors, checked.remarks) == (8, 0, 0)
+    merge([tmp_path / "games"], tmp_path / "all.hcpe3")
+    assert (tmp_path / "all.hcpe3").read_bytes() == b"".join(
+        path.read_bytes() for path in find_chunks(tmp_path / "games")
+    )
+    assert len(load_rows(tmp_path / "all.hcpe3")) == result.progress.positions
 
 
 def test_weights_are_stored_beside_the_chunk(tmp_path: Path) -> None:

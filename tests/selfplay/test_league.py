@@ -2,12 +2,14 @@
 
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy_network import write_network
 
-from fukayomi._native import OUTSIDE
+from fukayomi._native import OUTSIDE, decode_hcpe3
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.loop.ingest import validate_chunk
 from fukayomi.selfplay import (
@@ -18,13 +20,16 @@ from fukayomi.selfplay import (
     LeagueNetwork,
     LeagueSettings,
     SelfplayListener,
+    SelfplayResult,
     SelfplaySettings,
     find_chunks,
     generate,
     read_chunk,
 )
+from fukayomi.selfplay.league import ATTEMPTS, MOST_RESTARTS
 
 SHORT = SelfplaySettings(playouts=4, max_move=24, out_max_move=True, chunk_games=4)
+OPPONENT_BYTE = 35
 HELPERS = Path(__file__).parents[1] / "helpers"
 
 
@@ -79,6 +84,44 @@ def test_sidecars_have_the_results_against_each_opponent(tmp_path: Path) -> None
     assert again.progress.opponents == first.progress.opponents
 
 
+def test_games_of_the_league_can_go_to_files_of_their_own(tmp_path: Path) -> None:
+    """The other files have the games that they have without it."""
+
+    def play(folder: str, *, games: int, split_opponent: bool) -> SelfplayResult:
+        settings = LeagueSettings(
+            share=0.5, clock=TimeControl(nodes=(10,)), engines=(engine("a"),), split_opponent=split_opponent
+        )
+        with League(settings, seed=5) as opponents:
+            return generate(SHORT, "<hash>", tmp_path / folder, games=games, opponents=opponents)
+
+    whole = play("whole", games=12, split_opponent=False)
+    first = play("split", games=8, split_opponent=True)
+    split = play("split", games=12, split_opponent=True)
+    assert (first.finished, split.finished) == (True, True)
+    for name in ("games", "kept", "positions", "plies", "opponents", "draws"):
+        assert getattr(split.progress, name) == getattr(whole.progress, name), name
+    own, others = Counter[bytes](), Counter[bytes]()
+    for path in find_chunks(tmp_path / "split"):
+        chunk = validate_chunk(path)
+        is_other = path.stem.endswith("_opp")
+        assert chunk.info.part == ("with_opponents" if is_other else "without_opponents")
+        assert bool(chunk.info.opponents) == is_other
+        assert chunk.info.numbers == 4
+        (others if is_other else own).update(games_of(path))
+    assert all(game[OPPONENT_BYTE] for game in others)
+    assert not any(game[OPPONENT_BYTE] for game in own)
+    assert others.total() == split.progress.opponents["a"][0]
+    every = [game for path in find_chunks(tmp_path / "whole") for game in games_of(path)]
+    assert own == Counter(game for game in every if not game[OPPONENT_BYTE])
+
+
+def games_of(path: Path) -> list[bytes]:
+    """The games of a chunk, each with its bytes."""
+    data = read_chunk(path).data
+    offsets = [*decode_hcpe3(np.frombuffer(data, np.uint8), True).offsets.tolist(), len(data)]
+    return [data[begin:end] for begin, end in pairwise(offsets)]
+
+
 def test_slow_engines_hold_nobody_up(tmp_path: Path) -> None:
     """The games of the networks are over while an engine thinks about its first moves."""
     finished: list[int] = []
@@ -105,10 +148,34 @@ def test_an_engine_that_always_dies_ends_the_run(tmp_path: Path) -> None:
     notes = Notes()
     with (
         league(engine("dead", "dies=1")) as opponents,
-        pytest.raises(LeagueError, match=r"engine dead failed in . games in a row.*run the same command"),
+        pytest.raises(LeagueError, match=r"engine dead failed . times in a row.*run the same command"),
     ):
         generate(SHORT, "<hash>", tmp_path, games=20, opponents=opponents, listener=notes)
-    assert any("game" in note and "given up" in note for note in notes.notes)
+    assert sum("failed in game" in note for note in notes.notes) == 5
+
+
+def test_a_game_in_which_an_engine_fails_is_played_again(tmp_path: Path) -> None:
+    notes, deaths = Notes(), tmp_path / "deaths"
+    with league(engine("mortal", f"deaths={deaths}", f"times={ATTEMPTS}")) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path / "games", games=2, parallel=1, opponents=opponents, listener=notes)
+    assert result.finished
+    assert result.progress.opponents["mortal"][0] == 2
+    (note,) = [note for note in notes.notes if "failed in game" in note]
+    assert note.startswith("engine mortal failed in game 0; it begins again: ")
+
+
+def test_the_network_plays_a_game_alone_in_which_an_engine_always_fails(tmp_path: Path) -> None:
+    notes = Notes()
+    with league(engine("dead", "dies=1")) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path, games=1, opponents=opponents, listener=notes)
+    assert result.finished
+    assert result.progress.opponents == {}
+    assert [note.split(": ")[0] for note in notes.notes if "failed in game" in note] == [
+        *["engine dead failed in game 0; it begins again"] * MOST_RESTARTS,
+        "engine dead failed in game 0; the network plays it alone",
+    ]
+    (chunk,) = find_chunks(tmp_path)
+    assert validate_chunk(chunk).info.opponents == {}
 
 
 def test_an_engine_may_resign(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from places import BENCHMARKS
 
 
 def test_the_figures_of_self_play() -> None:
-    options = ("--model", "<hash>", "--games", "4", "8", "--playouts", "8", "--seconds", "0.05", "--repeats", "1")
+    options = ("--model", "<hash>", "--games", "4", "8", "--playouts", "8", "--seconds", "0.2", "--repeats", "1")
+    engine = Path(__file__).parents[1] / "helpers" / "random_engine.py"
+    options += ("--league", f"{sys.executable} {engine}", "--league-ms", "10", "--league-share", "0.5")
     command = [sys.executable, str(BENCHMARKS / "selfplay.py"), "--json", *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr
@@ -19,5 +22,7 @@ def test_the_figures_of_self_play() -> None:
         assert network["share_of_evaluator"] > 0
         assert network["share_of_evaluator_by_cpu"] > 0
         assert network["moves_per_hour"] > 0
+        assert network["league"]["share_of_selfplay"] > 0
+        assert network["league"]["moves_per_hour_with_league"] > 0
     assert found["hash"]["share_of_engine"] > 0
     assert found["hash"]["bytes_a_game"] > 0

@@ -11,7 +11,7 @@ from fukayomi.arena.game.openings import OpeningError
 from fukayomi.book import Book
 from fukayomi.engine import Network
 from fukayomi.selfplay import Openings, OpeningSet, SelfplaySettings, find_chunks, generate, read_chunk
-from fukayomi.selfplay.openings import BookOpenings
+from fukayomi.selfplay.openings import BookOpenings, keep_book_apart
 from fukayomi.shogi import Move, Position
 
 LINES = ["startpos moves 7g7f", "startpos moves 2g2f", "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1"]
@@ -65,8 +65,14 @@ def test_weights_count_for_each_position(tmp_path: Path) -> None:
 def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
     openings = Openings.read([hcp_file(tmp_path / "train.hcp", LINES)])
     openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "apart", ["startpos moves 1g1f"])))])
-    with pytest.raises(OpeningError, match=r"train\.hcp shares 1 positions with .*measure"):
+    with pytest.raises(OpeningError, match=r"train\.hcp shares 1 position with .*measure"):
         openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "measure", [LINES[1]])))])
+
+
+def test_without_openings_the_start_position_is_kept_apart(tmp_path: Path) -> None:
+    Openings().keep_apart([OpeningSet.read(Path(text_file(tmp_path / "apart", LINES)))])
+    with pytest.raises(OpeningError, match=r"the start position, where games begin, shares 1 position with .*measure"):
+        Openings().keep_apart([OpeningSet.read(Path(text_file(tmp_path / "measure", ["startpos"])))])
 
 
 def test_files_that_hold_no_openings_are_refused(tmp_path: Path) -> None:
@@ -102,6 +108,30 @@ def test_a_book_is_followed_by_the_policy(tmp_path: Path) -> None:
         assert drawn["7g7f", "3c3d"] / 60 == pytest.approx(first / (first + other), abs=0.2)
         assert openings.draw(1, 3).usi() == openings.draw(1, 3).usi()
         assert BookOpenings(book, network, 1).draw(1, 0).ply <= 2
+
+
+@pytest.mark.parametrize(
+    ("line", "plies", "is_shared"),
+    [
+        ("startpos moves 7g7f 3c3d", 8, True),  # the book ends there
+        ("startpos moves 7g7f", 8, False),  # on the way
+        ("startpos moves 7g7f", 1, True),
+        ("startpos moves 1g1f", 8, True),
+        ("startpos moves 2g2f", 8, False),
+        ("startpos", 8, False),
+    ],
+)
+def test_a_book_that_leads_to_a_set_for_measuring_is_refused(
+    tmp_path: Path, line: str, plies: int, is_shared: bool
+) -> None:
+    (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
+    apart = [OpeningSet.read(Path(text_file(tmp_path / "measure", [line])))]
+    with Book.open(tmp_path / "book.db") as book:
+        if is_shared:
+            with pytest.raises(OpeningError, match=r"book\.db shares 1 position with .*measure"):
+                keep_book_apart(book, plies, apart)
+        else:
+            keep_book_apart(book, plies, apart)
 
 
 def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The settings of self-play and what the native core gets of them."""
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -29,6 +31,21 @@ def test_settings_reach_the_search() -> None:
     assert params.softmax_temperature == 1.25
     assert params.root_visit_noise == pytest.approx(0.005)
     assert params.forced_playouts == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "root"),
+    [
+        ({}, 0),  # as below it
+        ({"temperature_root": 1.3}, 1.3),
+        ({"root_rule": "gumbel"}, 1),
+        ({"root_rule": "gumbel", "temperature_root": 1.3}, 1.3),
+    ],
+)
+def test_gumbel_s_target_does_not_flatten_the_policy(values: dict[str, Any], root: float) -> None:
+    params = SelfplaySettings(**values).search_params()
+    assert params.softmax_temperature == pytest.approx(1.66)
+    assert params.softmax_temperature_root == pytest.approx(root)
 
 
 @pytest.mark.parametrize("values", [{"playouts": 0}, {"max_move": 513}, {"threshold": 2}, {"playout": 5}])

@@ -15,9 +15,11 @@ from fukayomi.cli.common.streams import guarded_output
 # Words of the command, in the order of the help, and where its function is.
 _COMMANDS = {
     "analyse": "engine.analyse:analyse",
+    "web": "web.web:web",
     "match": "arena.match:match",
     "match calibrate": "arena.calibrate:calibrate",
     "mate": "engine.mate:mate",
+    "worth": "engine.worth:worth",
     "perft": "engine.perft:perft",
     "serve": "engine.serve:serve",
     "bench": "engine.bench:bench",

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from fukayomi.engine.clock import Budget
 
+BATCH_VISITS = 16
+"""Visits of the root for each leaf that a search gives to a batch (docs/strength.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -81,6 +81,7 @@ class Engine:
             memory_mb=self.settings.hash_mb,
             node_limit=self.settings.node_limit,
             reuse=self.settings.reuse_subtree,
+            batch_visits=self.settings.batch_visits,
             shares_batches=shares_batches,
         )
 

@@ -58,13 +58,19 @@ class Feed:
         control: The limits of the search; it is woken when the feed has nothing left to do.
         node_limit: Maximum number of visits of the root.
         shares: Whether batches may hold leaves of other trees too.
+        batch_visits: A batch takes at most one leaf for so many visits of the root: leaves that are chosen together
+            cannot learn of each other, which costs a small tree most. 0: as many as it has room for. Searches that
+            share batches give few leaves to each anyway.
     """
 
-    def __init__(self, tree: Search, control: Control, node_limit: int, *, shares: bool = False) -> None:
+    def __init__(
+        self, tree: Search, control: Control, node_limit: int, *, shares: bool = False, batch_visits: int = 0
+    ) -> None:
         self.tree = tree
         self.control = control
         self.node_limit = node_limit
         self.shares = shares
+        self._batch_visits = batch_visits
         self.began_s = time.monotonic()
         """When the search began (`time.monotonic`)."""
         self.error: Exception | None = None
@@ -93,6 +99,12 @@ class Feed:
         wanted = max(0, min(wanted, self.node_limit - self.tree.root_visits))
         self.granted += wanted
         return wanted
+
+    def leaves(self, room: int) -> int:
+        """How many leaves the tree is large enough to give to a batch that has room for so many."""
+        if self.shares or self._batch_visits == 0:
+            return room
+        return min(room, max(1, self.tree.root_visits // self._batch_visits))
 
     def visits_in(self, seconds: float, now: float) -> float:
         """Visits of the root that fit into this time from now on (`time.monotonic`), at the rate so far.
@@ -223,7 +235,7 @@ class EvaluatorPool:
                     if parts and not feed.shares:
                         continue
                     share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
-                    rows = min(share, room)
+                    rows = feed.leaves(min(share, room))
                     granted = feed.grant(rows if worker.cache is None else 2 * rows)
                     if granted:
                         self._feeds.remove(feed)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from fukayomi._native import Search, SearchLine, SearchParams
 from fukayomi.engine.clock import Budget
-from fukayomi.engine.control import Control, Limits
+from fukayomi.engine.control import BATCH_VISITS, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
 from fukayomi.engine.evaluators.protocol import Evaluator
 from fukayomi.engine.mate_threads import MateOptions, MateThreads
@@ -146,6 +146,7 @@ class Searcher:
         shares_batches: Put leaves of this tree and of others into the same batch, where they share too. Small searches
             that run at once, by the same pool, then fill batches together; what they find depends on each other.
         cache_mb: Memory limit of the evaluation cache in MiB, 0 for none. A given pool has its own.
+        batch_visits: A batch takes at most one leaf for so many visits of the root, see `Feed`; 0: no such limit.
     """
 
     def __init__(
@@ -158,20 +159,36 @@ class Searcher:
         reuse: bool = True,
         shares_batches: bool = False,
         cache_mb: int = 0,
+        batch_visits: int = BATCH_VISITS,
     ) -> None:
         self._shares_batches = shares_batches
         self._owns_pool = not isinstance(evaluators, EvaluatorPool)
         self._pool = (
             evaluators if isinstance(evaluators, EvaluatorPool) else EvaluatorPool(evaluators, cache_mb=cache_mb)
         )
-        self.configure(params or SearchParams(), memory_mb=memory_mb, node_limit=node_limit, reuse=reuse)
+        self.configure(
+            params or SearchParams(),
+            memory_mb=memory_mb,
+            node_limit=node_limit,
+            reuse=reuse,
+            batch_visits=batch_visits,
+        )
 
-    def configure(self, params: SearchParams, *, memory_mb: int, node_limit: int, reuse: bool) -> None:
+    def configure(
+        self,
+        params: SearchParams,
+        *,
+        memory_mb: int,
+        node_limit: int,
+        reuse: bool,
+        batch_visits: int = BATCH_VISITS,
+    ) -> None:
         """Start a tree with other parameters. Call it between searches."""
         self._params = params
         self._memory_mb = memory_mb
         self._node_limit = node_limit
         self._reuse = reuse
+        self._batch_visits = batch_visits
         self.clear()
 
     def clear(self) -> None:
@@ -233,7 +250,7 @@ class Searcher:
         tree.set_position(position, list(search_moves), nodes=planned)
         if compare:
             tree.compare(list(compare))
-        feed = Feed(tree, control, self._node_limit, shares=self._shares_batches)
+        feed = Feed(tree, control, self._node_limit, shares=self._shares_batches, batch_visits=self._batch_visits)
         progress = partial(self._progress, feed, multipv)
         draw_ply = self._params.draw_ply
         beside = MateThreads(tree, position, mates, draw_ply) if mates is not None and nodes is None else None

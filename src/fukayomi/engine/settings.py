@@ -7,6 +7,7 @@ from fukayomi import __version__
 from fukayomi._native import EVAL_SCALE, MAX_MOVES, DeclarationRule, Fpu, SearchParams, centipawns
 from fukayomi.book import BookLimits
 from fukayomi.engine.clock import SHARES, Margins
+from fukayomi.engine.control import BATCH_VISITS
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color
@@ -127,6 +128,8 @@ class UsiSettings:
     """Most positions that they search for each mate."""
     mate_hash_mb: int = spin("DfPn_Hash", 256, 1, 65_536)
     """Most memory of a mate search, MiB."""
+    batch_visits: int = spin("Batch_Visits", BATCH_VISITS, 0, 1_000_000)
+    """A batch takes at most one position for so many visits of the root; 0: as many as it has room for."""
     multipv: int = spin("MultiPV", 1, 1, MAX_MOVES)
     """Lines to report."""
     softmax_temperature: int = spin("Softmax_Temperature", 174, 1, 1000)
@@ -282,7 +285,7 @@ class UsiSettings:
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("leaf_mate_plies", "leaf_mate_nodes")
+        names += ("leaf_mate_plies", "leaf_mate_nodes", "batch_visits")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -125,3 +126,21 @@ def replace_file(path: Path, content: bytes) -> None:
     """
     with AtomicFile(path) as file:
         file.write(content)
+
+
+def copy_or_link(source: Path, target: Path) -> None:
+    """Give a file a second name, or copy it where the file system has no links; the target is complete or as before.
+
+    For files that are only ever replaced: what is written into one of two linked files is in both.
+
+    Raises:
+        OSError: The source cannot be read, or the target cannot be written.
+    """
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+    temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # it stays where both were links to one file already

@@ -60,6 +60,19 @@ class FolderLock:
             self._descriptor = None
 
 
+def is_locked(folder: Path, name: str = "lock") -> bool:
+    """Whether somebody holds the lock of a folder; False where it cannot be tried, as on a disk that is read-only."""
+    if not (folder / name).is_file():
+        return False
+    try:
+        FolderLock(folder, name).release()
+    except LockedError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def try_lock(descriptor: int, *, wait: bool = False) -> bool:
     """Lock an open file; closing its descriptor ends the lock.
 

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.inputs import read_input
+from fukayomi.files.problems import first_problem
 from fukayomi.learning.position_weights import weights_of
 
 VERSION = 1
@@ -133,6 +134,13 @@ def find_layer(original: Path | str, layer: str) -> Path | None:
     return file
 
 
+def remove_layer(original: Path | str, layer: str) -> None:
+    """Remove a layer, its sidecar first, so that a kill leaves none that looks complete."""
+    file = layer_path(original, layer)
+    for path in (sidecar_of(file), weights_of(file), file):
+        path.unlink(missing_ok=True)
+
+
 def find_layer_weights(layer_file: Path) -> Path | None:
     """The weights of a layer, compared with its sidecar; None if it has none.
 
@@ -161,9 +169,7 @@ def read_layer_info(sidecar: Path) -> LayerInfo:
     try:
         info = LayerInfo.model_validate_json(read_input(sidecar, LARGEST_SIDECAR))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise LayerError(f"{sidecar}: not the sidecar of a layer: {field}: {first['msg']}") from None
+        raise LayerError(f"{sidecar}: not the sidecar of a layer: {first_problem(error, 'the file')}") from None
     if info.version > VERSION:
         raise LayerError(f"{sidecar}: version {info.version}; this fukayomi reads versions up to {VERSION}; update it")
     return info

@@ -12,9 +12,14 @@ from torch import Tensor, nn
 
 from fukayomi import _native
 from fukayomi._native import FEATURES2
+from fukayomi.engine.choice import load
 from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.sampling import sample_positions
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import Activation, NetworkConfigError
@@ -23,7 +28,13 @@ from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import build_network, load_parameters, save_parameters
+from fukayomi.nn.unfolding import load_onnx, normalise
 from fukayomi.shogi import Position
+
+NORMALISED_POSITIONS = 512
+"""Positions for the statistics of a network from an ONNX file."""
+LARGEST_DIFFERENCE = 0.01
+"""Between logits of a network and of the ONNX file that it was read from; rounding is a thousandth of that."""
 
 
 class ModelFileError(ValueError):
@@ -60,27 +71,50 @@ class OnnxNetwork(nn.Module):
 
 
 def load_network(path: Path | str, *, activation: Activation | None = None) -> PolicyValueNetwork:
-    """The network of a checkpoint or a parameter file, on the CPU, in evaluation mode.
+    """The network of a checkpoint, a parameter file or an ONNX file, on the CPU, in evaluation mode; it can be trained.
 
     A checkpoint with averaged weights gives those.
 
     Args:
-        path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), or else a checkpoint.
+        path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), an ONNX file that
+            `export_network` wrote, or else a checkpoint.
         activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
-        CheckpointError, ParameterFileError: The file is missing, damaged or something else.
+        CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
     path = Path(path)
     if path.suffix in DLSHOGI_SUFFIXES:
         return load_dlshogi(path, activation=activation)
     if path.suffix == ".safetensors":
         return load_parameters(path)
+    if path.suffix == ".onnx":
+        return _load_onnx(path)
     checkpoint = load_checkpoint(path)
     try:
         return build_network(checkpoint.network, checkpoint.exported)
     except NetworkConfigError as error:
         raise CheckpointError(f"{path}: {error}") from error
+
+
+def _load_onnx(path: Path) -> PolicyValueNetwork:
+    """As `load_onnx`, with the statistics of positions from games of the network against itself."""
+    network = load_onnx(path)
+    try:
+        evaluator = load(NetworkFile(path), Plan("cpu", "fp32", threads=usable_cpus(), slots=1, batch_size=64))
+        positions = sample_positions(evaluator, NORMALISED_POSITIONS)
+    except EvaluatorError as error:
+        raise ModelFileError(str(error)) from error
+    planes1, planes2 = features_of(positions, network.features2)
+    features1, features2 = torch.from_numpy(planes1), torch.from_numpy(planes2)
+    normalise(network, features1, features2)
+    agreement = compare(network, path, features1[::8], features2[::8])
+    if agreement.max_logit_error > LARGEST_DIFFERENCE:
+        raise ModelFileError(
+            f"{path}: its parameters give other outputs than the file does (largest difference of a logit: "
+            f"{agreement.max_logit_error:.2g}); use the checkpoint that it was made from"
+        )
+    return network
 
 
 def load_model(path: Path | str) -> nn.Module:

@@ -65,11 +65,17 @@ def read_settings(path: Path) -> dict[str, Any]:
         values = found.get(table)
         if isinstance(values, dict) and name in values:
             values[name] = _from_folder(cast("dict[str, Any]", values)[name], folder)
+    fleet = found.get("fleet")
+    if isinstance(fleet, dict) and isinstance(store := cast("dict[str, Any]", fleet).get("store"), str):
+        fleet["store"] = store if "://" in store else str(folder / store)
     for number, engine in enumerate(_tables(found, "league", "engine")):
         try:
             prepare_engine(engine, path.parent)
         except ConfigurationError as error:
             raise LoopError(f"{path}: league, engine, {number}, command: {error}") from error
+    for network in _tables(found, "league", "network"):
+        if "file" in network:
+            network["file"] = _from_folder(network["file"], folder)
     for anchor in _tables(found, "strength", "anchor"):
         if isinstance(network := anchor.get("network"), str) and not network.startswith("<"):
             anchor["network"] = str(folder / network)
@@ -91,7 +97,8 @@ def build_settings(*layers: Mapping[str, Any]) -> LoopSettings:
     tables = {name: merged.pop(name, {}) for name in _TRAINING_TABLES}
     try:
         parts = build_configuration({"train": ["-"], **tables})
-        training = replace(parts.training, seed=merged.get("seed", LoopSettings.model_fields["seed"].default))
+        seed = merged.get("seed", LoopSettings.model_fields["seed"].default)
+        training = replace(parts.training, seed=seed, epochs=None)  # a preset of training may have epochs
         settings = LoopSettings.model_validate(
             {**merged, "network": parts.network, "training": training, "targets": parts.targets}
         )
@@ -161,9 +168,7 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
             'none; write "constant"'
         )
     if settings.targets.layer is not None:
-        raise LoopError(
-            "targets, layer: a learning run does not analyse its games again; use fukayomi reanalyze and fukayomi train"
-        )
+        raise LoopError("targets, layer: a learning run makes its layers itself; add the table [reanalysis]")
     if settings.training.val_lambda_decay:
         raise LoopError("training, val_lambda_decay: a learning run has no epochs; set val_lambda")
     for file in (*settings.learner.supervised, *settings.learner.test):
@@ -183,9 +188,9 @@ def _tables(found: dict[str, Any], table: str, name: str) -> list[dict[str, Any]
 
 
 def _from_folder(value: Any, folder: Path) -> Any:
-    """A path, or several, made absolute."""
+    """A path, or several, made absolute; "<internal>" stays."""
     if isinstance(value, str):
-        return str(folder / value)
+        return value if value.startswith("<") else str(folder / value)
     return [_from_folder(each, folder) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
 

@@ -5,7 +5,7 @@
 | `run.toml` | the settings, with all defaults |
 | `journal.jsonl` | the steps that are done |
 | `games/` | chunks of games, with sidecars |
-| `networks/` | the networks, as ONNX |
+| `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8 |
 | `learner/` | the checkpoint of the learner, and its curves |
 | `matches/` | the matches of the gate and of the measurements |
 | `log.jsonl`, `live.json` | when each step ended, and what happens now |
@@ -14,11 +14,13 @@
 import hashlib
 from pathlib import Path
 
+from fukayomi.engine.evaluators.backends.machine import cpu_features
+from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.lock import FolderLock, LockedError
+from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
 from fukayomi.loop.journal import JOURNAL_NAME, KeptNetwork, network_name
-from fukayomi.loop.settings import LoopError, LoopSettings
+from fukayomi.loop.settings import INT8_DEVICES, FleetSettings, LoopError, LoopSettings, Precision
 
 SETTINGS_NAME = "run.toml"
 LOCK_NAME = "lock"
@@ -26,6 +28,7 @@ FREE_SETTINGS = frozenset(
     {
         "generations", "generator.device", "generator.devices", "generator.parallel", "learner.device", "gate.device",
         "strength.device",
+        *(f"fleet.{name}" for name in FleetSettings.model_fields),
     }
 )  # fmt: skip
 """Settings that may change while a run goes on."""
@@ -56,14 +59,15 @@ class RunFolder:
         return self.networks / f"{network_name(generation)}.pt"
 
     def verified(self, network: KeptNetwork) -> Path:
-        """The file of a network, compared with its hash.
+        """The file of a network, compared with its hash; so is its int8 file, if it has one.
 
         Raises:
-            LoopError: The file is missing, or another one.
+            LoopError: A file is missing, or another one.
         """
         path = self.networks / network.file
-        if not path.is_file() or file_sha256(path) != network.sha256:
-            raise LoopError(f"{path}: missing, or not the network of the journal; put the file back")
+        for file, sha256 in ((path, network.sha256), (int8_path(path), network.int8)):
+            if sha256 is not None and (not file.is_file() or file_sha256(file) != sha256):
+                raise LoopError(f"{file}: missing, or not the network of the journal; put the file back")
         return path
 
     def lock(self) -> FolderLock:
@@ -78,13 +82,7 @@ class RunFolder:
     @property
     def is_locked(self) -> bool:
         """Whether a process works on this run."""
-        if not (self.path / LOCK_NAME).is_file():
-            return False
-        try:
-            FolderLock(self.path, LOCK_NAME).release()
-        except LockedError:
-            return True
-        return False
+        return is_locked(self.path, LOCK_NAME)
 
     def saved_settings(self) -> LoopSettings:
         """The settings of the run.
@@ -103,7 +101,8 @@ class RunFolder:
             The settings to use.
 
         Raises:
-            LoopError: The folder has something else in it, or a run with other settings.
+            LoopError: The folder has something else in it, or a run with other settings; or the device of a new run has
+                no int8.
         """
         if not self.settings_file.is_file():
             others = [
@@ -111,10 +110,15 @@ class RunFolder:
             ]
             if others:
                 raise LoopError(f"{self.path} is not empty, and there is no {SETTINGS_NAME}: choose another folder")
+            settings = _with_precision(settings, _best_precision(settings))
         else:
             saved = self.saved_settings()
             if settings.learner.threads is None:
                 settings = _with_threads(settings, saved.learner.threads)
+            if saved.generator.precision is None:  # a run from before there was a choice
+                saved = _with_precision(saved, "fp32")
+            if settings.generator.precision is None:
+                settings = _with_precision(settings, saved.generator.precision)
             if changed := [each for each in differences(saved, settings) if each[0] not in FREE_SETTINGS]:
                 name, before, now = changed[0]
                 raise LoopError(
@@ -142,3 +146,24 @@ def file_sha256(path: Path) -> str:
 
 def _with_threads(settings: LoopSettings, threads: int | None) -> LoopSettings:
     return settings.model_copy(update={"learner": settings.learner.model_copy(update={"threads": threads})})
+
+
+def _with_precision(settings: LoopSettings, precision: Precision | None) -> LoopSettings:
+    return settings.model_copy(update={"generator": settings.generator.model_copy(update={"precision": precision})})
+
+
+def _best_precision(settings: LoopSettings) -> Precision:
+    """What the networks of a new run are computed in.
+
+    Raises:
+        LoopError: The device cannot do what the settings say.
+    """
+    machine = settings.generator
+    if machine.is_int8 and machine.device not in INT8_DEVICES:
+        raise LoopError(
+            f"generator, precision: int8 needs the device {' or '.join(INT8_DEVICES)}, not {machine.device}"
+        )
+    is_faster = machine.device == "cpu" and "VNNI" in cpu_features()
+    opponents = settings.league.networks if settings.league else ()
+    can_all = all(int8_path(opponent.file).is_file() for opponent in opponents)
+    return machine.precision or ("int8" if is_faster and can_all else "fp32")

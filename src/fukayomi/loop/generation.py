@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.files.inputs import InputFileError
 from fukayomi.listener import Listener
-from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.folder import RunFolder, file_sha256
+from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
 from fukayomi.loop.settings import GeneratorSettings, LoopError, LoopSettings
-from fukayomi.selfplay.chunk import find_chunks, read_chunk_info, sidecar_of
+from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
 from fukayomi.selfplay.settings import SelfplaySettings
@@ -69,27 +71,58 @@ class Generator(Protocol):
 
 def local_generator(machine: GeneratorSettings) -> Generator:
     """The pool of games of this process."""
-    is_cpu = machine.device == "cpu"
-    network_options: dict[str, Any] = {"device": machine.device, "batch_size": machine.batch_size}
-    if is_cpu:
-        network_options |= {"precision": "fp32", "threads": 1, "batch_size": machine.batch_size or BATCH}
-    devices = machine.devices or (usable_cpus() if is_cpu else 1)
 
     def play(
         settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int, games: int,
         league: LeagueSettings | None, listener: Listener,
     ) -> SelfplayResult:  # fmt: skip
-        try:
-            with nullcontext() if league is None else League(league, seed, **network_options) as opponents:
-                return generate(
-                    settings, network, out, name=name, seed=seed, first_game=first_game, games=games,
-                    opponents=opponents, devices=devices, parallel=machine.parallel, reproducible=is_cpu,
-                    listener=listener, **network_options,
-                )  # fmt: skip
-        except LeagueError as error:
-            raise LoopError(f"league, {error}") from error
+        return play_here(
+            machine, settings, network, out, name=name, seed=seed, first_game=first_game, games=games, league=league,
+            listener=listener,
+        )  # fmt: skip
 
     return play
+
+
+def play_here(
+    machine: GeneratorSettings,
+    settings: SelfplaySettings,
+    network: Path,
+    out: Path,
+    *,
+    seed: int,
+    league: LeagueSettings | None,
+    **others: Any,
+) -> SelfplayResult:
+    """Generate games in this process: `fukayomi.selfplay.generate` as the settings of a run have it.
+
+    Args:
+        machine: What plays the games.
+        settings: How games are played.
+        network: File of the network.
+        out: Folder of the chunks.
+        seed: Random seed.
+        league: Who plays besides; None: nobody.
+        others: Further arguments of `generate`.
+
+    Raises:
+        LoopError: The league cannot be played.
+    """
+    is_cpu = machine.device == "cpu"
+    options: dict[str, Any] = {
+        "device": machine.device, "precision": machine.precision_on(machine.device), "batch_size": machine.batch_size,
+    }  # fmt: skip
+    if is_cpu:
+        options |= {"threads": 1, "batch_size": machine.batch_size or BATCH}
+    devices = machine.devices or (usable_cpus() if is_cpu else 1)
+    try:
+        with nullcontext() if league is None else League(league, seed, **options) as opponents:
+            return generate(
+                settings, network, out, seed=seed, opponents=opponents, devices=devices, parallel=machine.parallel,
+                reproducible=is_cpu, **options, **others,
+            )  # fmt: skip
+    except LeagueError as error:
+        raise LoopError(f"league, {error}") from error
 
 
 def past_networks(settings: LoopSettings, journal: Journal) -> list[KeptNetwork]:
@@ -104,26 +137,47 @@ def league_settings(settings: LoopSettings, folder: RunFolder, journal: Journal)
     Raises:
         LoopError: The file of a network is missing, or another one.
     """
+    if settings.league is None:
+        return None
+    past = [(network.name, folder.verified(network), 1.0) for network in past_networks(settings, journal)]
+    fixed = [(network.name, network.file, network.weight) for network in settings.league.networks]
     networks: list[LeagueNetwork] = []
-    for network in past_networks(settings, journal):
-        wins, draws, losses = journal.results_against(network.name)
-        networks.append(
-            LeagueNetwork(
-                name=network.name, file=folder.verified(network), games=wins + draws + losses, wins=wins + draws / 2
-            )
-        )
-    if settings.league is None or not (networks or settings.league.engines):
+    for name, file, weight in (*past, *fixed):
+        wins, draws, losses = journal.results_against(name)
+        games = wins + draws + losses
+        networks.append(LeagueNetwork(name=name, file=file, weight=weight, games=games, wins=wins + draws / 2))
+    if not (networks or settings.league.engines):
         return None
     rules: dict[str, Any] = {name: getattr(settings.league, name) for name in LeagueRules.model_fields}
     return LeagueSettings(**rules, networks=tuple(networks))
 
 
-def recorded_settings(settings: LoopSettings, journal: Journal, league: LeagueSettings | None) -> dict[str, Any]:
-    """The settings in the sidecars of the generation that is due."""
+def recorded_settings(settings: LoopSettings, league: LeagueSettings | None) -> dict[str, Any]:
+    """The settings in the sidecars of the generation that is due.
+
+    Raises:
+        LoopError: A network of the league cannot be read.
+    """
     values = settings.selfplay.model_dump(mode="json")
     if league is not None:
-        values["league"] = league.recorded([network.sha256 for network in past_networks(settings, journal)])
+        try:
+            values["league"] = league.recorded([file_sha256(network.file) for network in league.networks])
+        except OSError as error:
+            raise LoopError(f"league, network: {error.filename}: {error.strerror}") from error
     return values
+
+
+def chunk_name(games: Path, chunk: Path) -> str:
+    """What the journal calls a chunk: its path in the folder of games, without suffix."""
+    return chunk.relative_to(games).with_suffix("").as_posix()
+
+
+def _read_info(chunk: Path) -> ChunkInfo | None:
+    """The sidecar of a chunk; None if it is damaged, as that of a hostile worker may be: ingest will say so."""
+    try:
+        return read_chunk_info(sidecar_of(chunk))
+    except (ChunkError, InputFileError):
+        return None
 
 
 def play_generation(
@@ -144,14 +198,16 @@ def play_generation(
     network = journal.networks[-1]
     folder.games.mkdir(parents=True, exist_ok=True)
     first = (generation - 1) * settings.games
+    known = set(journal.chunks)
     generated = play(
         settings.selfplay, folder.verified(network), folder.games, name=WORKER, seed=settings.seed, first_game=first,
         games=settings.games, league=league, listener=listener,
     )  # fmt: skip
     if not generated.finished:
         raise KeyboardInterrupt
-    infos = {path.stem: read_chunk_info(sidecar_of(path)) for path in find_chunks(folder.games)}
-    mine = {name: info for name, info in infos.items() if first <= info.first_game < first + settings.games}
+    chunks = {chunk_name(folder.games, path): path for path in find_deliveries(folder.games)}
+    new = {name: path for name, path in chunks.items() if name not in known}
+    mine = {name: info for name, path in new.items() if (info := _read_info(path)) is not None}
     if not mine:
         raise LoopError(f"{folder.games}: no games of generation {generation}; all were shorter than selfplay.min_move")
     results: Counter[str] = Counter()

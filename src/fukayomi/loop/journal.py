@@ -1,8 +1,8 @@
 """The journal of a learning run: the steps that are done, each a function of the settings and the steps before it.
 
-A run is a fixed sequence: `start`, then for each generation `selfplay`, `ingest`, `train`, `gate` and `strength`. A
-step that a kill cut off is done again when the run goes on; every step can be repeated. The journal has no times, so
-that two runs with the same settings have the same journal.
+A run is a fixed sequence: `start`, then for each generation `selfplay`, `ingest`, `reanalysis` (if the settings have a
+table of that name), `train`, `gate` and `strength`. A step that a kill cut off is done again when the run goes on, and
+every step can be repeated. The journal has no times, so that two runs with the same settings have the same journal.
 """
 
 from itertools import chain
@@ -13,15 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
+from fukayomi.files.problems import first_problem
 from fukayomi.loop.settings import LoopError
 
 JOURNAL_NAME = "journal.jsonl"
 LARGEST_JOURNAL = 1 << 28
 """Bytes."""
-STEPS = ("selfplay", "ingest", "train", "gate", "strength")
-"""The steps of a generation, in order."""
+Step = Literal["start", "selfplay", "ingest", "reanalysis", "train", "gate", "strength"]
 
-Step = Literal["start", "selfplay", "ingest", "train", "gate", "strength"]
+STEPS: tuple[Step, ...] = ("selfplay", "ingest", "reanalysis", "train", "gate", "strength")
+"""The steps of a generation, in order."""
 
 
 class _Model(BaseModel):
@@ -36,6 +37,8 @@ class KeptNetwork(_Model):
     file: str
     """Name of its ONNX file, in the folder `networks`."""
     sha256: str
+    int8: str | None = None
+    """SHA-256 of the int8 file beside it; None: it has none."""
     steps: int
     """Optimiser steps in it."""
 
@@ -85,6 +88,23 @@ class Ingested(_Model):
     """Their training positions."""
     quarantined: int
     """Chunks in quarantine."""
+
+
+class Reanalyzed(_Model):
+    """Stored positions were searched again."""
+
+    step: Literal["reanalysis"] = "reanalysis"
+    generation: int
+    network: int
+    """Generation of the network that searched."""
+    chunks: tuple[str, ...]
+    """Files whose layers are new, relative to the folder of the run."""
+    positions: int
+    """Their training positions."""
+    changed: int
+    """Positions with new targets."""
+    moved: int
+    """Those whose most visited move is another one than in the game."""
 
 
 class Trained(_Model):
@@ -142,7 +162,7 @@ class Measured(_Model):
     """Who it played."""
 
 
-Entry = Annotated[Started | Played | Ingested | Trained | Gated | Measured, Field(discriminator="step")]
+Entry = Annotated[Started | Played | Ingested | Reanalyzed | Trained | Gated | Measured, Field(discriminator="step")]
 _ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 _Kind = TypeVar("_Kind", bound=_Model)
 
@@ -152,14 +172,17 @@ class Journal:
 
     Args:
         folder: Folder of the run.
+        reanalyzes: Whether the generations of the run have the step `reanalysis`, if no line of the file says so.
 
     Raises:
         LoopError: The journal is damaged.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, reanalyzes: bool = False) -> None:
         self.path = folder / JOURNAL_NAME
         """Its file."""
+        self.reanalyzes = reanalyzes
+        """Whether generations have the step `reanalysis`."""
         self.entries: list[Entry] = []
         """The steps, in order."""
         if not self.path.is_file():
@@ -168,7 +191,9 @@ class Journal:
             try:
                 entry = _ENTRY.validate_json(line)
             except ValidationError as error:
-                raise LoopError(f"{self.path}, line {number}: not a step: {error.errors()[0]['msg']}") from error
+                raise LoopError(f"{self.path}, line {number}: not a step: {first_problem(error)}") from error
+            if isinstance(entry, Reanalyzed) and not self.all(Trained):
+                self.reanalyzes = True
             if (entry.generation, entry.step) != self.next_step:
                 generation, step = self.next_step
                 raise LoopError(
@@ -182,13 +207,16 @@ class Journal:
         """Generation and name of the step that comes next."""
         if not self.entries:
             return 0, "start"
-        generation, index = divmod(len(self.entries) - 1, len(STEPS))
-        return generation + 1, STEPS[index]  # pyright: ignore[reportReturnType] - they are steps
+        last = self.entries[-1]
+        if last.step in ("start", STEPS[-1]):
+            return last.generation + 1, STEPS[0]
+        step = STEPS[STEPS.index(last.step) + 1]
+        return last.generation, "train" if step == "reanalysis" and not self.reanalyzes else step
 
     @property
     def generations(self) -> int:
         """Generations that are complete."""
-        return max(0, len(self.entries) - 1) // len(STEPS)
+        return len(self.all(Measured))
 
     def record(self, entry: Entry) -> None:
         """Add a step, in memory and on the disk.

@@ -2,8 +2,6 @@
 
 # pyright: reportUnknownMemberType=false
 
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,11 @@ from typing import NamedTuple
 
 import torch
 
+from fukayomi.engine.choice import LARGEST_VALUE_ERROR, LEAST_TOP1
+from fukayomi.engine.evaluators.backends.network_file import int8_path
+from fukayomi.engine.network import embedded_network
+from fukayomi.engine.settings import INTERNAL_NETWORK
+from fukayomi.files.atomic import copy_or_link
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.curves.readers import read_run
 from fukayomi.learning.data.dataset import Dataset
@@ -25,13 +28,16 @@ from fukayomi.learning.training.configuration import split_weight
 from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
-from fukayomi.listener import Listener
+from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.journal import Journal, KeptNetwork, Trained
+from fukayomi.loop.reanalysis import layer_of
 from fukayomi.loop.settings import LoopError, LoopSettings
-from fukayomi.loop.window import buy_steps, newest, window_positions
+from fukayomi.loop.window import buy_steps, first_in_window, newest
 from fukayomi.nn.network import PolicyValueNetwork
 
+FEWEST_CALIBRATION_POSITIONS = 64
+"""Fewer positions of games do not show what a network meets."""
 FRESH_POSITIONS = 4096
 """New positions on which a network is evaluated before it learns from them."""
 NEVER = 1 << 62
@@ -56,11 +62,11 @@ class _Forward(TrainingListener):
         self._listener.progress(stage, done, total)
 
 
-def create_network(settings: LoopSettings, folder: RunFolder) -> KeptNetwork:
+def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener = SILENT) -> KeptNetwork:
     """The first network of a run, and the checkpoint from which the learner goes on.
 
     Raises:
-        LoopError: The file of initial weights is of another network.
+        LoopError: The file of initial weights is of another network, or it cannot be computed in int8.
         CheckpointError, ParameterFileError: It cannot be read.
         ExportError: The network cannot be stored.
     """
@@ -68,7 +74,7 @@ def create_network(settings: LoopSettings, folder: RunFolder) -> KeptNetwork:
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(settings.network)
     if (initial := settings.learner.initial) is not None:
-        network = load_network(initial)
+        network = load_network(embedded_network() if str(initial) == INTERNAL_NETWORK else initial)
         if network.config != settings.network:
             raise LoopError(
                 f"learner, initial: {initial} is {network.config}, and the table network is {settings.network}"
@@ -77,18 +83,56 @@ def create_network(settings: LoopSettings, folder: RunFolder) -> KeptNetwork:
     trainer = Trainer(network.train(), Schedule(training, 1, 1), precision)
     used = {"optimizer": training.optimizer, "threads": settings.learner.threads, "amp": precision}
     save_checkpoint(trainer.checkpoint(0, used), folder.learner / CHECKPOINT_NAME)
-    return publish(folder, 0)
+    return publish(settings, folder, 0, [], listener)
 
 
-def publish(folder: RunFolder, generation: int) -> KeptNetwork:
-    """Export the network of the learner's checkpoint, and keep the checkpoint."""
+def publish(
+    settings: LoopSettings, folder: RunFolder, generation: int, files: Sequence[TrainingFile], listener: Listener
+) -> KeptNetwork:
+    """Export the network of the learner's checkpoint, in int8 too if the run computes so, and keep the checkpoint.
+
+    It can be repeated after a kill, and then writes the same bytes.
+
+    Args:
+        settings: The run.
+        folder: Its folder.
+        generation: The generation that trained it.
+        files: All accepted games, from old to new; the newest show how large the activations are.
+        listener: Follows the quantisation.
+
+    Raises:
+        LoopError: The network cannot be computed in int8.
+        ExportError: It cannot be stored.
+    """
     checkpoint, path = folder.learner / CHECKPOINT_NAME, folder.network(generation)
     folder.networks.mkdir(parents=True, exist_ok=True)
-    copy_file(checkpoint, folder.checkpoint(generation))
+    copy_or_link(checkpoint, folder.checkpoint(generation))
     export_network(load_network(checkpoint), path)
-    return KeptNetwork(
-        generation=generation, file=path.name, sha256=file_sha256(path), steps=load_checkpoint(checkpoint).step
-    )
+    int8 = file_sha256(_quantize(path, files, settings.seed, listener)) if settings.generator.is_int8 else None
+    steps = load_checkpoint(checkpoint).step
+    return KeptNetwork(generation=generation, file=path.name, sha256=file_sha256(path), int8=int8, steps=steps)
+
+
+def _quantize(network: Path, files: Sequence[TrainingFile], seed: int, listener: Listener) -> Path:
+    """Write the int8 file beside a network; without enough games, the network's own show the size of activations."""
+    from fukayomi.learning.int8 import CALIBRATION_POSITIONS, COMPARED_POSITIONS, export_int8
+    from fukayomi.nn.quantization import QuantizationError
+
+    first = newest([file.positions for file in files], CALIBRATION_POSITIONS + COMPARED_POSITIONS)
+    games = [file for file in files[first:] if file.positions]
+    if sum(file.positions for file in games) < FEWEST_CALIBRATION_POSITIONS:
+        games = []
+    try:
+        found = export_int8(network, int8_path(network), [file.path for file in games], seed=seed, listener=listener)
+    except QuantizationError as error:
+        raise LoopError(f'{error}; set precision = "fp32" in [generator]') from error
+    top1, value_error = found.agreement.top1, found.agreement.value_error
+    if top1 < LEAST_TOP1 or value_error > LARGEST_VALUE_ERROR:
+        listener.note(
+            f"{found.path.name} agrees badly with fp32: the best move in {top1:.0%} of the positions, win rates that "
+            f'differ by {value_error:.3f}; a new run with precision = "fp32" in [generator] is without it'
+        )
+    return found.path
 
 
 def train_generation(
@@ -112,7 +156,8 @@ def train_generation(
         listener: Follows the training.
 
     Raises:
-        LoopError: Training diverged, or the learner's checkpoint is of another run.
+        LoopError: Training diverged, the network cannot be computed in int8, or the learner's checkpoint is of another
+            run.
         KeyboardInterrupt: The user stopped it; a checkpoint is saved.
     """
     generation, _ = journal.next_step
@@ -121,9 +166,9 @@ def train_generation(
     budget = before.budget if before else 0.0
     budget += (total - (before.seen_positions if before else 0)) * settings.learner.samples_per_position
     batch = settings.training.batch
-    steps, rest = buy_steps(budget, batch, total=total, least=settings.learner.least_positions)
-    size = window_positions(total, settings.window)
-    first = newest([file.positions for file in files], size)
+    least, most = settings.learner.least_positions, settings.learner.most_steps
+    steps, rest = buy_steps(budget, batch, total=total, least=least, most=most)
+    first = first_in_window([file.positions for file in files], settings.window)
     window = [file for file in files[first:] if file.positions]
     found = Trained(
         generation=generation, steps=journal.learner_steps, budget=rest, seen_positions=total,
@@ -134,8 +179,9 @@ def train_generation(
     last = next((each.network for each in reversed(journal.all(Trained)) if each.network), journal.start.network)
     with use_threads(settings.learner.threads):
         fresh = _fresh(settings, folder, last, new)
-        losses, test = _train(settings, folder, window, found.steps, found.steps + steps, listener)
-    network = publish(folder, generation)
+        data = mixed_data(settings, window, layer_of([file.path for file in window], folder, journal))
+        losses, test = _train(settings, folder, data, found.steps, found.steps + steps, listener)
+    network = publish(settings, folder, generation, files, listener)
     _remove_checkpoints(folder, {generation, last.generation, journal.networks[-1].generation})
     return found.model_copy(
         update={"steps": network.steps, "network": network, "fresh": fresh, "test": test, "losses": losses}
@@ -144,23 +190,11 @@ def train_generation(
 
 def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
     """Put the checkpoint of an earlier network back, from which the learner then goes on."""
-    copy_file(folder.checkpoint(network.generation), folder.learner / CHECKPOINT_NAME)
-
-
-def copy_file(source: Path, target: Path) -> None:
-    """Copy a file; the target is complete or not there."""
-    temporary = target.with_name(f".{target.name}.tmp")
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(source, temporary)
-    except OSError:  # a file system without links
-        shutil.copyfile(source, temporary)
-    temporary.replace(target)
-    temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
+    copy_or_link(folder.checkpoint(network.generation), folder.learner / CHECKPOINT_NAME)
 
 
 def _train(
-    settings: LoopSettings, folder: RunFolder, window: Sequence[TrainingFile], start: int, stop: int, listener: Listener
+    settings: LoopSettings, folder: RunFolder, data: Dataset, start: int, stop: int, listener: Listener
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     """Train to a step; the last losses and the metrics on the test files.
 
@@ -178,7 +212,7 @@ def _train(
             if step == stop
             else train(  # complete, if the last run was cut off just after it
                 settings.network,
-                mixed_data(settings, window),
+                data,
                 folder.learner,
                 test=test,
                 settings=replace(settings.training, steps=stop, epochs=None),
@@ -204,8 +238,8 @@ def _last_values(folder: Path, kind: str, step: int) -> dict[str, float] | None:
     return {measure: points[step] for measure, points in sorted(found.items()) if step in points} or None
 
 
-def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile]) -> Dataset:
-    """The games of the window and the supervised files, which have their share of each epoch."""
+def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile], layer: str | None = None) -> Dataset:
+    """The games of the window, with the targets of a layer, and the supervised files with their share of each epoch."""
     learner = settings.learner
     paths, weights = [file.path for file in window], [1.0] * len(window)
     if learner.supervised:
@@ -217,20 +251,21 @@ def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile]) -> Datase
         paths += [path for path, _ in parts]
         weights += [weight * one for _, weight in parts]
     targets = settings.targets
-    return _dataset(settings, paths, weights, n_step=targets.n_step, position_weights=targets.weights)
+    return _dataset(settings, paths, weights, layer, targets.n_step, position_weights=targets.weights)
 
 
 def _dataset(
     settings: LoopSettings,
     files: Sequence[Path | str],
     weights: Sequence[float] | None = None,
+    layer: str | None = None,
     n_step: int = 0,
     position_weights: bool = False,
 ) -> Dataset:
     scale = settings.targets.eval_scale
     return Dataset(
         *(split_weight(str(file))[0] for file in files), weights=weights, temperature=settings.targets.temperature,
-        eval_scale=None if isinstance(scale, str) else scale, n_step=n_step,
+        eval_scale=None if isinstance(scale, str) else scale, layer=layer, n_step=n_step,
         position_weights=position_weights,
     )  # fmt: skip
 

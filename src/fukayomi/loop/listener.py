@@ -1,13 +1,16 @@
 """How a learning run reports what it does: the interface, and listeners that write its log and its present state."""
 
+import contextlib
 import json
 import os
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, TextIO
 
 from pydantic import BaseModel
 
+from fukayomi.files.disk import raise_if_full
 from fukayomi.listener import Listener
 
 LOG_NAME = "log.jsonl"
@@ -104,17 +107,28 @@ class LogWriter(LoopListener):
         """Close the file."""
         (self._folder / LIVE_NAME).unlink(missing_ok=True)
         if self._file:
-            self._file.close()
+            with contextlib.suppress(OSError):  # what a full disk did not take is still to be written
+                self._file.close()
             self._file = None
+
+    @contextlib.contextmanager
+    def _naming_a_full_disk(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise_if_full(error, "the steps of the run that are done are safe; make room and go on", self._folder)
+            raise
 
     def _write(self, values: dict[str, Any]) -> None:
         if self._file:
-            self._file.write(json.dumps({"time": round(time.time(), 3), **values}) + "\n")
-            self._file.flush()
+            with self._naming_a_full_disk():
+                self._file.write(json.dumps({"time": round(time.time(), 3), **values}) + "\n")
+                self._file.flush()
 
     def _write_live(self, values: dict[str, Any]) -> None:
         """Replace the file; it is not worth a flush to the disk."""
         self._written = time.monotonic()
         temporary = self._folder / f".{LIVE_NAME}.tmp"
-        temporary.write_text(json.dumps(self._live | values), encoding="utf-8")
+        with self._naming_a_full_disk():
+            temporary.write_text(json.dumps(self._live | values), encoding="utf-8")
         os.replace(temporary, self._folder / LIVE_NAME)  # noqa: PTH105 - as in the rest of the package

@@ -1,17 +1,27 @@
-"""The loop: generator -> store -> ingest -> learner -> gate -> generator, one step after another."""
+"""The loop: generator -> store -> ingest -> reanalysis -> learner -> gate -> generator, one step after another."""
 
 import time
 from collections.abc import Callable
+from collections.abc import Generator as Yields
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.generation import Generator, league_settings, local_generator, play_generation, recorded_settings
+from fukayomi.loop.generation import (
+    Generator,
+    chunk_name,
+    league_settings,
+    local_generator,
+    play_generation,
+    recorded_settings,
+)
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
 from fukayomi.loop.matches.gate import test_candidate
 from fukayomi.loop.matches.strength import measure
+from fukayomi.loop.reanalysis import reanalyze_window
 from fukayomi.loop.settings import LoopSettings
 
 
@@ -52,12 +62,13 @@ def learn(
     Args:
         settings: The run; None: the settings in its folder. Number of generations and devices may change.
         out: Folder of the run.
-        generate: What generates the games; by default the pool of this process.
+        generate: What generates the games; by default the pool of this process, or the fleet of the settings.
         listener: Follows the run.
 
     Raises:
         LoopError: The settings are not those of the run, training diverged, or a file is damaged.
         LockedError: Another process works on this run.
+        ClusterError: The Ray cluster of the fleet cannot be reached, or its workers fail again and again.
         ValueError, OSError: A network, an engine or a file cannot be used.
     """
     folder = RunFolder(out)
@@ -65,22 +76,40 @@ def learn(
         settings = folder.saved_settings()
     with folder.lock():
         settings = folder.begin(settings)
-        journal = Journal(folder.path)
-        log = LogWriter(folder.path)
-        run = _Run(
-            settings, folder, journal, generate or local_generator(settings.generator), LoopListeners(log, listener)
-        )
-        try:
-            while journal.generations < settings.generations:
-                run.take_step()
-        except KeyboardInterrupt:
-            pass
-        finally:
-            log.ended()
-            listener.ended()
+        journal = Journal(folder.path, reanalyzes=settings.reanalysis is not None)
+        with nullcontext(generate) if generate else _open_generator(settings, folder) as opened:
+            _take_steps(settings, folder, journal, opened, listener)
     networks = journal.networks
     best = folder.networks / networks[-1].file if networks else folder.network(0)
     return LoopResult(folder.path, journal.generations, settings.generations, best)
+
+
+@contextmanager
+def _open_generator(settings: LoopSettings, folder: RunFolder) -> Yields[Generator]:
+    """What the settings say: the pool of this process, or a fleet."""
+    if settings.fleet is None:
+        yield local_generator(settings.generator)
+        return
+    from fukayomi.loop.fleet.ray_fleet import RayFleet  # needs ray
+
+    with RayFleet(settings, folder) as fleet:
+        yield fleet.generate
+
+
+def _take_steps(
+    settings: LoopSettings, folder: RunFolder, journal: Journal, generate: Generator, listener: LoopListener
+) -> None:
+    """Take all steps that are left, or those until Ctrl-C."""
+    log = LogWriter(folder.path)
+    run = _Run(settings, folder, journal, generate, LoopListeners(log, listener))
+    try:
+        while journal.generations < settings.generations:
+            run.take_step()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        log.ended()
+        listener.ended()
 
 
 class _Run:
@@ -95,6 +124,7 @@ class _Run:
             "start": self._start,
             "selfplay": self._selfplay,
             "ingest": self._ingest,
+            "reanalysis": self._reanalysis,
             "train": self._train,
             "gate": self._gate,
             "strength": self._strength,
@@ -112,13 +142,13 @@ class _Run:
     def _start(self) -> Entry:
         from fukayomi.loop.learner import create_network
 
-        return Started(network=create_network(self._settings, self._folder))
+        return Started(network=create_network(self._settings, self._folder, self._listener))
 
     def _selfplay(self) -> Entry:
         network, manifest = self._journal.networks[-1], Manifest(self._folder.path)
         manifest.add_network(network.sha256, network.generation, network.name)
         league = league_settings(self._settings, self._folder, self._journal)
-        manifest.add_settings(recorded_settings(self._settings, self._journal, league))
+        manifest.add_settings(recorded_settings(self._settings, league))
         return play_generation(self._settings, self._folder, self._journal, self._generate, league, self._listener)
 
     def _ingest(self) -> Entry:
@@ -132,6 +162,10 @@ class _Run:
             quarantined=len(manifest.quarantined),
         )
 
+    def _reanalysis(self) -> Entry:
+        chunks = Manifest(self._folder.path).chunks()
+        return reanalyze_window(self._settings, self._folder, self._journal, chunks, self._listener)
+
     def _train(self) -> Entry:
         from fukayomi.loop.learner import TrainingFile, train_generation
 
@@ -140,7 +174,7 @@ class _Run:
         files = [
             TrainingFile(self._folder.path / each.path, each.positions) for each in Manifest(self._folder.path).chunks()
         ]
-        new = [file for file in files if file.path.stem in names]
+        new = [file for file in files if chunk_name(self._folder.games, file.path) in names]
         return train_generation(self._settings, self._folder, self._journal, files, new, self._listener)
 
     def _gate(self) -> Entry:

@@ -32,15 +32,19 @@ from pydantic import ConfigDict, Field, model_validator
 
 from fukayomi.arena.game.rules import Positive, StrictModel
 from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
 from fukayomi.learning.settings import TrainingSettings
 from fukayomi.learning.training.configuration import TargetSettings
 from fukayomi.loop.window import WindowSettings
 from fukayomi.nn.config import NetworkConfig
-from fukayomi.selfplay.league import LeagueRules
+from fukayomi.selfplay.league import LeagueNetwork, LeagueRules
 from fukayomi.selfplay.settings import SelfplaySettings
 
 GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
+Precision = Literal["fp32", "int8"]
+INT8_DEVICES = ("cpu", "openvino")
+"""Devices that compute in int8."""
 
 
 class LoopError(ValueError):
@@ -50,17 +54,56 @@ class LoopError(ValueError):
 
 
 class GeneratorSettings(StrictModel):
-    """What plays the games, on this machine."""
+    """What plays the games: on this machine, or on that of each worker of a fleet."""
 
     device: str = "cpu"
     """What runs the network, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu are the games the
     same in every run."""
+    precision: Precision | None = None
+    """What the networks of the run are computed in: fp32, or int8, which a CPU does faster. None: int8 where device is
+    cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file, otherwise fp32; the run keeps
+    it. GPUs choose by themselves."""
     devices: Positive | None = None
     """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
     batch_size: Annotated[int, Field(ge=0, le=1024)] = 0
     """Positions per batch; 0: 16 on a CPU, otherwise measured."""
     parallel: Annotated[int, Field(ge=0, le=100_000)] = 0
     """Games at once; 0: 64 for each device."""
+
+    @property
+    def is_int8(self) -> bool:
+        """Whether each network of the run has an int8 file."""
+        return self.precision == "int8"
+
+    def precision_on(self, device: str) -> str:
+        """What networks of the run are computed in on a device, as `Network` takes it.
+
+        >>> machine = GeneratorSettings(precision="int8")
+        >>> [machine.precision_on(device) for device in ("cpu", "openvino", "cuda")]
+        ['int8', 'int8', 'auto']
+        """
+        if self.is_int8 and device in INT8_DEVICES:
+            return "int8"
+        return "fp32" if device == "cpu" else "auto"
+
+
+class FleetSettings(StrictModel):
+    """Workers on a Ray cluster that play the games; each runs what [generator] says."""
+
+    ray: str = "auto"
+    """The cluster: auto for the one that this machine belongs to, HOST:PORT, or ray://HOST:PORT from outside."""
+    workers: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Number of workers; None: as many as the cluster has room for, also when it grows."""
+    cpus: Positive = 1
+    """CPUs of each worker."""
+    gpus: Annotated[float, Field(ge=0, le=64)] | None = None
+    """GPUs of each worker, 0.5 for two workers on each; None: 1, or none where generator.device is cpu or openvino."""
+    store: str | None = None
+    """Folder that all machines see, or URL of fsspec, through which networks and games go; None: the run's folder."""
+    poll_s: Annotated[float, Field(ge=0.05, le=86_400)] = 30.0
+    """Seconds from one look for a new network or for new games to the next."""
+    scratch: str | None = None
+    """Folder on each machine for games that are not delivered yet; None: the user's cache."""
 
 
 class LearnerSettings(StrictModel):
@@ -70,8 +113,11 @@ class LearnerSettings(StrictModel):
     """Training samples for each new position, at most; KataGo's cap is 4."""
     least_positions: Annotated[int, Field(ge=0)] = 0
     """Positions there must be before training begins."""
+    most_steps: Positive | None = None
+    """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
     initial: Path | None = None
-    """File of the first network's weights: a checkpoint, .safetensors, .npz or .pth; None: random weights."""
+    """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, or .onnx of `fukayomi export`;
+    "<internal>": those of the network that comes with the package; None: random weights."""
     supervised: tuple[str, ...] = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -106,6 +152,33 @@ class PlaySettings(StrictModel):
     same in every run."""
     openings: Path | None = None
     """File of openings that self-play does not use; None: those that come with the package."""
+
+
+class RunReanalysisSettings(StrictModel):
+    """Stored positions of the window that are searched again by the network that generates games."""
+
+    nodes: Annotated[int, Field(ge=0, lt=1 << 31)] = 100
+    """Nodes of each search; 0: policy and value of the network alone."""
+    root: Root = Root.PUCT
+    """How the root is searched: "puct" or "gumbel"."""
+    gumbel_moves: Annotated[int, Field(ge=1, le=593)] = 16
+    """With "gumbel": moves that halving begins with."""
+    multipv: Annotated[int | None, Field(ge=1, le=593)] = None
+    """Most moves of a policy; None: all visited ones."""
+    share: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Share of the positions that get new targets. MuZero Reanalyze: 0.8."""
+    select: Selection = Selection.RANDOM
+    """Which ones: "random" or "surprise", in each chunk of the window whose targets are of an earlier network; "age":
+    the chunks with the oldest targets."""
+
+    def settings(self, seed: int) -> ReanalysisSettings:
+        """What is done with a chunk. By age whole chunks are chosen, so all of their positions are."""
+        by_age = self.select is Selection.AGE
+        return ReanalysisSettings(
+            nodes=self.nodes, share=1.0 if by_age else self.share,
+            selection=Selection.RANDOM if by_age else self.select, multipv=self.multipv, seed=seed, root=self.root,
+            gumbel_moves=self.gumbel_moves,
+        )  # fmt: skip
 
 
 class GateSettings(PlaySettings):
@@ -192,13 +265,25 @@ class RunLeagueSettings(LeagueRules):
     past: Annotated[int, Field(ge=0, le=20)] = 0
     """Earlier networks that are opponents, the newest that generated games; those that win more are drawn more
     often."""
+    networks: Annotated[tuple[LeagueNetwork, ...], Field(alias="network")] = ()
+    """Networks that stay as they are, tables [[league.network]]; with share 1 and the main network alone the run trains
+    an exploiter."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the opponents, without the earlier networks."""
+        return [opponent.name for opponent in (*self.engines, *self.networks)]
 
     @model_validator(mode="after")
     def _has_opponents(self) -> Self:
-        if not self.past and not self.engines:
-            raise ValueError("the league has no opponent: set past, or add a table [[league.engine]]")
+        if not self.past and not self.names:
+            raise ValueError(
+                "the league has no opponent: set past, or add a table [[league.engine]] or [[league.network]]"
+            )
+        if any(network.games for network in self.networks):
+            raise ValueError("the run counts the games against [[league.network]] itself; leave games and wins out")
         if odd := [name for name in self.names if name.startswith("network-")]:
-            raise ValueError(f'engines need names that do not begin with "network-", not {", ".join(odd)}')
+            raise ValueError(f'opponents need names that do not begin with "network-", not {", ".join(odd)}')
         return self
 
 
@@ -219,10 +304,14 @@ class LoopSettings(StrictModel):
     """How games are played."""
     generator: GeneratorSettings = GeneratorSettings()
     """What plays them."""
+    fleet: FleetSettings | None = None
+    """Workers on other machines; None: this process plays."""
     league: RunLeagueSettings | None = None
     """Who plays besides the network that generates games; None: nobody."""
     window: WindowSettings = WindowSettings()
     """Which positions the learner draws from."""
+    reanalysis: RunReanalysisSettings | None = None
+    """Which of them are searched again before each training; None: none."""
     training: TrainingSettings = TrainingSettings()
     """How it trains."""
     targets: TargetSettings = TargetSettings()

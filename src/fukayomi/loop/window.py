@@ -55,6 +55,16 @@ def newest(sizes: Sequence[int], positions: int) -> int:
     return index
 
 
+def first_in_window(sizes: Sequence[int], window: WindowSettings) -> int:
+    """Index of the first chunk of the window.
+
+    Args:
+        sizes: Positions of each chunk there is, from old to new.
+        window: The window.
+    """
+    return newest(sizes, window_positions(sum(sizes), window))
+
+
 class Purchase(NamedTuple):
     """What a budget of samples buys."""
 
@@ -64,19 +74,24 @@ class Purchase(NamedTuple):
     """Samples left over for the next generation; fewer than a batch, unless training has not begun."""
 
 
-def buy_steps(budget: float, batch: int, *, total: int, least: int) -> Purchase:
+def buy_steps(budget: float, batch: int, *, total: int, least: int, most: int | None = None) -> Purchase:
     """The steps that a budget pays for.
 
     >>> buy_steps(1000.0, 256, total=5000, least=0)
     Purchase(steps=3, rest=232.0)
+    >>> buy_steps(1000.0, 256, total=5000, least=0, most=2)
+    Purchase(steps=2, rest=0.0)
 
     Args:
         budget: Samples.
         batch: Samples of a step.
         total: Positions there are.
         least: Positions there must be before training begins.
+        most: Steps of a generation, at most: what is left of a larger budget is dropped. None: no limit.
     """
     if total < max(least, batch):
         return Purchase(0, budget)
     steps = int(budget // batch)
+    if most is not None and steps > most:
+        return Purchase(most, 0.0)
     return Purchase(steps, budget - steps * batch)

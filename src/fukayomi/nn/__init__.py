@@ -15,7 +15,8 @@
 
 ``NetworkConfig.from_name("resnet20x256_swish")`` is a network by the name that users of dlshogi know. `load_dlshogi`
 and `save_dlshogi` read and write dlshogi's own files. ``export_onnx(network, "network.onnx")`` writes a file for any
-engine that plays dlshogi's networks; `fukayomi.learning` trains networks and reads checkpoints.
+engine that plays dlshogi's networks, and `load_onnx` reads it again; `fukayomi.learning` trains networks and reads
+checkpoints.
 """
 
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from fukayomi.nn.network import PolicyValueNetwork
     from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
     from fukayomi.nn.quantization import QuantizationError, quantize_onnx
+    from fukayomi.nn.unfolding import load_onnx
 
 __all__ = [
     "ExportError",
@@ -39,6 +41,7 @@ __all__ = [
     "QuantizationError",
     "export_onnx",
     "load_dlshogi",
+    "load_onnx",
     "load_parameters",
     "quantize_onnx",
     "save_dlshogi",
@@ -54,5 +57,6 @@ __getattr__, __dir__ = lazy(
         ".network": ("PolicyValueNetwork",),
         ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),
         ".quantization": ("QuantizationError", "quantize_onnx"),
+        ".unfolding": ("load_onnx",),
     },
 )

@@ -2,6 +2,7 @@
 
 >>> import tempfile
 >>> from pathlib import Path
+>>> from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
 >>> settings = SelfplaySettings(playouts=4, max_move=12, out_max_move=True)
 >>> out = Path(tempfile.mkdtemp())
 >>> result = generate(settings, "<hash>", out, games=3)  # or a network's file

@@ -5,6 +5,7 @@
 | `NAME-000001.hcpe3` | the games |
 | `NAME-000001.weights.npy` | weight of each position with targets, float32 [N], unless all are 1 |
 | `NAME-000001.json` | the sidecar, a `ChunkInfo` |
+| `NAME-000001_opp.hcpe3`, ... | the same for the games that have an opponent, if they have files of their own |
 
 Each file is flushed and renamed, the sidecar last: a chunk without a sidecar does not exist. A chunk never changes.
 
@@ -22,7 +23,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import read_input
+from fukayomi.files.problems import first_problem
 from fukayomi.learning.position_weights import decode_weights, encode_weights, require_weights, weights_of
 
 VERSION = 1
@@ -41,6 +43,8 @@ LARGEST_SIDECAR = 1 << 20
 LARGEST_CHUNK = 256 << 20
 """Bytes."""
 
+Part = Literal["all", "without_opponents", "with_opponents"]
+"""Which games of its numbers a chunk has."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in lower-case hexadecimal digits."""
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -106,6 +110,9 @@ class ChunkDetails(_Model):
     """Number of its first game among those of its worker and seed."""
     numbers: Count = 0
     """Game numbers that it covers from there on, with those of games that were not kept; 0: as many as games."""
+    part: Part = "all"
+    """Which games of these numbers it has; a chunk of those without opponents has one beside it, if there are any
+    others."""
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     network: Sha256
     """SHA-256 of the file of the newest network that played."""
@@ -135,6 +142,12 @@ class ChunkInfo(ChunkDetails):
         """The sidecar as JSON, one field a line."""
         return self.model_dump_json(indent=1) + "\n"
 
+    def overlaps(self, first_game: int, numbers: int, part: Part) -> bool:
+        """Whether it can have games of another chunk of its worker, seed and network."""
+        if "all" not in (self.part, part) and self.part != part:
+            return False
+        return first_game < self.first_game + (self.numbers or self.games) and self.first_game < first_game + numbers
+
 
 class Chunk(NamedTuple):
     """A chunk that was read: its sidecar, its games, and the weights of its positions (None if all are 1)."""
@@ -153,6 +166,11 @@ def settings_sha256(settings: Mapping[str, Any]) -> str:
 def sidecar_of(chunk: Path) -> Path:
     """Path of a chunk's sidecar."""
     return chunk.with_suffix(".json")
+
+
+def opponents_chunk_of(chunk: Path) -> Path:
+    """Path of the games with opponents of a chunk without them."""
+    return chunk.with_name(f"{chunk.stem}_opp{chunk.suffix}")
 
 
 def find_chunks(folder: Path) -> list[Path]:
@@ -210,9 +228,7 @@ def read_chunk_info(sidecar: Path) -> ChunkInfo:
     try:
         info = ChunkInfo.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise ChunkError(f"{sidecar}: not a sidecar of a chunk: {field}: {first['msg']}") from None
+        raise ChunkError(f"{sidecar}: not a sidecar of a chunk: {first_problem(error, 'the file')}") from None
     if info.version > VERSION:
         raise ChunkError(f"{sidecar}: version {info.version}; this fukayomi reads versions up to {VERSION}; update it")
     try:

@@ -60,6 +60,11 @@ class Opponents(Protocol):
         """What tells these opponents from others, as plain values; it goes into the sidecars."""
         ...
 
+    @property
+    def has_own_files(self) -> bool:
+        """Whether games that have an opponent go to chunks of their own."""
+        ...
+
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
         """Black and White of a game, by its number."""
         ...
@@ -71,8 +76,7 @@ class Opponents(Protocol):
     def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
         """Find a move for a game in which another program is to move, and call `SelfplayPool.answer` from any thread.
 
-        It returns at once. A game that cannot be played on is given up by `SelfplayPool.drop`; it is then played again
-        when the run is resumed.
+        It returns at once. A game that cannot be played on begins again by `SelfplayPool.restart`.
         """
         ...
 
@@ -103,6 +107,7 @@ def generate(
     *,
     games: int | None = None,
     positions: int | None = None,
+    until: threading.Event | None = None,
     name: str = "selfplay",
     seed: int = 0,
     first_game: int = 0,
@@ -120,7 +125,7 @@ def generate(
     reproducible: bool = False,
     listener: Listener = SILENT,
 ) -> SelfplayResult:
-    """Generate games into chunks (`fukayomi.selfplay.chunk`), until there are as many games or positions as asked for.
+    """Generate games into chunks (`fukayomi.selfplay.chunk`): as many games or positions as asked for, or until told.
 
     Call it again to go on after an interruption: games that are over are never lost, not even by a kill. A game depends
     on settings, network, openings, seed and its number. Ctrl-C (and SIGTERM) ends after the games in play, a second
@@ -131,7 +136,9 @@ def generate(
         network: File of the network, "<internal>" for the embedded one, or a `Network`.
         out: Folder of the chunks; it is made.
         games: Games to play, those included that are in the folder and those that are too short to be kept.
-        positions: Positions with targets to make, with those in the folder; one of the two is needed.
+        positions: Positions with targets to make, with those in the folder.
+        until: Play until it is set; games in play are then ended, and the last chunks written, though they be short.
+            One of the three is needed.
         name: Name of the worker, and beginning of the names of its files.
         seed: Random seed.
         first_game: Number of the first game. Chunks of earlier games are left alone.
@@ -153,15 +160,15 @@ def generate(
         listener: Follows the run; a `SelfplayListener` hears of games and chunks too.
 
     Raises:
-        ValueError: Neither games nor positions are given, or a number is out of range.
+        ValueError: Not one of games, positions and until is given, or a number is out of range.
         EvaluatorError: The network cannot be loaded, or failed.
         ChunkError: The folder holds chunks of another run under this name.
         LockedError: Another process generates games of this name there.
         KeyboardInterrupt: Ctrl-C came twice.
         OSError: A file cannot be written.
     """
-    if (games is None) == (positions is None):
-        raise ValueError("one of games and positions must be given")
+    if sum(each is not None for each in (games, positions, until)) != 1:
+        raise ValueError("one of games, positions and until must be given")
     if openings is not None and book is not None:
         raise ValueError("openings and book exclude each other")
     for what, number in [("games", games), ("positions", positions), ("devices", devices)]:
@@ -179,13 +186,14 @@ def generate(
         values = settings.model_dump(mode="json")
         if opponents is not None:
             values["league"] = dict(opponents.settings)
-        worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games)
+        is_split = opponents is not None and opponents.has_own_files
+        worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games, is_split)
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         begins = openings or Openings()
         if opened_book is not None:
             begins = BookOpenings(opened_book, opened, book_plies)
         run = _Run(settings, opened, store, seed, begins, opponents, parallel, cache_mb, follower)
-        run.reproducible = reproducible
+        run.reproducible, run.until = reproducible, until
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
             return run.play(games, positions, stop)
@@ -251,6 +259,7 @@ class _Run:
         listener: SelfplayListener,
     ) -> None:
         self.reproducible = False
+        self.until: threading.Event | None = None
         self._settings, self._store, self._seed = settings, store, seed
         self._openings, self._opponents, self._listener = openings, opponents, listener
         self._networks = [network, *(opponents.networks if opponents else ())]
@@ -280,7 +289,7 @@ class _Run:
         """Play the games that are missing."""
         for info in self._store.written:
             self._progress.add_chunk(info)
-        numbers = self._store.numbers(self._found)
+        numbers = self._numbers()
         for thread in self._threads:
             thread.start()
         is_ending = False
@@ -312,12 +321,12 @@ class _Run:
             if isinstance(report, Exception):
                 raise report
             self._receive(report)
-        if positions is not None and self._has_enough(positions):
+        if games is None and self._is_over(positions):
             self._write(max([self._store.highest_waiting, *self._added[-1:]]) + 1)
-        if positions is None:
+        if games is not None:
             finished = self._store.is_complete and not self._is_cut and next(numbers, None) is None
         else:
-            finished = self._progress.positions >= positions and self._store.waiting == 0
+            finished = self._is_over(positions) and self._store.waiting == 0
         self._report(games, positions)
         return SelfplayResult(self._progress, finished, self._store.waiting)
 
@@ -328,13 +337,26 @@ class _Run:
             if thread.is_alive():
                 thread.join()
 
+    def _numbers(self) -> Iterator[int]:
+        """The numbers of the games to play; once `until` is set, those that a chunk waits for."""
+        for number in self._store.numbers(self._found):
+            if self.until is not None and self.until.is_set() and number > self._store.highest_waiting:
+                return
+            yield number
+
+    def _is_over(self, positions: int | None) -> bool:
+        """Whether there are enough positions, or it is time to end."""
+        if self.until is not None:
+            return self.until.is_set()
+        return positions is not None and self._progress.positions >= positions
+
     def _has_enough(self, positions: int | None) -> bool:
-        """Whether there are enough positions, and no game is missing before those that are there already."""
-        if positions is None or self._progress.positions < positions:
+        """Whether no game need begin: it is over, and none is missing before those that are there already."""
+        if not self._is_over(positions):
             return False
         begun = len(self._added) - self._pool.queued
         following = self._added[begun : begun + 1]
-        return not following or following[0] > self._store.highest_waiting
+        return following[0] > self._store.highest_waiting if following else self.until is None
 
     def _top_up(self, numbers: Iterator[int]) -> bool:
         """Queue games, a few more than there will soon be places for. False if there are none left."""

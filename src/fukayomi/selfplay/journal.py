@@ -5,7 +5,9 @@ all of them are over, each game that ends is appended to ``NAME-000001.games`` b
 is killed loses at most the games in play: the next one reads the journal, and plays the numbers that are missing.
 """
 
+import errno
 import json
+import os
 import struct
 import zlib
 from dataclasses import asdict, dataclass
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import FinishedGame
+from fukayomi.files.disk import raise_if_full
 from fukayomi.selfplay.chunk import ChunkError
 from fukayomi.shogi import BLACK
 
@@ -108,8 +111,17 @@ class Journal:
         """Append a game; it is safe from a kill when the method returns.
 
         Raises:
-            OSError: It cannot be written; the disk is full, say.
+            DiskError: The disk is full.
+            OSError: It cannot be written.
         """
+        try:
+            self._append(game)
+        except OSError as error:
+            raise_if_full(error, f"game {game.summary.number} was not written to {self.path}", self.path.parent)
+            raise
+        self.games[game.summary.number] = game
+
+    def _append(self, game: StoredGame) -> None:
         if self._file is None:
             self._file = self.path.open("r+b" if self.path.is_file() else "w+b", buffering=0)
             self._file.truncate(self._end)  # the rest of a game that was being written
@@ -118,7 +130,6 @@ class Journal:
                 self._write(self._run, b"", b"")
         weights = b"" if game.weights is None else np.asarray(game.weights, "<f4").tobytes()
         self._write(json.dumps(asdict(game.summary)).encode(), game.data, weights)
-        self.games[game.summary.number] = game
 
     def close(self) -> None:
         """Close the file. The games stay."""
@@ -136,7 +147,7 @@ class Journal:
         body = b"".join(parts)
         entry = _HEAD.pack(_MAGIC, *map(len, parts), zlib.crc32(body)) + body
         if self._file.write(entry) != len(entry):  # a full disk may take a part
-            raise OSError(f"{self.path}: the disk is full")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         self._end += len(entry)
 
     def _read(self) -> None:

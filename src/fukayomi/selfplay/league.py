@@ -10,7 +10,8 @@ a slow one delays its own games alone.
 import queue
 import random
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.configuration import read_toml
 from fukayomi.engine.network import Network
+from fukayomi.files.problems import first_problem
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import EngineInterruptedError
@@ -34,9 +36,11 @@ from fukayomi.usi.process import find_program
 from fukayomi.usi.text import RESIGN, Go, shorten
 
 ATTEMPTS = 3
-"""Times that an engine is asked for a move, started again after each failure. Then the game is given up."""
+"""Times that an engine is asked for a move, started again after each failure. Then its game begins again."""
+MOST_RESTARTS = 2
+"""Times that a game begins again. Then the network plays it against itself."""
 MOST_FAILURES = 5
-"""Games in a row that an engine may fail. Then the run ends."""
+"""Failures in a row, each after so many attempts. Then the run ends."""
 LATE_MS = 10_000
 """How late an answer may be; then the engine counts as hanging."""
 Weight = Annotated[float, Field(gt=0, le=1e6)]
@@ -83,6 +87,8 @@ class LeagueRules(StrictModel):
     """Share of all games that have an opponent; 1: all of them."""
     clock: TimeControl = TimeControl(byoyomi_ms=500)
     """Time, nodes or depth of an engine's move; an engine may have a clock of its own."""
+    split_opponent: bool = False
+    """Whether games that have an opponent go to chunks of their own, `NAME-000001_opp.hcpe3`, as in dlshogi."""
     hardness: Annotated[float, Field(ge=0, le=10)] = 1.0
     """Networks are drawn in proportion to weight * (1 - win rate)^hardness, where the win rate is (wins + 1) / (games +
     2): prioritised fictitious self-play (Vinyals et al., 2019). 0: by weight alone."""
@@ -143,8 +149,7 @@ class LeagueSettings(LeagueRules):
                 network["file"] = path.parent.absolute() / network["file"]
             return cls.model_validate(found)
         except ValidationError as error:
-            faults = [(".".join(map(str, each["loc"])) or "league", each["msg"]) for each in error.errors()]
-            raise LeagueError(f"{path}: {'; '.join(f'{place}: {fault}' for place, fault in faults)}") from error
+            raise LeagueError(f"{path}: {first_problem(error, 'league')}") from error
         except (KeyError, TypeError) as error:
             raise LeagueError(f"{path}: each network is a table [[network]] with a name and a file") from error
 
@@ -205,6 +210,7 @@ class League(AbstractContextManager["League"]):
         self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
         self._networks: list[Network] = []
         self._desks = {engine.name: _Desk(engine, settings.clock) for engine in settings.engines}
+        self._restarts: Counter[int] = Counter()  # by game
         try:
             for network in settings.networks:
                 self._networks.append(
@@ -224,6 +230,11 @@ class League(AbstractContextManager["League"]):
         """See `Opponents`."""
         return self._settings.recorded([network.sha256 for network in self._networks])
 
+    @property
+    def has_own_files(self) -> bool:
+        """See `Opponents`."""
+        return self._settings.split_opponent
+
     def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
         """See `Opponents`."""
         name, is_black = self._draw(number)
@@ -238,7 +249,16 @@ class League(AbstractContextManager["League"]):
 
     def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
         """See `Opponents`."""
-        self._desks[self.name(game.index)].add(pool, game)
+        self._desks[self.name(game.index)].add(pool, game, self._begin_again)
+
+    def _begin_again(self, pool: SelfplayPool, number: int) -> str:
+        """Begin a game again whose engine failed; what becomes of it, for the user."""
+        self._restarts[number] += 1  # one desk has the game
+        pool.restart(number, *self.players(number))
+        return "the network plays it alone" if self._is_without_opponent(number) else "it begins again"
+
+    def _is_without_opponent(self, number: int) -> bool:
+        return self._restarts.get(number, 0) > MOST_RESTARTS
 
     def over(self, game: GameSummary) -> None:
         """See `Opponents`."""
@@ -268,11 +288,16 @@ class League(AbstractContextManager["League"]):
 
     def _draw(self, number: int) -> tuple[str, bool]:
         """The opponent of a game, empty for none, and whether it has Black."""
+        if self._is_without_opponent(number):
+            return "", False
         chooser = random.Random(f"league {self._seed} {number}")
         if chooser.random() >= self._settings.share:
             return "", False
         (name,) = chooser.choices(list(self._chances), list(self._chances.values()))
         return name, chooser.random() < 0.5
+
+
+_BeginAgain = Callable[[SelfplayPool, int], str]
 
 
 class _Desk:
@@ -284,15 +309,15 @@ class _Desk:
             engine = engine.model_copy(update={"options": {"USI_Hash": str(engine.memory_mb), **engine.options}})
         self._settings = engine
         self._clock = engine.clock or clock
-        self._games: queue.SimpleQueue[tuple[SelfplayPool, WaitingGame] | None] = queue.SimpleQueue()
+        self._games: queue.SimpleQueue[tuple[SelfplayPool, WaitingGame, _BeginAgain] | None] = queue.SimpleQueue()
         self._notes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._lock = threading.Lock()
-        self._failures = 0  # games in a row
+        self._failures = 0  # in a row
         self._threads: list[threading.Thread] = []
 
-    def add(self, pool: SelfplayPool, game: WaitingGame) -> None:
-        """Have the engine find a move, soon."""
+    def add(self, pool: SelfplayPool, game: WaitingGame, begin_again: _BeginAgain) -> None:
+        """Have the engine find a move, soon; if it cannot, its game begins again."""
         if not self._threads:  # only engines that play are started
             self._threads = [
                 threading.Thread(target=self._work, name=f"fukayomi-league-{self._engine.name}", daemon=True)
@@ -300,14 +325,15 @@ class _Desk:
             ]
             for thread in self._threads:
                 thread.start()
-        self._games.put((pool, game))
+        self._games.put((pool, game, begin_again))
 
     def take_notes(self) -> Iterator[str]:
+        failures = self._failures  # before the notes: theirs is among them
         while not self._notes.empty():
             yield self._notes.get()
-        if self._failures >= MOST_FAILURES:
+        if failures >= MOST_FAILURES:
             raise LeagueError(
-                f"engine {self._engine.name} failed in {self._failures} games in a row; the notes say why. "
+                f"engine {self._engine.name} failed {failures} times in a row; the notes say why. "
                 "Repair it and run the same command again"
             )
 
@@ -326,12 +352,16 @@ class _Desk:
             is_ready = False
             while (task := self._games.get()) is not None and not self._stop.is_set():
                 is_ready = self._play(player, *task, is_ready=is_ready)
+                if self._failures >= MOST_FAILURES:
+                    break
         except EngineInterruptedError:
             pass
         finally:
             player.close()
 
-    def _play(self, player: UsiPlayer, pool: SelfplayPool, game: WaitingGame, *, is_ready: bool) -> bool:
+    def _play(
+        self, player: UsiPlayer, pool: SelfplayPool, game: WaitingGame, begin_again: _BeginAgain, *, is_ready: bool
+    ) -> bool:
         """Play a move. Returns whether the engine is ready for the next."""
         problem = ""
         for _ in range(ATTEMPTS):
@@ -350,10 +380,13 @@ class _Desk:
                 self._failures = 0
             pool.answer(game.index, move, eval_cp)
             return is_ready
+        if self._failures + 1 < MOST_FAILURES:
+            outcome = begin_again(pool, game.index)
+            self._notes.put(f"engine {self._engine.name} failed in game {game.index}; {outcome}: {problem}")
+        else:
+            self._notes.put(f"engine {self._engine.name} failed in game {game.index}: {problem}")
         with self._lock:
-            self._failures += 1
-        self._notes.put(f"engine {self._engine.name} failed in game {game.index}, which is given up: {problem}")
-        pool.drop(game.index)
+            self._failures += 1  # after the note, which says why the run ends
         return is_ready
 
     def _move(self, player: UsiPlayer, position: Position) -> tuple[Move | None, int]:

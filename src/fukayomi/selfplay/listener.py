@@ -78,7 +78,8 @@ class SelfplayProgress:
 
     def add_chunk(self, info: ChunkInfo) -> None:
         """Count the games of a chunk that was there. What its sidecar does not say is left out."""
-        self.games += info.numbers or info.games
+        if info.part != "with_opponents":  # the other part has counted them
+            self.games += info.numbers or info.games
         self.kept += info.games
         self.positions += info.positions
         self.plies += info.plies

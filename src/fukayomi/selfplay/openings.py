@@ -17,6 +17,7 @@ from fukayomi.book import Book
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Position, ShogiError
+from fukayomi.tabular import counted
 
 HCP_SUFFIX = ".hcp"
 HCP_BYTES = 32
@@ -121,21 +122,15 @@ class Openings:
         return chosen.position(min(int((place - begin) / chosen.weight), len(chosen) - 1))
 
     def keep_apart(self, others: Sequence[OpeningSet]) -> None:
-        """Refuse positions that a set for measuring has too.
+        """Refuse positions that a set for measuring has too; without sets, the start position.
 
         Raises:
             OpeningError: A position is in both; the message names the files and how many there are.
         """
-        for other in others:
-            keys = other.keys()
-            for each in self._sets:
-                shared = keys & each.keys()
-                if shared:
-                    example = position_from_hcp(min(shared)).sfen()
-                    raise OpeningError(
-                        f"{each.name} shares {len(shared)} positions with {other.name}, which is to be kept apart, "
-                        f"such as {example}: remove them from one of the two"
-                    )
+        for each in self._sets:
+            _refuse_shared(each.name, each.keys(), others)
+        if not self._sets:
+            _refuse_shared("the start position, where games begin,", {encode_hcp(Position())}, others)
 
 
 class BookOpenings:
@@ -163,6 +158,47 @@ class BookOpenings:
             place = int.from_bytes(digest[:6]) / (1 << 48) * ends[-1]
             position.push(known[min(bisect.bisect_right(ends, place), len(known) - 1)])
         return position
+
+
+def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> None:
+    """Refuse a book if a game can begin with its moves where a set for measuring has a position.
+
+    It walks through all positions that the book leads to from the start position, which takes about as long as looking
+    up each of them.
+
+    Args:
+        book: The book.
+        plies: Number of its moves at most.
+        others: The sets for measuring.
+
+    Raises:
+        OpeningError: A position is in both; the message names the files and how many there are.
+        OSError: The book cannot be read any more.
+    """
+    ends: set[bytes] = set()
+    layer = {encode_hcp(Position()): Position()}  # after the same number of moves
+    for _ in range(plies):
+        following: dict[bytes, Position] = {}
+        for key, position in layer.items():
+            entries = book.moves(position)
+            if not entries:
+                ends.add(key)
+            for entry in entries:
+                after = Position.from_sfen(position.sfen())  # without its past
+                after.push(entry.move)
+                following.setdefault(encode_hcp(after), after)
+        layer = following
+    _refuse_shared(str(book.path), ends | layer.keys(), others)
+
+
+def _refuse_shared(name: str, keys: set[bytes], others: Sequence[OpeningSet]) -> None:
+    for other in others:
+        if shared := keys & other.keys():
+            example = position_from_hcp(min(shared)).sfen()
+            raise OpeningError(
+                f"{name} shares {counted(len(shared), 'position')} with {other.name}, which is to be kept apart, "
+                f"such as {example}: remove them from one of the two"
+            )
 
 
 def _source(text: str) -> tuple[Path, float]:

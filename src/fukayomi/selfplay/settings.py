@@ -14,8 +14,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 _PARAMS = (
     "playouts", "early_stop", "extension", "reuse", "leaves", "random", "random_temperature", "random_temperature_drop",
-    "random_cutoff", "random_cutoff_drop", "train_random", "random2", "max_move", "threshold", "play_out", "mate_depth",
-    "mate_nodes", "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise",
+    "random_cutoff", "random_cutoff_drop", "train_random", "random2", "low_moves", "max_move", "threshold",
+    "play_out", "mate_depth", "mate_nodes", "cheap", "cheap_playouts", "soft_playouts", "soft_weight", "surprise",
 )  # fmt: skip
 _SEARCH = (
     "c_init", "c_base", "c_init_root", "c_base_root", "leaf_mate_plies", "leaf_mate_nodes", "draw_value_black",
@@ -64,6 +64,9 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Reduction where fpu_root is "parent"."""
     temperature: Annotated[float, Field(gt=0, le=100)] = 1.66
     """Divisor of the policy's logits; above 1 flattens the policy."""
+    temperature_root: Annotated[float, Field(ge=0, le=100)] = 0.0
+    """That of the root; 0: 1 with Gumbel, otherwise as temperature. Gumbel's target is made of the divided logits, so a
+    divisor above 1 would teach a flatter policy in each generation."""
     root_rule: RuleName = "puct"
     """How the root's visits are shared out: PUCT, or Gumbel with sequential halving for few playouts. With Gumbel there
     is no early stop, extension or noise, and the policy target is the improved policy."""
@@ -112,10 +115,13 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     random_cutoff_drop: Share = 0.001
     """What the cutoff loses with each move of the same side."""
     train_random: bool = False
-    """Whether positions in which the move was drawn have targets."""
+    """Whether positions in which the move was drawn so have targets, and those of low_moves."""
     random2: Annotated[float, Field(ge=0, le=1000)] = 0.0
     """After these moves: where the best move has fewer than random2 times the visits of the second, one of the two is
     drawn in proportion to visits; 0: never."""
+    low_moves: Share = 0.0
+    """After these moves: chance of a move to be drawn evenly from all but the best, however low their values are; only
+    of the network that learns. For exploiters."""
 
     # The end of a game.
     min_move: Annotated[int, Field(ge=0, le=512)] = 10
@@ -170,6 +176,7 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
         params.fpu_reduction = self.fpu_reduction
         params.fpu_reduction_root = self.fpu_reduction_root
         params.softmax_temperature = self.temperature
+        params.softmax_temperature_root = self.temperature_root or (1.0 if self.root_rule == "gumbel" else 0.0)
         params.root_rule = RootRule[self.root_rule.upper()]
         params.root_visit_noise = self.root_noise / 1000
         params.declaration_rule = DeclarationRule[self.declaration_rule.upper()]

@@ -15,7 +15,9 @@ from fukayomi.selfplay.chunk import (
     ChunkDetails,
     ChunkError,
     ChunkInfo,
+    Part,
     ResultCounts,
+    opponents_chunk_of,
     read_chunk_info,
     settings_sha256,
     sidecar_of,
@@ -41,10 +43,12 @@ class Worker:
     settings: Mapping[str, Any]
     """All settings of the self-play."""
     chunk_games: int
+    is_split: bool = False
+    """Whether games that have an opponent go to chunks of their own."""
 
 
 @dataclass(slots=True)
-class _Part:
+class _Range:
     """A chunk that is not complete."""
 
     sequence: int
@@ -86,7 +90,7 @@ class ChunkStore:
                 )
         self._done = {info.first_game: info for info in found}
         self._before = [info for info in found if info.first_game < first]
-        self._parts: dict[int, _Part] = {}  # by the number of each game that is being played or waits
+        self._parts: dict[int, _Range] = {}  # by the number of each game that is being played or waits
         pattern = re.compile(re.escape(worker.name) + r"-\d{6,}" + re.escape(JOURNAL_SUFFIX))
         self._journals: dict[Path, Journal] = {}
         for path in sorted(out.iterdir()):
@@ -100,10 +104,12 @@ class ChunkStore:
     @property
     def written(self) -> list[ChunkInfo]:
         """The chunks of this run that were there at the beginning."""
-        return [
+        mine = [
             info for first, info in sorted(self._done.items())
             if first >= self._first and (self._end is None or first < self._end)
         ]  # fmt: skip
+        beside = [sidecar_of(opponents_chunk_of(self._path(info.sequence))) for info in mine if info.part != "all"]
+        return mine + [read_chunk_info(sidecar) for sidecar in beside if sidecar.exists()]
 
     def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
         """The numbers of the games to play, in order, as far as they are asked for.
@@ -115,11 +121,11 @@ class ChunkStore:
             ChunkError: The size of the chunks was changed.
         """
         for sequence, first, end in self._ranges():
-            path = self._out / f"{self._worker.name}-{sequence:06d}{CHUNK_SUFFIX}"
+            path = self._path(sequence)
             if sidecar_of(path).exists():
                 raise ChunkError(f"{path} has other games than were expected; was chunk_games changed?")
             waiting = path.with_suffix(JOURNAL_SUFFIX)
-            part = _Part(sequence, first, end, self._journals.pop(waiting, None) or Journal(waiting, self._run))
+            part = _Range(sequence, first, end, self._journals.pop(waiting, None) or Journal(waiting, self._run))
             if part.journal.games and not first <= min(part.journal.games) <= max(part.journal.games) < end:
                 raise ChunkError(
                     f"{waiting} has games of other numbers than {first} to {end - 1}; was chunk_games changed?"
@@ -152,20 +158,34 @@ class ChunkStore:
                 continue
             games = [part.journal.games[number] for number in range(part.first, end)]
             path = part.journal.path.with_suffix(CHUNK_SUFFIX)
-            info = self._done[part.first] = write_chunk(
-                path, b"".join(game.data for game in games), self._details(part, games), _weights(games)
-            )
+            for file, which, mine in reversed(self._files(path, games)):  # the first says that all are there
+                details = self._details(part, which, len(games), mine)
+                data = b"".join(game.data for game in mine)
+                written.append((file, write_chunk(file, data, details, _weights(mine))))
+            self._done[part.first] = written[-1][1]
             part.journal.remove()
             for number in range(part.first, part.end):
                 self._parts.pop(number, None)
-            written.append((path, info))
         return written
+
+    def _path(self, sequence: int) -> Path:
+        return self._out / f"{self._worker.name}-{sequence:06d}{CHUNK_SUFFIX}"
+
+    def _files(self, path: Path, games: list[StoredGame]) -> list[tuple[Path, Part, list[StoredGame]]]:
+        """The files of a chunk, with their games; that which is always there comes first."""
+        others = [game for game in games if game.summary.opponent]
+        if not self._worker.is_split:
+            return [(path, "all", games)]
+        files: list[tuple[Path, Part, list[StoredGame]]] = [
+            (path, "without_opponents", [game for game in games if not game.summary.opponent])
+        ]
+        return [*files, (opponents_chunk_of(path), "with_opponents", others)] if others else files
 
     def chunk_of(self, number: int) -> Path | None:
         """The chunk that covers a number; None if there is none."""
         for first, info in self._done.items():
             if first <= number < first + (info.numbers or info.games):
-                return self._out / f"{self._worker.name}-{info.sequence:06d}{CHUNK_SUFFIX}"
+                return self._path(info.sequence)
         return None
 
     def is_missing(self, number: int) -> bool:
@@ -203,7 +223,7 @@ class ChunkStore:
             yield sequence, first, end
             first, sequence = end, sequence + 1
 
-    def _details(self, part: _Part, games: list[StoredGame]) -> ChunkDetails:
+    def _details(self, part: _Range, which: Part, numbers: int, games: list[StoredGame]) -> ChunkDetails:
         kept = [game.summary for game in games if game.summary.is_kept]
         reasons = Counter(_COUNTS[game.reason] for game in kept)
         winners = Counter(game.winner for game in kept)
@@ -215,7 +235,8 @@ class ChunkStore:
             worker=self._worker.name,
             sequence=part.sequence,
             first_game=part.first,
-            numbers=len(games),
+            numbers=numbers,
+            part=which,
             seed=self._worker.seed,
             network=self._worker.network,
             build=__version__,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from fukayomi.shogi.glyphs import DIGITS, KANJI, kanji_number
+from fukayomi.shogi.glyphs import DIGITS, KANJI, SIGNS, kanji_number
 from fukayomi.shogi.position import BLACK, WHITE, Color, Move, PieceType, Position
 
 CELL_W, CELL_H = 35, 37  # a square is a little higher than wide, as on a real board
@@ -52,11 +52,28 @@ class Arrow:
     """Any SVG colour."""
 
 
+@dataclass(frozen=True, slots=True)
+class Tint:
+    """A colour over a piece, with a number below it."""
+
+    place: int | tuple[Color, PieceType]
+    """The square, or side and kind of pieces in hand."""
+    color: str
+    """Any SVG colour."""
+    opacity: float
+    """0 to 1."""
+    is_hatched: bool = False
+    """Whether there are lines over it."""
+    text: str = ""
+    """Digits and −; "" for no number."""
+
+
 def board_svg(
     position: Position,
     *,
     last_move: Move | str | None = None,
     arrows: Sequence[Arrow | Move | str] = (),
+    tints: Sequence[Tint] = (),
     flip: bool = False,
     size: int | None = 420,
     title: str = "",
@@ -67,6 +84,7 @@ def board_svg(
         position: What to draw.
         last_move: Move to mark; by default the last move played in `position`.
         arrows: Moves to draw as arrows, later ones on top; strings are USI moves.
+        tints: Colours over pieces.
         flip: Draw White at the bottom.
         size: Width in pixels; None leaves it to the page.
         title: Text for screen readers; by default the SFEN.
@@ -84,6 +102,7 @@ def board_svg(
         *board.numbers(),
         *board.pieces(position),
         *(part for color in (BLACK, WHITE) for part in board.hand(position, color)),
+        *(part for tint in tints for part in board.tint(tint)),
         *(part for arrow in drawn for part in board.arrow(arrow, position.turn)),
     ]
     extent = "" if size is None else f' width="{size}" height="{round(size * HEIGHT / WIDTH)}"'
@@ -125,11 +144,13 @@ def piece_symbols() -> str:
 
 
 class _Board:
-    """Where things are on a board, seen from one side. `faces` collects the pieces that were drawn."""
+    """Where things are on a board, seen from one side. `faces` collects the pieces that were drawn, `hands` where those
+    in hand were drawn."""
 
     def __init__(self, flip: bool) -> None:
         self._flip = flip
         self.faces: set[str] = set()
+        self.hands: dict[tuple[Color, PieceType], tuple[float, float]] = {}
 
     def center(self, square: int) -> tuple[float, float]:
         """The centre of a square."""
@@ -203,10 +224,25 @@ class _Board:
             yield _shape("path", "turn", d=f"M{x - 8:g},{y + 11:g}h16", stroke=_COLORS["turn"], stroke_width=2.4)
         for row, (kind, count) in enumerate(held):
             middle = y + 12 + step * (row + 0.5)
+            self.hands[color, kind] = x - (6 if count > 1 else 0), middle
             yield self._piece(kind, color, x - (6 if count > 1 else 0), middle, 0.85)
             strokes = kanji_number(count) if count > 1 else ()
             for index, stroke in enumerate(strokes):
                 yield _glyph(stroke, x + 15, middle + 11 * (index - (len(strokes) - 1) / 2), 1)
+
+    def tint(self, tint: Tint) -> Iterator[str]:
+        """A colour over a piece, its lines, and a number at the lower edge. The pieces are drawn before."""
+        x, y = self.center(tint.place) if isinstance(tint.place, int) else self.hands[tint.place]
+        left, top, width, height = x - CELL_W / 2, y - CELL_H / 2, CELL_W, CELL_H
+        if not isinstance(tint.place, int):
+            left, top, width, height = x - CELL_W / 2 + 2, y - CELL_H / 2 + 2.5, CELL_W - 4, CELL_H - 5
+        yield _shape(
+            "rect", "tint", x=left, y=top, width=width, height=height, fill=tint.color, opacity=round(tint.opacity, 3)
+        )
+        if tint.is_hatched:
+            lines = "".join(_hatch(left, top, width, height))
+            yield _shape("path", "hatch", d=lines, fill="none", stroke=tint.color, stroke_width=1.2, opacity=0.9)
+        yield from number_strokes(tint.text, x, top + height - 5, 0.62, halo=True)
 
     def arrow(self, arrow: Arrow, turn: Color) -> Iterator[str]:
         """An arrow from square to square, or the dropped piece in a disc on its square."""
@@ -244,16 +280,44 @@ def _shape(tag: str, css: str, **attributes: object) -> str:
     return f'<{tag} class="{html.escape(css.strip())}"{text}/>'
 
 
-def _glyph(strokes: str, x: float, y: float, scale: float) -> str:
+def _hatch(left: float, top: float, width: float, height: float, step: int = 7) -> Iterator[str]:
+    """Rising lines that fill a rectangle."""
+    for offset in range(step, int(width + height), step):
+        start = max(0.0, offset - height)
+        end = min(width, float(offset))
+        yield f"M{left + start:g},{top + offset - start:g}L{left + end:g},{top + offset - end:g}"
+
+
+def number_strokes(text: str, x: float, y: float, scale: float, *, halo: bool = False) -> Iterator[str]:
+    """A number as strokes, so that it needs no font, centred; digits and the signs + − % count.
+
+    Args:
+        text: The number.
+        x: Its centre.
+        y: Its centre.
+        scale: Height in units of 10.
+        halo: Draw a light line around it, for numbers on pieces.
+    """
+    step = 6.6 * scale
+    strokes = [SIGNS[letter] if letter in SIGNS else DIGITS[int(letter)] for letter in text]
+    styles = [("halo", "#fffefb", 5.0), ("mark", "#22262d", 1.6)] if halo else [("mark", _COLORS["mark"], 1.2)]
+    for css, color, width in styles:
+        for index, glyph in enumerate(strokes):
+            yield _glyph(glyph, x + step * (index - (len(text) - 1) / 2), y, scale, css, color, width)
+
+
+def _glyph(
+    strokes: str, x: float, y: float, scale: float, css: str = "mark", color: str = _COLORS["mark"], width: float = 1.2
+) -> str:
     """A numeral, centred."""
     place = f"translate({x - 5 * scale:g},{y - 5 * scale:g})" + ("" if scale == 1 else f" scale({scale:g})")
     return _shape(
         "path",
-        "mark",
+        css,
         d=strokes,
         fill="none",
-        stroke=_COLORS["mark"],
-        stroke_width=1.2,
+        stroke=color,
+        stroke_width=width,
         stroke_linecap="round",
         transform=place,
     )

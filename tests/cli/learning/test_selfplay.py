@@ -41,7 +41,7 @@ def test_settings_come_from_a_file_and_options_change_them(tmp_path: Path) -> No
     [
         ((), 2, "--games N or --positions N"),
         (("--games", 3, "--positions", 4), 2, "--games N or --positions N"),
-        (("--games", 3, "--playouts", 0), 1, "playouts"),
+        (("--games", 3, "--playouts", 0), 1, "error: playouts: Input should be greater than or equal to 1"),
         (("--games", 3, "--openings", "missing.sfen"), 1, "missing.sfen"),
         (("--games", 3, "--config", "missing.toml"), 1, "missing.toml"),
     ],
@@ -50,6 +50,7 @@ def test_mistakes_are_explained(tmp_path: Path, options: tuple[object, ...], cod
     exit_code, _, said = run("selfplay", "<hash>", "-o", tmp_path, *options)
     assert exit_code == code
     assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
@@ -89,3 +90,9 @@ def test_a_league_plays_a_share_of_the_games(tmp_path: Path) -> None:
     code, _, said = run(*words, "--league", tmp_path / "other.toml")
     assert code == 1
     assert "other.toml" in said
+
+
+def test_a_missing_network_is_an_error_that_names_it(tmp_path: Path) -> None:
+    code, _, said = run("selfplay", tmp_path / "missing.onnx", "-o", tmp_path / "games", "--games", 1)
+    assert code == 1
+    assert said == f"error: no file {tmp_path / 'missing.onnx'}\n"

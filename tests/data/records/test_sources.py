@@ -56,6 +56,19 @@ def test_a_folder_is_read_in_the_order_of_names(tmp_path: Path) -> None:
     assert found == [("a.csa", b"first"), ("b.csa", b"second"), ("c.csa", b"third")]
 
 
+def test_what_lies_beside_games_of_self_play_is_no_data(tmp_path: Path) -> None:
+    games = ["a-1.hcpe3", "a-1_opp.hcpe3", "b.json", "c/a-1.json", "c/b.games", "c/b.lock"]
+    beside = [
+        "a-1.json", "a-1.weights.npy", "a-1_opp.json", "a-1.layer-x.hcpe3", "a-1.layer-x.hcpe3.json",
+        "a-1.layer-x.weights.npy", "b-000001.games", "b.lock", "d/b-000002.games", "d/b.lock",
+    ]  # fmt: skip
+    for name in (*games, *beside):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"1")
+    assert [file.relative_to(tmp_path).as_posix() for file in find_files([tmp_path])] == games
+    assert find_files([tmp_path / "a-1.json"]) == [tmp_path / "a-1.json"]  # whoever names it wants it
+
+
 @pytest.mark.parametrize("suffix", ["tar", "tar.gz", "tar.bz2", "tar.xz", "zip", "none"])
 def test_archives_keep_their_order_and_are_known_by_content(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"games.{suffix}"

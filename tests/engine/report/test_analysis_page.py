@@ -100,7 +100,7 @@ def test_page_escapes_the_texts_of_the_record() -> None:
     analysis = assemble(record, analysis.positions, engine=HOSTILE)
     page = analysis_page(analysis)
     found = outline(page)
-    assert found.tags.count("script") == 2  # the data and the script, both ours
+    assert found.tags.count("script") == 3  # the document, the data and the script, all ours
     assert "img" not in found.tags
     assert HOSTILE in found.text
     assert "49" not in found.text.split("指し手一覧")[0].split("悪手")[0]

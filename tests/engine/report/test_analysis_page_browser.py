@@ -1,16 +1,19 @@
 """The page in a browser: replay by keys and taps, languages, narrow screens, hostile records, no requests."""
 
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pytest
 from analysis_answers import HOSTILE, Script, answer, first_move, game
 from patience import PATIENCE_S
 from places import ROOT
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from fukayomi import analyse
 from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
@@ -20,21 +23,12 @@ from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination
 
-expect.set_options(timeout=1000 * PATIENCE_S)
 PHONE = {"viewport": {"width": 375, "height": 667}, "has_touch": True, "is_mobile": True}
 KANA_OR_KANJI = re.compile("[ぁ-んァ-ヶ一-龥]")
 NOTATION = re.compile("[☗☖](?:同　?|[１-９][一二三四五六七八九])[^\\s]+")
 """Moves are written in Japanese in both languages."""
 
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, timeout=3000 * PATIENCE_S)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -347,6 +341,31 @@ def test_the_index_of_several_games_is_a_page_like_these(open_page: Open) -> Non
     assert page.locator("img").count() == 0
     page.get_by_text("日本語").tap()
     expect(page.locator("h1")).to_have_text("棋譜解析 2局", use_inner_text=True)
+
+
+def test_the_board_is_the_same_without_any_japanese_font(browser: Browser, long_page: Path, tmp_path: Path) -> None:
+    """A second browser, for which only one font is installed, which has no kanji."""
+    font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    shutil.copy(font, tmp_path)
+    config = tmp_path / "fonts.conf"
+    folder = f"<dir>{tmp_path}</dir><cachedir>{tmp_path / 'cache'}</cachedir>"
+    config.write_text(f"<fontconfig>{folder}</fontconfig>", encoding="utf-8")
+    path = shutil.which("chromium")
+    environment = os.environ | {"FONTCONFIG_FILE": str(config)}
+    bare = browser.browser_type.launch(executable_path=path, timeout=3000 * PATIENCE_S, env=environment)
+    pictures: list[bytes] = []
+    try:
+        for each in (browser, bare):
+            page = each.new_page(locale="ja-JP")
+            page.goto(long_page.as_uri())
+            page.keyboard.press("End")
+            expect(page.locator("#board .pieces use")).not_to_have_count(0)
+            assert page.locator("#board text").count() == 0
+            pictures.append(page.locator("#board").screenshot(animations="disabled"))
+            page.close()
+    finally:
+        bare.close()
+    assert pictures[0] == pictures[1]
 
 
 def test_a_hostile_record_runs_nothing(open_page: Open) -> None:

@@ -10,6 +10,7 @@ from patience import PATIENCE_S, until
 from fukayomi.engine import AnalysisQuery, AnalysisService, Engine, EvaluatorError, Network, QueryError, TurnAnswer
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.stubs import hash_evaluator
+from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import Position
 
 GAME = ("7g7f", "3c3d", "2g2f", "8c8d")
@@ -73,7 +74,8 @@ def test_turns_are_answered_from_blacks_side(service: AnalysisService) -> None:
 @pytest.mark.parametrize("turn", [3, 4])
 def test_one_position_alone_is_searched_as_by_an_engine(service: AnalysisService, turn: int) -> None:
     (answer,) = service.submit(AnalysisQuery(moves=GAME, turns=[turn], visits=500)).result(PATIENCE_S)
-    with Network(hash_evaluator(16), cache_mb=0) as network, Engine(network) as engine:
+    full = UsiSettings(batch_visits=0)  # as the service, whose batches are those of many trees
+    with Network(hash_evaluator(16), cache_mb=0) as network, Engine(network, settings=full) as engine:
         result = engine.search(Position.from_usi(f"startpos moves {' '.join(GAME[:turn])}"), nodes=500, multipv=3)
     assert [(move.move, move.visits) for move in answer.moves] == [(x.move.usi(), x.visits) for x in result.lines]
     for move, line in zip(answer.moves, result.lines, strict=True):

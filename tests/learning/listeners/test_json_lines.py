@@ -6,7 +6,9 @@ from typing import Any
 
 from learning_samples import Interrupter
 
-from fukayomi.learning import Dataset, JsonLinesListener, TrainingListeners, TrainingSettings, train
+from fukayomi.learning import Dataset, JsonLinesListener, TrainingListeners, TrainingSettings, runs, train
+from fukayomi.learning.curves.series import SECONDS
+from fukayomi.learning.listeners.listener import RunStart
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
@@ -41,3 +43,24 @@ def test_a_resumed_run_has_each_step_once(tmp_path: Path, train_file: Path, test
     train(TINY, data, out, settings=settings, device="cpu", resume=True, listener=JsonLinesListener(1))
     assert points(out, "train") == points(tmp_path / "whole", "train")
     assert [point["step"] for point in points(out, "test")] == [4]
+
+
+def test_the_time_of_a_run_goes_on_where_it_was_resumed(tmp_path: Path):
+    times = tmp_path / "times.jsonl"
+    for first, last in ((0, 30), (20, 40)):
+        listener = JsonLinesListener(10)
+        listener.started(RunStart(first, 40, 8, tmp_path))
+        for step in range(first + 10, last + 1, 10):
+            listener._write("train", {"step": step, "policy_loss": 1.0})
+            listener._write("test", {"step": step, "policy_loss": 1.0})
+        listener.ended()
+        if first == 0:
+            lines = [json.loads(line) for line in times.read_text().splitlines()]
+            assert [line["step"] for line in lines] == [10, 20, 30], "one line for both"
+            lines[1]["seconds"] = 1000.0
+            times.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"step": 4')
+    (run,) = runs(tmp_path).runs
+    seconds = run.curves[SECONDS]
+    assert seconds.steps.tolist() == [10, 20, 30, 40]
+    assert seconds.values[2] >= 1000, "the first 20 steps are those of the first start"
+    assert run.last_step == 40

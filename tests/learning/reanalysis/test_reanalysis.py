@@ -1,6 +1,7 @@
 """Layers: what stays, what is new, what is chosen, and which layers are refused."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +50,12 @@ def test_a_layer_has_what_a_search_of_each_position_finds(file: Path, root: Root
     before = file.read_bytes()
     params = SearchParams()
     params.root_rule, params.gumbel_scale, params.gumbel_moves = root.rule, 0.0, 8
+    params.softmax_temperature_root = 1.0 if root is Root.GUMBEL else 0.0
     settings = ReanalysisSettings(nodes=30, share=1.0, root=root, gumbel_moves=8)
     with exact_network() as network:
         result = reanalyze(file, network, settings, layer="new", workers=1)
         original, layer = read(file), read(layer_path(file, "new"))
-        with Searcher([hash_evaluator(8)], params, memory_mb=16, reuse=False) as searcher:
+        with Searcher([hash_evaluator(8)], params, memory_mb=16, reuse=False, batch_visits=0) as searcher:
             for game in range(len(original)):
                 position = _native.position_from_hcp(original.starts[game].tobytes())
                 first = int(original.plies[game])
@@ -185,6 +187,20 @@ def test_layers_that_are_there_are_left_alone(tmp_path: Path) -> None:
             reanalyze(tmp_path, network, ReanalysisSettings(nodes=0, share=0.5), layer=layer)
     with exact_network(1) as other, pytest.raises(LayerError, match=r"different: network"):
         reanalyze(tmp_path, other, QUICK, layer=layer)
+
+
+def test_a_network_opened_twice_makes_the_layer_that_it_makes_alone(tmp_path: Path) -> None:
+    settings = ReanalysisSettings(nodes=20, selection="surprise")  # pyright: ignore
+    outputs = []
+    for name, count in (("one", 1), ("two", 2)):
+        file = write_games(tmp_path / f"{name}.hcpe3")
+        with ExitStack() as stack:
+            networks = [stack.enter_context(exact_network()) for _ in range(count)]
+            reanalyze(file, networks, settings, layer="x", workers=1)
+        layer = layer_path(file, "x")
+        outputs.append([path.read_bytes() for path in (layer, weights_of(layer), sidecar_of(layer))])
+
+    assert outputs[0] == outputs[1]
 
 
 def test_what_cannot_be_reanalysed_is_refused(tmp_path: Path, file: Path) -> None:

@@ -56,7 +56,7 @@ def test_the_commands_print_the_status(small_run: Path) -> None:
     text, document = learn("status", small_run), learn("status", small_run, "--json")
 
     assert "2 of 2 generations done" in text.stdout
-    assert "network that plays: network-0002" in text.stdout
+    assert "network that plays: network-0002, in fp32\n" in text.stdout
     assert json.loads(document.stdout)["network"] == "network-0002"
 
 

@@ -113,6 +113,33 @@ def test_targets_hold_the_move_and_the_visits_of_the_search() -> None:
         assert any(sum(moves.values()) == 24 for moves in taught)
 
 
+def test_an_exploiter_plays_any_move_but_the_best() -> None:
+    """Its opponent, which does not teach, plays its best ones."""
+    values: dict[str, object] = {"random": 0, "low_moves": 1.0, "max_move": 40, "threshold": 1.0}
+    opening = Position()
+    kinds = {True: 0, False: 0}
+    for train_random in (True, False):
+        pool = SelfplayPool(selfplay_params(train_random=train_random, **values), search_params(), 4)
+        for index in range(4):
+            pool.add(index, opening, SelfplayPlayer(), SelfplayPlayer(0, teaches=False))
+        for game in drive(pool):
+            decoded = Decoded(game)
+            taught = [(move, moves) for move, moves in zip(decoded.moves, decoded.candidates, strict=True) if moves]
+            kinds[train_random] += sum(move != next(iter(moves)) for move, moves in taught)
+            assert game.random_plies >= game.plies // 2 - 4
+            assert game.searches >= game.random_plies
+            assert sum(move == next(iter(moves)) for move, moves in taught) <= 4  # before a mate
+    assert kinds[True] > 40
+    assert kinds[False] == 0
+
+
+def test_low_moves_come_as_often_as_they_are_asked_for() -> None:
+    games = play(16, random=0, low_moves=0.25, max_move=60, threshold=1.0)
+    share = sum(game.random_plies for game in games) / sum(game.searches for game in games)
+    assert 0.15 < share < 0.35
+    assert by_index(play(6, random=0, max_move=20)) == by_index(play(6, random=0, low_moves=0.0, max_move=20))
+
+
 def test_random_moves_have_targets_if_asked_for() -> None:
     for game in play(4, train_random=True):
         assert all(Decoded(game).candidates[:4])
@@ -283,7 +310,7 @@ def test_another_program_may_play_one_side() -> None:
     assert [bool(moves) for moves in decoded.candidates] == [False, True] * 3
 
 
-def test_a_waiting_game_holds_nothing_back_and_can_be_dropped() -> None:
+def test_a_waiting_game_holds_nothing_back_and_can_begin_again() -> None:
     pool = SelfplayPool(selfplay_params(max_move=20), search_params(), 2)
     pool.add(0, Position(), SelfplayPlayer(OUTSIDE, teaches=False), SelfplayPlayer())
     for index in range(1, 4):
@@ -302,9 +329,26 @@ def test_a_waiting_game_holds_nothing_back_and_can_be_dropped() -> None:
     with pytest.raises(IllegalMoveError):
         pool.answer(0, Move.from_usi("5e5d"))
     assert not pool.answer(9, None)
-    assert pool.drop(0)
-    assert not pool.drop(0)
-    assert pool.playing == 0
+    assert pool.answer(0, waiting.position.legal_moves[0])
+    alone, program = SelfplayPlayer(), SelfplayPlayer(OUTSIDE, teaches=False)
+    assert not pool.restart(0, program, alone)  # it is not waiting
+    while not (again := pool.take_waiting()):
+        n = pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 4)
+        Hash().run(slot, n)
+        pool.apply(0, slot.logits, slot.values)
+    assert len(again[0].position.moves) == 2
+    with pytest.raises(ValueError, match="must be a network"):
+        pool.restart(0, program, program)
+    assert pool.restart(0, program, alone)
+    (first,) = pool.take_waiting()
+    assert first.position.moves == []
+    assert pool.restart(0, alone, alone)
+    assert pool.playing == 1
+    (game,) = drive(pool)
+    assert Decoded(game).opponent == 0
+    other = SelfplayPool(selfplay_params(max_move=20), search_params(), 1)
+    other.add(0, Position())
+    assert drive(other)[0].data == game.data
 
 
 # ---------------------------------------------------------------------------------------------- mistakes

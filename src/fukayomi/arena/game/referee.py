@@ -165,7 +165,7 @@ class _Game:
 
     def _play(self, move: Move, answer: Answer) -> None:
         turn = self._position.turn
-        score_cp, mate = _score(answer.info)
+        score_cp, mate = score_of(answer.info)
         sign = 1 if turn == BLACK else -1
         played = RecordedMove(
             move,
@@ -201,24 +201,39 @@ class _Game:
 
     def _judge_position(self) -> None:
         """End the game if the rules end it here."""
-        position = self._position
-        repetition = position.repetition()
-        if position.is_mated():
-            self._end_by(Termination.MATE)
-        elif repetition is Repetition.DRAW:
-            self._end_by(Termination.REPETITION)
-        elif repetition in (Repetition.WIN, Repetition.LOSE):
-            winner = position.turn if repetition is Repetition.WIN else position.turn.opponent
-            self.end(Termination.PERPETUAL_CHECK, winner_is(winner))
-        elif len(self.record) >= self._rules.max_plies:
-            self._end_by(Termination.MAX_PLIES)
+        ended = ending_of(self._position, len(self.record), self._rules.max_plies)
+        if ended is not None:
+            self.end(*ended)
 
     def _end_by(self, termination: Termination) -> None:
         self.end(termination, result_of(termination, self._position.turn))
 
 
-def _score(info: Info | None) -> tuple[int | None, int | None]:
-    """Centipawns and plies to mate, from the mover's point of view."""
+def ending_of(position: Position, plies: int, max_plies: int) -> tuple[Termination, Result] | None:
+    """How the rules end a game in a position, and who has won; None if it goes on.
+
+    Args:
+        position: The position with all moves of the game.
+        plies: Number of moves of the game.
+        max_plies: The game is a draw after this many.
+    """
+    repetition = position.repetition()
+    if position.is_mated():
+        termination = Termination.MATE
+    elif repetition is Repetition.DRAW:
+        termination = Termination.REPETITION
+    elif repetition in (Repetition.WIN, Repetition.LOSE):
+        winner = position.turn if repetition is Repetition.WIN else position.turn.opponent
+        return Termination.PERPETUAL_CHECK, winner_is(winner)
+    elif plies >= max_plies:
+        termination = Termination.MAX_PLIES
+    else:
+        return None
+    return termination, result_of(termination, position.turn)
+
+
+def score_of(info: Info | None) -> tuple[int | None, int | None]:
+    """Centipawns and plies to mate of an answer, from the mover's point of view; None: it says nothing of them."""
     if info is None or info.score is None:
         return None, None
     if info.score.mate is not None:

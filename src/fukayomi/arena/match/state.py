@@ -8,10 +8,12 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.store import MatchStore
+from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures
 from fukayomi.arena.results.game import Game
+from fukayomi.arena.results.match_db import StoreError, open_match, select_results
 from fukayomi.arena.results.standings import Standings
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtStatus
+from fukayomi.files.lock import is_locked
 from fukayomi.listener import Listener
 
 
@@ -77,6 +79,31 @@ class MatchState:
         """Remaining time at the pace of this run; None before its first game."""
         pace = self.games_an_hour()
         return self.missing / pace * 3600 if pace else None
+
+
+def read_state(folder: Path) -> MatchState:
+    """The state of a match on the disk, which another process may be playing.
+
+    `missing` is of a schedule that nobody changed; engines that are left out are not known.
+
+    Raises:
+        StoreError: There is no match, its database is damaged, or it is of another version.
+    """
+    settings = read_settings(folder)
+    if settings is None:
+        raise StoreError(f"there is no match at {folder}")
+    with open_match(folder) as (database, path):
+        try:
+            standings = Standings([engine.name for engine in settings.engines], select_results(database, path))
+        except KeyError as error:
+            raise StoreError(f"{path} is damaged: a game of {error.args[0]!r}, who is not in the match") from error
+        failures = select_failures(database, path)
+    return MatchState(settings, folder, standings, max(0, settings.games - standings.games), failures)
+
+
+def is_playing(folder: Path) -> bool:
+    """Whether a process plays the match in a folder."""
+    return is_locked(folder, LOCK)
 
 
 class MatchListener(Listener):

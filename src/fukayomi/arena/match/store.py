@@ -37,6 +37,7 @@ from fukayomi.arena.results.match_db import (
     select_results,
 )
 from fukayomi.files.lock import FolderLock
+from fukayomi.files.problems import first_problem
 from fukayomi.shogi.record import Record, Termination
 
 LOCK = "match.lock"
@@ -169,8 +170,13 @@ class MatchStore:
 
     def failures(self) -> list[tuple[int, Failure]]:
         """All failures of engines with the numbers of their games, in the order of the numbers."""
-        with explaining(self.path):
-            rows = self._database.execute("SELECT game, engine, kind, detail FROM failures ORDER BY game").fetchall()
+        return select_failures(self._database, self.path)
+
+
+def select_failures(database: sqlite3.Connection, path: Path) -> list[tuple[int, Failure]]:
+    """All failures of engines with the numbers of their games, in the order of the numbers."""
+    with explaining(path):
+        rows = database.execute("SELECT game, engine, kind, detail FROM failures ORDER BY game").fetchall()
         return [(number, Failure(engine, Termination(kind), detail)) for number, engine, kind, detail in rows]
 
 
@@ -210,9 +216,8 @@ def _settings_of(path: Path, stored: str) -> MatchSettings:
     try:
         return MatchSettings.model_validate_json(stored)
     except ValidationError as error:
-        raise StoreError(
-            f"{path}: the settings are of another version of fukayomi: {error.errors()[0]['msg']}"
-        ) from error
+        problem = first_problem(error)
+        raise StoreError(f"{path}: the settings are of another version of fukayomi: {problem}") from error
 
 
 def _differences(path: Path, stored: str, settings: MatchSettings) -> list[str]:

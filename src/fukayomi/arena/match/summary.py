@@ -17,19 +17,12 @@ from fukayomi.shogi import BLACK, WHITE
 def summarize(result: MatchResult) -> dict[str, Any]:
     """Summarise the whole match, the games of earlier runs included, as plain values."""
     state = result.state
-    standings = state.standings
     return {
         "games": state.played,
         "scheduled": state.played + result.unplayed,
         "unplayed": result.unplayed,
         "interrupted": result.is_interrupted,
-        "players": [_player(player, state) for player in standings.players.values()],
-        "pairs": [_meeting(meeting) for meeting in standings.meetings()],
-        "first_mover": _score(standings.first_mover),
-        "terminations": {str(ending): count for ending, count in standings.terminations.most_common()},
-        "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
-        "left_out": sorted(state.left_out),
-        "sprt": _sprt(state),
+        **summarize_state(state),
         "diversity": _diversity(result.diversity),
         "paths": {
             "database": str(state.folder / DATABASE),
@@ -37,6 +30,20 @@ def summarize(result: MatchResult) -> dict[str, Any]:
             "pgn": str(state.folder / PGN),
             "logs": str(state.folder / LOGS) if state.settings.log else None,
         },
+    }
+
+
+def summarize_state(state: MatchState) -> dict[str, Any]:
+    """What the games of a match came to so far, as plain values: the part of `summarize` that does not need moves."""
+    standings = state.standings
+    return {
+        "players": [_player(player, state) for player in standings.players.values()],
+        "pairs": [_meeting(meeting) for meeting in standings.meetings()],
+        "first_mover": _score(standings.first_mover),
+        "terminations": {str(ending): count for ending, count in standings.terminations.most_common()},
+        "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
+        "left_out": sorted(state.left_out),
+        "sprt": _sprt(state),
     }
 
 

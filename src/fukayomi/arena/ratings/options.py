@@ -6,6 +6,8 @@ from math import log
 
 SCALE_SCORE = 0.76
 """Expected score of a player who is `RatingOptions.scale` points ahead."""
+ELO_SCALE = 200.2419
+"""The `RatingOptions.scale` of Elo: 10 ** (points / 400) are the odds."""
 
 
 @dataclass(frozen=True)

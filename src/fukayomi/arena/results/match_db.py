@@ -173,6 +173,25 @@ def select_games(database: sqlite3.Connection, path: Path) -> Iterator[Game]:
             yield _game_of(row)
 
 
+def list_games(
+    database: sqlite3.Connection, path: Path, most: int, before: int | None = None
+) -> Iterator[tuple[Game, int]]:
+    """The games with the highest numbers first, without their moves, and how many moves each has.
+
+    Args:
+        database: The database.
+        path: Its file, for messages.
+        most: Games at most.
+        before: Only games with smaller numbers.
+    """
+    plies = "CASE moves WHEN '' THEN 0 ELSE length(moves) - length(replace(moves, ' ', '')) + 1 END"
+    where = "" if before is None else " WHERE number < ?"
+    query = f"SELECT {plies}, {_RESULT_COLUMNS} FROM games{where} ORDER BY number DESC LIMIT ?"
+    with explaining(path):
+        for count, *row in database.execute(query, (most,) if before is None else (before, most)):
+            yield _game_of(row), count
+
+
 def select_records(database: sqlite3.Connection, path: Path, number: int | None = None) -> Iterator[Record]:
     """The records of all games in the order of their numbers, or of one."""
     where = "" if number is None else " WHERE number = ?"

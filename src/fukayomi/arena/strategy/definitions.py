@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import core_schema
 
 from fukayomi.arena.strategy.kinds import StrategyKind
+from fukayomi.files.problems import first_problem
 from fukayomi.shogi import PieceType, square_from_usi
 
 EMPTY = 0
@@ -256,9 +257,7 @@ def _read_definition(entry: object, number: int, file: str) -> Definition:
     try:
         return Definition.model_validate(entry)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DefinitionError(f"{file}: {name or f'definition {number}'}: {place}: {first['msg']}") from error
+        raise DefinitionError(f"{file}: {name or f'definition {number}'}: {first_problem(error)}") from error
 
 
 def _check_references(definitions: tuple[Definition, ...], file: str) -> None:

@@ -1,5 +1,7 @@
 """How commands fail: with one line on stderr, without a traceback, and with an exit code other than 0."""
 
+import signal
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -12,9 +14,17 @@ USAGE = 2
 """Exit code of a command line that cannot be understood."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C; shells use the same."""
+TERMINATED = 143
+"""Exit code after SIGTERM; shells report the same."""
 
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
-EXTRA_OF_MODULE = {"ray": "ray", **dict.fromkeys(TRAINING_MODULES, "train")}
+WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
+EXTRA_OF_MODULE = {
+    "ray": "ray",
+    "fsspec": "fleet",
+    **dict.fromkeys(WEB_MODULES, "web"),
+    **dict.fromkeys(TRAINING_MODULES, "train"),
+}
 """The extra to install for a module that is missing."""
 
 
@@ -23,6 +33,15 @@ def fail(message: str, code: int = 1) -> NoReturn:
     lines = (printable(line) for line in message.splitlines())
     typer.secho("error: " + "\n".join(lines), fg=typer.colors.RED, err=True)
     raise typer.Exit(code)
+
+
+def exit_at_sigterm() -> None:
+    """From now on SIGTERM ends the program as an error does: what is open is closed first."""
+    signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)
 
 
 @contextmanager
@@ -39,4 +58,16 @@ def user_errors() -> Generator[None]:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
     except ValueError as error:
-        fail(str(error))
+        fail(_in_one_line(error))
+
+
+def _in_one_line(error: ValueError) -> str:
+    """What an error says. Only a command that has imported pydantic can fail with one of its errors."""
+    if "pydantic" in sys.modules:
+        from pydantic import ValidationError
+
+        from fukayomi.files.problems import first_problem
+
+        if isinstance(error, ValidationError):
+            return first_problem(error)
+    return str(error)

@@ -1,17 +1,13 @@
 """``fukayomi serve``: the analysis service, JSON lines on standard input and output."""
 
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED
-
-TERMINATED = 143
-"""Exit code after SIGTERM; shells report the same."""
+from fukayomi.cli.common.errors import INTERRUPTED, exit_at_sigterm
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def serve(options: ServeOptions) -> None:
     from fukayomi.engine.service.service import AnalysisService
     from fukayomi.engine.service.session import ServiceSession
 
-    signal.signal(signal.SIGTERM, _terminated)
+    exit_at_sigterm()
     lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end
     try:
         with (
@@ -67,7 +63,3 @@ def serve(options: ServeOptions) -> None:
             ServiceSession(service, lines, sys.stdout).run()
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(TERMINATED)

@@ -45,8 +45,8 @@ def export(
     network: Annotated[
         Path,
         typer.Argument(
-            help="A checkpoint of `fukayomi train`, a .safetensors file, or dlshogi's .npz or .pth; with --int8 an "
-            ".onnx file too."
+            help="A checkpoint of `fukayomi train`, a .safetensors file, dlshogi's .npz or .pth, or an .onnx file: any "
+            "with --int8, else one of fukayomi export without Transformers, large kernels and squeeze-excitation."
         ),
     ],
     out: Annotated[
@@ -87,8 +87,6 @@ def export(
             return _export_int8(network, out, options)
         from fukayomi.learning.models import export_network, load_network
 
-        if network.suffix == ".onnx":
-            raise typer.BadParameter("an ONNX file can be exported with --int8 only", param_hint="NETWORK")
         agreement = export_network(load_network(network, activation=options.activation), out, half=options.half)
         size = out.stat().st_size
     if options.as_json:

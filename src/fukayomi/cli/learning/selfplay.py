@@ -59,9 +59,13 @@ def selfplay(
     --reproducible on every device that gives the same numbers for a position in each batch.
     """
     with user_errors():
+        from fukayomi.engine.evaluators import EvaluatorError
+
         settings = _settings(run, search, moves, games, saving, switches)
         try:
             result = _generate(network, out, settings, run, openings, league, device, reports)
+        except EvaluatorError as error:
+            fail(str(error))
         except KeyboardInterrupt:  # for the second time
             fail("stopped; run the same command again to resume", INTERRUPTED)
     _print(result, out, run)
@@ -89,13 +93,19 @@ def _generate(
     device: DeviceOptions,
     reports: ReportOptions,
 ) -> "SelfplayResult":
+    from fukayomi.book import Book
     from fukayomi.selfplay.generator import generate
     from fukayomi.selfplay.listener import SelfplayListeners
-    from fukayomi.selfplay.openings import Openings, OpeningSet
+    from fukayomi.selfplay.openings import Openings, OpeningSet, keep_book_apart
     from fukayomi.selfplay.reports import JsonLines, TensorBoard
 
     sets = Openings.read(openings.openings or [])
-    sets.keep_apart([OpeningSet.read(path) for path in openings.keep_apart or []])
+    apart = [OpeningSet.read(path) for path in openings.keep_apart or []]
+    if openings.book is None:
+        sets.keep_apart(apart)
+    elif apart:
+        with Book.open(openings.book) as book:
+            keep_book_apart(book, openings.book_plies, apart)
     listeners: list[SelfplayListener] = []
     if reports.json_lines is not None:
         listeners.append(JsonLines(reports.json_lines))
@@ -129,7 +139,14 @@ def _generate(
 def _opponents(options: LeagueOptions, seed: int, device: str) -> "AbstractContextManager[League | None]":
     from fukayomi.selfplay.league import League, LeagueSettings
 
-    return nullcontext() if options.league is None else League(LeagueSettings.read(options.league), seed, device)
+    if options.league is None:
+        if options.split_opponent:
+            fail("--split-opponent needs --league", USAGE)
+        return nullcontext()
+    settings = LeagueSettings.read(options.league)
+    if options.split_opponent:
+        settings = settings.model_copy(update={"split_opponent": True})
+    return League(settings, seed, device)
 
 
 def _watching(*, lines: bool) -> "AbstractContextManager[SelfplayListener]":

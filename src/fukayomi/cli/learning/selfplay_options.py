@@ -77,7 +77,11 @@ class OpeningOptions:
     book_plies: Annotated[int, typer.Option(help="Number of these moves at most.", min=1)] = 24
     keep_apart: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Refuse openings that share a position with this set.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Refuse openings, or a book that leads to openings, that share a position with this set.",
+            show_default=False,
+        ),
     ] = None
 
 
@@ -95,6 +99,12 @@ class LeagueOptions:
             show_default="nobody",
         ),
     ] = None
+    split_opponent: Annotated[
+        bool,
+        typer.Option(
+            "--split-opponent", help="Write games of the league to files of their own, NAME-000001_opp.hcpe3."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -117,10 +127,10 @@ class ReportOptions:
 
 @settings_options(
     SelfplaySettings, "playouts", "extension", "leaves", "c_init", "c_base", "c_init_root",
-    "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "root_rule",
-    "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_visits",
-    "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes", "mate_depth",
-    "mate_nodes", "draw_value_black", "draw_value_white",
+    "c_base_root", "fpu", "fpu_reduction", "fpu_root", "fpu_reduction_root", "temperature", "temperature_root",
+    "root_rule", "root_noise", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves",
+    "gumbel_visits", "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale", "leaf_mate_plies", "leaf_mate_nodes",
+    "mate_depth", "mate_nodes", "draw_value_black", "draw_value_white",
 )  # fmt: skip
 class SearchOptions:
     """The search of a move."""
@@ -130,7 +140,7 @@ class SearchOptions:
 
 @settings_options(
     SelfplaySettings, "random", "random_temperature", "random_temperature_drop", "random_cutoff", "random_cutoff_drop",
-    "random2",
+    "random2", "low_moves",
 )  # fmt: skip
 class MoveOptions:
     """The choice of a move."""

@@ -63,10 +63,12 @@ def train(
         flags: dict[str, Any] = {
             "train": train_files or [],
             "test": source.test or [],
-            "network": _network(network),
+            "network": _network(network, run.initial),
             "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
             "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
-            "run": {name: str(value) if name == "teacher" else value for name, value in given_options(run).items()},
+            "run": {
+                name: str(value) if isinstance(value, Path) else value for name, value in given_options(run).items()
+            },
         }
         saved = out / CONFIG_NAME
         file = source.config or (saved if source.resume and saved.is_file() else None)
@@ -75,9 +77,13 @@ def train(
     _print(result, source)
 
 
-def _network(options: NetworkOptions) -> dict[str, Any]:
-    """The settings of the network that were given."""
+def _network(options: NetworkOptions, initial: Path | None) -> dict[str, Any]:
+    """The settings of the network that were given; the shape is by default that of the initial network."""
     found = given_options(options, "network", "heads")
+    if initial is not None and options.network is None:
+        from fukayomi.learning.models import load_network
+
+        found = load_network(initial).config.as_dict() | found
     if options.network is not None:
         found["name"] = options.network
     if options.heads is not None:

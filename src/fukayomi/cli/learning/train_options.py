@@ -232,6 +232,13 @@ class RunOptions:
 
     PANEL: ClassVar = "Run"
 
+    initial: Annotated[
+        Path | None,
+        option(
+            "A network from whose weights training begins, and whose shape it has: a checkpoint, .safetensors, "
+            "dlshogi's .npz or .pth, or an .onnx file of fukayomi export."
+        ),
+    ] = None
     teacher: Annotated[
         Path | None,
         option("A network whose policy and value are targets too: a checkpoint, .safetensors or .onnx (on the CPU)."),

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import printable
-from fukayomi.loop.journal import Gated, Ingested, Measured, Played, Started, Trained
+from fukayomi.loop.journal import Gated, Ingested, Measured, Played, Reanalyzed, Started, Trained
 from fukayomi.loop.listener import LoopListener
 from fukayomi.tabular import counted
 
@@ -26,7 +26,7 @@ class LearnProgress(StageBars, LoopListener):
     def step_ended(self, entry: BaseModel, seconds: float) -> None:
         """Print a line."""
         values: Any = entry
-        line = f"generation {values.generation}  {values.step:<8}  {describe(entry)}  ({seconds:,.1f} s)"
+        line = f"generation {values.generation}  {values.step:<10}  {describe(entry)}  ({seconds:,.1f} s)"
         typer.echo(printable(line), err=self._to_stderr)
 
 
@@ -34,7 +34,7 @@ def describe(entry: BaseModel) -> str:
     """What a step came to, in a few words."""
     match entry:
         case Started():
-            return f"first network {entry.network.sha256[:12]}"
+            return f"first network {entry.network.sha256[:12]}{', with its int8 file' if entry.network.int8 else ''}"
         case Played():
             draws = entry.results.get("draws", 0) / max(1, entry.games)
             return (
@@ -44,6 +44,13 @@ def describe(entry: BaseModel) -> str:
         case Ingested():
             quarantined = f", {counted(entry.quarantined, 'chunk')} in quarantine" if entry.quarantined else ""
             return f"{counted(entry.positions, 'position')} in {counted(entry.chunks, 'chunk')}{quarantined}"
+        case Reanalyzed():
+            if not entry.chunks:
+                return "no targets of an earlier network"
+            return (
+                f"{entry.changed:,} of {counted(entry.positions, 'position')} searched again, "
+                f"{entry.moved / max(1, entry.changed):.1%} with another best move"
+            )
         case Trained():
             return _trained(entry)
         case Gated():

@@ -76,10 +76,16 @@ def _lines(found: "RunStatus") -> list[str]:
     if not found.is_running:
         lines.append("no process works on this run")
     if found.network:
-        lines.append(f"network that plays: {found.network}")
+        precision = "the fastest precision" if found.precision == "auto" else found.precision
+        lines.append(f"network that plays: {found.network}, in {precision}")
     games = f"{counted(found.games, 'game')}, {counted(found.positions, 'position')}"
     quarantined = f", {counted(found.quarantined, 'chunk')} in quarantine" if found.quarantined else ""
     lines.append(games + quarantined)
+    if again := [row for row in found.history if row.reanalyzed]:
+        lines.append(
+            f"reanalysis, generation {again[-1].generation}: {again[-1].reanalyzed:,} positions searched again, "
+            f"{again[-1].moved or 0:.1%} with another best move"
+        )
     newest = max((row.generation for row in found.league), default=0)
     for row in (row for row in found.league if row.generation == newest):
         rate = "" if row.win_rate is None else f", {row.win_rate:.1%} (95 %: {row.low:.1%} to {row.high:.1%})"

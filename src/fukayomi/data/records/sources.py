@@ -10,6 +10,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import stat
 import struct
 import tarfile
@@ -30,6 +31,10 @@ _UNSUPPORTED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar", b"\x28\xb5\x2f\xfd"
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 """Suffixes of compressed files that can be read."""
+_GAMES = ".hcpe3"
+_WAITING = re.compile(r".+-[0-9]{6,}\.games", re.DOTALL)
+_LOCK = ".lock"
+_COMPANION = re.compile(r"(?P<games>.+?)(\.json|\.weights\.npy|\.layer-.+)", re.DOTALL)
 _TAR_MAGIC_AT = 257
 # Raised for damaged archives; NotImplementedError for zip files of a newer version.
 _DAMAGES = (
@@ -74,7 +79,9 @@ class FileHead:
 def find_files(inputs: Sequence[Path]) -> list[Path]:
     """The files among the inputs, and those inside folders, sorted by name; each file once, by its first name.
 
-    Hidden files and folders inside folders are left out.
+    Inside folders, hidden files and folders are left out, and what lies beside the games of ``NAME.hcpe3`` and is
+    no data of its own: its description (``NAME.json``), weights (``NAME.weights.npy``) and layers (``NAME.layer-*``),
+    games that wait for their file (``NAME-000001.games``) and locks (``*.lock``).
 
     Raises:
         SourceError: An input does not exist or is no regular file, or a folder is empty.
@@ -88,7 +95,7 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
                 for folder, _, names in os.walk(path)
                 for home in (Path(folder),)
                 if not _is_hidden(home, path)
-                for name in sorted(names)  # names are compared faster than paths
+                for name in sorted(_own_files(names))  # names are compared faster than paths
                 if not name.startswith(".") and (found := _identity(file := home / name)) is not None
             )
             if not inside:
@@ -104,6 +111,15 @@ def find_files(inputs: Sequence[Path]) -> list[Path]:
             raise SourceError(str(error)) from error
         files.setdefault(_identity(path), path)
     return list(files.values())
+
+
+def _own_files(names: Sequence[str]) -> Iterable[str]:
+    """The files of a folder without those that belong to games of self-play."""
+    games = {name.removesuffix(_GAMES) for name in names if name.endswith(_GAMES)}
+    if not games and not any(_WAITING.fullmatch(name) for name in names):
+        return names
+    others = (name for name in names if not _WAITING.fullmatch(name) and not name.endswith(_LOCK))
+    return (name for name in others if (found := _COMPANION.fullmatch(name)) is None or found["games"] not in games)
 
 
 def _identity(path: Path) -> object:

@@ -26,6 +26,7 @@ from fukayomi.engine.analysis.game_analysis import (
 )
 from fukayomi.engine.report.words import printable
 from fukayomi.files.inputs import InputFileError, read_input
+from fukayomi.files.problems import first_problem
 from fukayomi.shogi import BLACK, WHITE, Color, Position
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, Variation
@@ -268,8 +269,7 @@ def analysis_from_document(document: Mapping[str, Any]) -> GameAnalysis:
     try:
         found = _Document.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise AnalysisFileError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise AnalysisFileError(first_problem(error)) from error
     try:
         analysis = _restore(found)
     except ValueError as error:  # an illegal move, an impossible position and so on

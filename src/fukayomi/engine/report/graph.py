@@ -36,8 +36,8 @@ COLORS: Final = {
     "cp": "#4c7a5d",
     "recorded": "#9aa2ad",
     "inaccuracy": "#71730f",
-    "dubious": "#b96200",
-    "mistake": "#d23c2e",
+    "dubious": "#a85800",
+    "mistake": "#c8331f",
     "blunder": "#9a1f8c",
 }
 """CSS variables and their values in the light theme."""

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, SearchLimits, SideSummary
+from fukayomi.engine.report.embedding import embedded
 from fukayomi.engine.report.page_graph import PageGraph
 from fukayomi.engine.report.rendering import render
 from fukayomi.engine.report.replay import marks_of, replay
@@ -48,6 +49,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
         verdict_of=verdict,
         graph=PageGraph.from_analysis(analysis) if analysis.positions else None,
         replay=replay(analysis),
+        document=embedded(analysis),
         board=Markup(board_frame()),
         pieces=Markup(piece_symbols()),
         moves=_beginning,

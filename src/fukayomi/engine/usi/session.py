@@ -307,6 +307,7 @@ class UsiSession:
             memory_mb=settings.hash_mb,
             node_limit=settings.node_limit,
             reuse=settings.reuse_subtree,
+            batch_visits=settings.batch_visits,
             cache_mb=settings.cache_mb,
         )
         return searcher, tuple(str(describe()) for describe in describes if describe is not None)
@@ -380,6 +381,7 @@ class UsiSession:
                 memory_mb=settings.hash_mb,
                 node_limit=settings.node_limit,
                 reuse=settings.reuse_subtree,
+                batch_visits=settings.batch_visits,
             )
         self._searcher_settings = settings
 

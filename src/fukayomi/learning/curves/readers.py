@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from fukayomi.learning.curves.series import KINDS, MEASURES, CurveLog
-from fukayomi.learning.listeners.json_lines import LOG_NAME
+from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, CurveLog
+from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
 
 EVENT_FILES = "*tfevents*"
 """Names of TensorBoard's files."""
@@ -57,11 +57,12 @@ def read_run(path: Path) -> CurveLog:
     lines = path / LOG_NAME if path.is_dir() else path
     if lines.is_file() and lines.suffix == ".jsonl":
         _read_lines(lines, log)
+        _read_times(lines.with_name(TIMES_NAME), log)
     elif files := sorted(path.glob(EVENT_FILES)) if path.is_dir() else [path]:
         _read_events(files, log)
     else:
         raise CurveError(f"{path}: there is neither {LOG_NAME} nor a file of TensorBoard; name the folder of a run")
-    if not log.curves():
+    if not set(log.curves()) - {SECONDS}:
         raise CurveError(f"{lines if lines.is_file() else path}: no curves yet")
     return log
 
@@ -82,10 +83,20 @@ def _read_lines(path: Path, log: CurveLog) -> None:
                 raise CurveError(f"{path}, line {number}: {line[:60]!r} is not a line of a run") from error
 
 
+def _read_times(path: Path, log: CurveLog) -> None:
+    """Read lines such as {"step": 50, "seconds": 12.5}; others are left out, for the curves do not need them."""
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        try:
+            values = cast("dict[str, Any]", json.loads(line))
+            log.add(*SECONDS, int(values["step"]), float(values["seconds"]))
+        except (ValueError, TypeError, AttributeError, KeyError):
+            continue
+
+
 def _read_events(paths: Sequence[Path], log: CurveLog) -> None:
     """Read files of TensorBoard, which begin with the time of their start."""
-    events = [list(_events(path)) for path in paths]
-    for event in (event for file in sorted(filter(None, events), key=_start) for event in file):
+    events = sorted(filter(None, (list(_events(path)) for path in paths)), key=_start)
+    for event in (event for file in events for event in file):
         if event.HasField("session_log") and event.session_log.status == event.session_log.START:
             log.restart(event.step)
         for value in event.summary.value:
@@ -93,6 +104,7 @@ def _read_events(paths: Sequence[Path], log: CurveLog) -> None:
             number = _scalar(value)
             if name is not None and number is not None:
                 log.add(*name, event.step, number)
+                log.add(*SECONDS, event.step, event.wall_time - _start(events[0]))
 
 
 def _start(events: Sequence[Any]) -> float:

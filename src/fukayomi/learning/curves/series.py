@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ MEASURES = (
 """The figures that have a curve."""
 KINDS = ("train", "test")
 """Whether a figure is of training batches or of the test set."""
+SECONDS: Final = ("time", "seconds")
+"""The curve of the time that a run has trained; it is an axis, not a figure."""
 
 Key = tuple[str, str]
 """Kind and measure."""
@@ -81,12 +84,18 @@ class Curve:
             means.append((step, total / weight if math.isfinite(value) else math.nan))
         return Curve(means)
 
-    def thinned(self, bins: int) -> "Curve":
-        """At most 2 * `bins` + 2 points: the first and last, and of each bin of points the lowest and the highest."""
+    def thinned(self, bins: int, *, log: bool = False) -> "Curve":
+        """At most 2 * `bins` + 2 points: the first and last, and of each bin of points the lowest and the highest.
+
+        Args:
+            bins: Number of bins.
+            log: Bins that grow with the points before them, for a logarithmic axis; otherwise all have the same size.
+        """
         if len(self) <= 2 * bins + 2:
             return self
         kept = {0, len(self) - 1}
-        for part in np.array_split(np.arange(len(self)), bins):
+        edges = np.geomspace(1, len(self), bins + 1) if log else np.linspace(0, len(self), bins + 1)
+        for part in np.split(np.arange(len(self)), np.unique(edges.astype(int))[1:-1]):
             finite = part[np.isfinite(self.values[part])]
             if len(finite):
                 kept |= {int(finite[self.values[finite].argmin()]), int(finite[self.values[finite].argmax()])}

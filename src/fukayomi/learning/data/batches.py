@@ -36,11 +36,24 @@ class Part:
     """How many there are."""
     weight: float = 1.0
     """How often an epoch visits each."""
+    chosen: NDArray[np.unsignedinteger[Any]] | None = None
+    """Numbers of those that an epoch visits, counted from the first one of the part; None: all."""
+
+    @property
+    def size(self) -> int:
+        """Positions that an epoch may visit."""
+        return self.count if self.chosen is None else len(self.chosen)
 
     @property
     def visits(self) -> int:
         """Positions of this part in an epoch."""
-        return round(self.count * self.weight)
+        return round(self.size * self.weight)
+
+    def numbers(self, dtype: type[np.unsignedinteger[Any]]) -> NDArray[np.unsignedinteger[Any]]:
+        """The numbers of those positions in the dataset, ascending."""
+        if self.chosen is None:
+            return np.arange(self.start, self.start + self.count, dtype=dtype)
+        return self.chosen.astype(dtype) + dtype(self.start)
 
 
 def epoch_order(parts: Sequence[Part], seed: int, epoch: int) -> NDArray[np.unsignedinteger[Any]]:
@@ -58,12 +71,12 @@ def epoch_order(parts: Sequence[Part], seed: int, epoch: int) -> NDArray[np.unsi
     dtype = np.uint32 if end < 1 << 32 else np.uint64
     pieces = [np.empty(0, dtype)]
     for number, part in enumerate(parts):
-        copies, rest = divmod(part.visits, part.count) if part.count else (0, 0)
-        pieces += [np.arange(part.start, part.start + part.count, dtype=dtype)] * copies
+        copies, rest = divmod(part.visits, part.size) if part.size else (0, 0)
+        numbers = part.numbers(dtype)
+        pieces += [numbers] * copies
         if rest:
-            turns = np.random.default_rng([seed, number, _TURNS]).permutation(part.count)
-            taken = turns.take(np.arange(epoch * rest, (epoch + 1) * rest), mode="wrap")
-            pieces.append((part.start + taken).astype(dtype))
+            turns = np.random.default_rng([seed, number, _TURNS]).permutation(part.size)
+            pieces.append(numbers[turns.take(np.arange(epoch * rest, (epoch + 1) * rest), mode="wrap")])
     order = np.concatenate(pieces)
     np.random.default_rng([seed, epoch]).shuffle(order)  # the same permutation for both types
     return order
@@ -89,7 +102,10 @@ def training_batches(
     """
     per_epoch = data.epoch_size // size
     if per_epoch == 0:
-        raise TrainingError(f"{data.paths[0]}: {counted(data.epoch_size, 'position')}, fewer than one batch of {size}")
+        weightless = f" ({len(data)} with those of weight 0)" if data.weightless else ""
+        raise TrainingError(
+            f"{data.paths[0]}: {counted(data.epoch_size, 'position')}{weightless}, fewer than one batch of {size}"
+        )
 
     def produce() -> "Iterator[Batch]":
         epoch, order = -1, epoch_order((), seed, 0)

@@ -141,7 +141,9 @@ class Dataset:
             weight for group in groups for (_, kind), weight in zip(kinds, weights, strict=True) if kind in group
         ]
         sizes = [size for source in self._sources for size in source.sizes]
-        self._parts = tuple(map(Part, np.cumsum([0, *sizes]).tolist(), sizes, ordered))
+        starts = np.cumsum([0, *sizes]).tolist()
+        chosen = [None] * len(rows.sizes) + _with_weight(self._games) + [None] * len(averages)
+        self._parts = tuple(map(Part, starts, sizes, ordered, chosen))
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -159,8 +161,16 @@ class Dataset:
 
     @property
     def epoch_size(self) -> int:
-        """Positions of one epoch of training: the number of positions, unless files have weights."""
+        """Positions of one epoch of training: the number of positions, unless files have weights.
+
+        Positions of weight 0 are not visited.
+        """
         return sum(part.visits for part in self._parts)
+
+    @property
+    def weightless(self) -> int:
+        """Positions of weight 0, which teach nothing."""
+        return sum(part.count - part.size for part in self._parts)
 
     def epoch_order(self, seed: int, epoch: int) -> NDArray[np.unsignedinteger[Any]]:
         """The position numbers of an epoch in their order, [epoch_size]; a function of seed and epoch."""
@@ -352,6 +362,14 @@ def _weight_files(original: Path, file: Path) -> list[Path]:
     found = [weights_of(original)] if weights_of(original).exists() else []
     of_layer = find_layer_weights(file) if file != original else None
     return found if of_layer is None else [*found, of_layer]
+
+
+def _with_weight(games: Games) -> list[NDArray[np.uint32] | None]:
+    """For each file of games, the numbers of its positions that have a weight above 0; None: all have."""
+    if games.weights is None:
+        return [None] * len(games.sizes)
+    found = [np.flatnonzero(part).astype(np.uint32) for part in np.split(games.weights, np.cumsum(games.sizes)[:-1])]
+    return [None if len(chosen) == size else chosen for chosen, size in zip(found, games.sizes, strict=True)]
 
 
 def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path]:

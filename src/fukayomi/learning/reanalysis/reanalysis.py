@@ -72,7 +72,7 @@ class Reanalysis(Tabular):
 
 def reanalyze(
     files: Path | str | Sequence[Path | str],
-    network: Network,
+    network: Network | Sequence[Network],
     settings: ReanalysisSettings = DEFAULT,
     *,
     layer: str | None = None,
@@ -91,7 +91,8 @@ def reanalyze(
 
     Args:
         files: hcpe3 files, or folders with such files. Layers among them are passed over.
-        network: The newer network.
+        network: The newer network; or the same one opened several times, each of which searches `workers` positions at
+            once.
         settings: How to search, and what is chosen.
         layer: Name of the layer; None: `default_layer`.
         workers: Positions at once, which share the network's batches; None: as many as fill them. With 1, a network
@@ -109,7 +110,8 @@ def reanalyze(
     if workers is not None and workers < 1:
         raise ReanalysisError(f"workers must be 1 or more, not {workers}")
     paths = _originals([Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files])
-    layer = layer or default_layer(network, settings)
+    networks = (network,) if isinstance(network, Network) else tuple(network)
+    layer = layer or default_layer(networks[0], settings)
     for one, other in pairwise(sorted(layer_path(path, layer).absolute() for path in paths)):
         if one == other:
             raise LayerError(f"two files would have the same layer {one}")
@@ -119,7 +121,7 @@ def reanalyze(
     for number, path in enumerate(paths):
         if quotas is not None and quotas[number] == 0:
             continue
-        task = _Task(path, layer_path(path, layer), network, settings, quotas[number] if quotas else None)
+        task = _Task(path, layer_path(path, layer), networks, settings, quotas[number] if quotas else None)
         there = task.read_layer()
         made += there is None
         found[str(path)] = there or _make_layer(task, workers, _listener_of(listener, path, number, len(paths)))
@@ -150,10 +152,16 @@ class _Task:
 
     path: Path
     out: Path
-    network: Network
+    networks: tuple[Network, ...]
+    """The same one, opened once or several times."""
     settings: ReanalysisSettings
     quota: int | None
     """How many positions are chosen, the first ones; None: as the settings say."""
+
+    @property
+    def network(self) -> Network:
+        """The first of them, which also does all that is no search."""
+        return self.networks[0]
 
     @property
     def inputs(self) -> Inputs:
@@ -250,7 +258,9 @@ def _make_layer(task: _Task, workers: int | None, listener: Listener) -> LayerIn
             _evaluate(job, task, chosen)
         elif not job.is_done(LABELLING):
             count = workers or task.network.pool.searches_at_once
-            labellers: list[Labeller] = [TeachingLabeller(task.network, settings, count) for _ in range(count)]
+            labellers: list[Labeller] = [
+                TeachingLabeller(network, settings, count) for network in task.networks for _ in range(count)
+            ]
             for labeller in labellers:
                 stack.callback(labeller.close)
             run_searches(job, lambda begin: _positions(task, chosen, begin), int(chosen.sum()), labellers)

@@ -27,6 +27,7 @@ class TeachingLabeller(Labeller):
         if settings.root is Root.GUMBEL:
             params.gumbel_moves = settings.gumbel_moves
             params.gumbel_scale = 0.0  # the moves of the greatest priors: nothing is left to chance
+            params.softmax_temperature_root = 1.0  # the target is made of the divided logits
         memory_mb = tree_memory_mb(network, settings.nodes, at_once)
         self._searcher = Searcher(network.pool, params, memory_mb=memory_mb, reuse=False, shares_batches=True)
         self._control: Control | None = None

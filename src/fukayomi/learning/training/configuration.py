@@ -62,8 +62,10 @@ class TargetSettings:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Arguments of `train` that do not determine the weights, and the teacher."""
+    """Arguments of `train` that do not determine the weights, and the networks that help."""
 
+    initial: str | None = None
+    """File of a network from whose weights training begins."""
     teacher: str | None = None
     """File of a network whose policy and value are targets too."""
     device: str = "auto"
@@ -76,6 +78,10 @@ class RunSettings:
     """Steps between two checkpoints."""
     test_positions: int = TEST_POSITIONS
     """Test positions of an evaluation before the last one."""
+
+
+NETWORK_FILES = ("initial", "teacher")
+"""Settings of a run that are files of networks."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +154,10 @@ def read_configuration(path: Path) -> dict[str, Any]:
             raise TrainingError(f'{path}: {name} is a list of files, as {name} = ["games.hcpe"]')
         found[name] = [str(path.parent.absolute() / file) for file in cast("list[str]", files)]
     run: Any = found.get("run")
-    if isinstance(run, dict) and isinstance(teacher := cast("dict[str, Any]", run).get("teacher"), str):
-        run["teacher"] = str(path.parent.absolute() / teacher)
+    if isinstance(run, dict):
+        for name in NETWORK_FILES:
+            if isinstance(file := cast("dict[str, Any]", run).get(name), str):
+                run[name] = str(path.parent.absolute() / file)
     return found
 
 
@@ -209,7 +217,7 @@ def resolved(
             data.n_step,
             data.position_weights,
         ),
-        replace(run, teacher=str(Path(run.teacher).absolute()) if run.teacher else None),
+        replace(run, **{name: str(Path(file).absolute()) for name in NETWORK_FILES if (file := getattr(run, name))}),
     )
 
 

@@ -31,6 +31,7 @@ from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.run_folder import RunFolder
 from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.network import PolicyValueNetwork
 
 
 def train(
@@ -40,6 +41,7 @@ def train(
     *,
     test: Dataset | None = None,
     settings: TrainingSettings = TrainingSettings(),  # noqa: B008 - frozen
+    initial: PolicyValueNetwork | Path | str | None = None,
     teacher: nn.Module | Path | str | None = None,
     device: str | torch.device = "auto",
     threads: int | None = None,
@@ -61,6 +63,8 @@ def train(
         out: Folder of the run, for its last two checkpoints; new or empty, unless the run is resumed.
         test: Test positions; None: no evaluation.
         settings: What determines the weights, besides data and shape.
+        initial: A network of the same shape from whose weights training begins; a file of any kind that
+            `load_network` reads. Further heads that it lacks begin at random. A resumed run has its own weights.
         teacher: A network whose policy and value are targets too, with `settings.teacher_weight`: in torch, or a file
             that is a checkpoint, .safetensors or .onnx, which computes on the CPU.
         device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one. With several processes "auto" and "cuda" are a
@@ -74,10 +78,11 @@ def train(
         listener: Follows the run.
 
     Raises:
-        TrainingError: The folder is in use, there are fewer positions than a batch, or no file has the targets of a
-            head.
+        TrainingError: The folder is in use, there are fewer positions than a batch, no file has the targets of a
+            head, or the initial network is of another shape.
         DivergenceError: A loss or weight is not finite, or the loss rose; the last good checkpoint stays.
         CheckpointError: The checkpoint cannot be read or belongs to another run.
+        ParameterFileError: The file of the initial network cannot be read.
         DataFileError: A training or test record is damaged.
         DeviceError: There is no such device.
     """
@@ -88,7 +93,7 @@ def train(
         folder.require_unused()
     prepared = prepare(
         config, data, settings, where, processes, folder.checkpoint if resume else None,
-        teacher=teacher, threads=threads, listener=listener,
+        initial=initial, teacher=teacher, threads=threads, listener=listener,
     )  # fmt: skip
     trainer, schedule, step = prepared.trainer, prepared.schedule, prepared.step
     steps = schedule.steps
@@ -100,9 +105,18 @@ def train(
         heads=bool(config.heads),
     )  # fmt: skip
     if processes.is_main:
-        teacher_file = None if teacher is None or isinstance(teacher, nn.Module) else str(teacher)
+        initial_file, teacher_file = (
+            None if network is None or isinstance(network, nn.Module) else str(network)
+            for network in (initial, teacher)
+        )
         setup = RunSettings(
-            teacher_file, str(device), prepared.threads, eval_interval, checkpoint_interval, test_positions
+            initial_file,
+            teacher_file,
+            str(device),
+            prepared.threads,
+            eval_interval,
+            checkpoint_interval,
+            test_positions,
         )
         training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
         folder.write_configuration(resolved(config, training, data, test, setup))

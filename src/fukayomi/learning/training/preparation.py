@@ -18,9 +18,9 @@ from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.devices import choose_precision, fastest_threads, measure_threads
 from fukayomi.learning.head_losses import require_targets
 from fukayomi.learning.listeners.listener import TrainingListener
-from fukayomi.learning.models import load_model
+from fukayomi.learning.models import load_model, load_network
 from fukayomi.learning.optimization.schedule import Schedule
-from fukayomi.learning.settings import TrainingSettings
+from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
@@ -59,6 +59,7 @@ def prepare(
     processes: Processes,
     resumed: Path | None,
     *,
+    initial: PolicyValueNetwork | Path | str | None,
     teacher: nn.Module | Path | str | None,
     threads: int | None,
     listener: TrainingListener,
@@ -76,7 +77,10 @@ def prepare(
     if resumed and before:
         check_resumption(resumed, before, config, used)
     torch.manual_seed(settings.seed)
-    network = PolicyValueNetwork(config).to(where)
+    network = PolicyValueNetwork(config)
+    if initial is not None and before is None:
+        start_from(initial, network)
+    network = network.to(where)
     threads = threads or threads_used(before)
     if threads is None and where.type == "cpu" and processes.count == 1:
         threads = choose_threads(network, schedule, precision, data, listener)
@@ -85,6 +89,21 @@ def prepare(
     if resumed and before:
         restore(resumed, before, trainer, used, listener)
     return Prepared(trainer, schedule, before.step if before else 0, used)
+
+
+def start_from(initial: PolicyValueNetwork | Path | str, network: PolicyValueNetwork) -> None:
+    """Copy the parameters of another network; further heads that it lacks stay as they are.
+
+    Raises:
+        TrainingError: It is of another shape.
+    """
+    given = initial if isinstance(initial, PolicyValueNetwork) else load_network(initial)
+    same = {"heads": (), "dropout": 0.0}
+    if replace(given.config, **same) != replace(network.config, **same):
+        name = "the initial network" if given is initial else initial
+        raise TrainingError(f"{name}: it is {given.config}, and the network to train is {network.config}")
+    known = network.state_dict()
+    network.load_state_dict({key: value for key, value in given.state_dict().items() if key in known}, strict=False)
 
 
 def make_teacher(

@@ -1,15 +1,13 @@
 """The folder of a run: its checkpoint, the one before it, and what may be in it before a run starts."""
 
-import os
-import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from fukayomi import __version__
-from fukayomi.files.atomic import replace_file
+from fukayomi.files.atomic import copy_or_link, replace_file
 from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from fukayomi.learning.listeners.json_lines import LOG_NAME
+from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
 from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import RunConfiguration
@@ -40,7 +38,7 @@ class RunFolder:
         """Raise TrainingError when there is other content than a run leaves that never saved a checkpoint."""
         if not self.path.exists():
             return
-        leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, CONFIG_NAME)
+        leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME)
         is_folder = self.path.is_dir()
         if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
@@ -54,13 +52,7 @@ class RunFolder:
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and keep the one before it; each is there, whole, whenever this is killed."""
         if self.checkpoint.is_file():
-            kept = self.previous.with_name(f".{CHECKPOINT_NAME}.before.tmp")
-            kept.unlink(missing_ok=True)
-            try:
-                os.link(self.checkpoint, kept)
-            except OSError:  # a file system without links
-                shutil.copyfile(self.checkpoint, kept)
-            kept.replace(self.previous)
+            copy_or_link(self.checkpoint, self.previous)
         save_checkpoint(checkpoint, self.checkpoint)
 
     @contextmanager

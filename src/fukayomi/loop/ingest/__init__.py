@@ -5,6 +5,7 @@ A store is a folder with `games/`, into which workers write chunks, and a manife
     >>> import tempfile
     >>> from pathlib import Path
     >>> store = Path(tempfile.mkdtemp())
+    >>> from fukayomi.loop.ingest import Manifest, ingest
     >>> (store / "games").mkdir()
     >>> manifest = Manifest(store)
     >>> manifest.add_network("0" * 64, generation=0)

@@ -154,7 +154,8 @@ class _Ingest:
             raise RejectedError(faults, info)
         entry = ChunkEntry(
             sha256=info.sha256, path=self._name(path), worker=info.worker, seed=info.seed, sequence=info.sequence,
-            first_game=info.first_game, network=info.network, settings_sha256=info.settings_sha256,
+            first_game=info.first_game, numbers=info.numbers, part=info.part, network=info.network,
+            settings_sha256=info.settings_sha256,
             generation=self._manifest.networks[info.network].generation, games=info.games, plies=info.plies,
             positions=info.positions, duplicates=duplicates, results=chunk.results,
             wrong_resignations=info.wrong_resignations, weights=info.weights.file if info.weights else None,
@@ -171,10 +172,10 @@ class _Ingest:
             yield f"the network {info.network} is not one of the run"
         if info.settings_sha256 not in self._manifest.settings:
             yield f"the settings {info.settings_sha256} are not those of the run"
-        end = info.first_game + info.games
+        last = info.first_game + (info.numbers or info.games) - 1
         for other in self._by_origin[info.worker, info.seed, info.network]:
-            if other.first_game < end and info.first_game < other.first_game + other.games:
-                yield f"games {info.first_game} to {end - 1} of this worker and seed overlap with those of {other.path}"
+            if info.overlaps(other.first_game, other.numbers or other.games, other.part):
+                yield f"games {info.first_game} to {last} of this worker and seed overlap with those of {other.path}"
                 return
 
     def _quarantine(self, path: Path, error: RejectedError) -> QuarantinedEntry:
@@ -223,5 +224,10 @@ class _Ingest:
 def find_new(manifest: Manifest) -> list[Path]:
     """The delivered files of games, with a sidecar, that are not in the manifest; by path."""
     known = {manifest.store / entry.path for entry in manifest.accepted.values()}
-    found = (path for path in (manifest.store / GAMES).rglob(f"*{SUFFIX}") if path not in known)
-    return sorted(path for path in found if path.is_file() and sidecar_of(path).is_file())
+    return [path for path in find_deliveries(manifest.store / GAMES) if path not in known]
+
+
+def find_deliveries(games: Path) -> list[Path]:
+    """The files of games in a folder and those in it, with a sidecar; by path."""
+    found = (path for path in games.rglob(f"*{SUFFIX}") if path.is_file())
+    return sorted(path for path in found if sidecar_of(path).is_file())

@@ -16,8 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock
+from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics
-from fukayomi.selfplay.chunk import Count, Name, ResultCounts, Sha256, settings_sha256
+from fukayomi.selfplay.chunk import Count, Name, Part, ResultCounts, Sha256, settings_sha256
 
 MANIFEST = "manifest.jsonl"
 LOCK = ".manifest.lock"
@@ -65,6 +66,10 @@ class ChunkEntry(_Entry):
     seed: Annotated[int, Field(ge=0, lt=1 << 64)]
     sequence: Count
     first_game: Count
+    numbers: Count = 0
+    """Game numbers that it covers from there on; 0: as many as games."""
+    part: Part = "all"
+    """Which games of these numbers it has."""
     network: Sha256
     generation: Count
     settings_sha256: Sha256
@@ -295,5 +300,4 @@ def _parse(line: bytes) -> Entry | str | None:
     try:
         return _ENTRIES.validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return first_problem(error)

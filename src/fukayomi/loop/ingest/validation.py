@@ -20,6 +20,7 @@ from fukayomi import _native
 from fukayomi._native import EndReason, SelfplayRules
 from fukayomi.data.formats.hcpe import RESULT_BITS
 from fukayomi.files.inputs import InputFileError
+from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
 from fukayomi.shogi import DeclarationRule
@@ -133,8 +134,7 @@ def validate_chunk(path: Path) -> ValidChunk:
     try:
         rules = rules_of(chunk.info.settings)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        reason = f"settings.{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        reason = f"settings.{first_problem(error)}"
         raise RejectedError([Fault(path.with_suffix(".json").name, None, None, None, reason)], chunk.info) from None
     return _validate(path.name, chunk, rules)
 

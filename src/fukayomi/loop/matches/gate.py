@@ -95,7 +95,8 @@ def test_candidate(settings: LoopSettings, folder: RunFolder, journal: Journal, 
             generation=generation, pairs=(), llr=None, decision="none", passed=None, kept=candidate is not None
         )
     kept = journal.networks[-1]
-    contestants = [Contestant(each.name, folder.verified(each)) for each in (candidate, kept)]
+    precision = settings.generator.precision_on(gate.device)
+    contestants = [Contestant(each.name, folder.verified(each), precision) for each in (candidate, kept)]
     verdict, games = judge([], gate), 0
     while games < gate.games and verdict.decision is SprtDecision.CONTINUE:
         games = min(gate.games, games + BLOCK)

@@ -34,6 +34,8 @@ class Contestant:
     name: str
     network: Path | str | None = None
     """An ONNX file, or "<internal>"."""
+    precision: str | None = None
+    """What the network is computed in; None: fp32 on a CPU, elsewhere what is fastest."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: dict[str, str] = field(default_factory=dict[str, str])
@@ -109,7 +111,7 @@ def _networks(stack: ExitStack, contestants: Sequence[Contestant], settings: Pla
                 Network(
                     each.network,
                     device=settings.device,
-                    precision="fp32" if on_cpu else "auto",
+                    precision=each.precision or ("fp32" if on_cpu else "auto"),
                     threads=1 if on_cpu else 0,
                     batch_size=BATCH if on_cpu else 0,
                     cache_mb=0,

@@ -1,5 +1,6 @@
 """Strength over time: matches of the networks that were kept, and ratings from all games of a run."""
 
+from fukayomi.arena.ratings.options import ELO_SCALE
 from fukayomi.arena.ratings.rating import Ratings
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.player_ratings import rate
@@ -8,9 +9,6 @@ from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
 from fukayomi.loop.matches.play import Contestant, play
 from fukayomi.loop.settings import LoopSettings, StrengthSettings
-
-ELO_SCALE = 200.2419
-"""Points for a 76 % expected score on the Elo scale."""
 
 
 def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listener: Listener) -> Measured:
@@ -25,15 +23,16 @@ def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listene
     newest = networks[-1]
     measured = {each.network for each in journal.all(Measured) if each.games}
     is_due = generation % strength.every == 0 or generation == settings.generations
-    opponents = [Contestant(each.name, folder.verified(each)) for each in _earlier(journal, strength)]
-    opponents += [
-        Contestant(each.name, each.network, each.command, each.options, each.nodes) for each in strength.anchors
+    precision = settings.generator.precision_on(strength.device)
+    opponents = [Contestant(each.name, folder.verified(each), precision) for each in _earlier(journal, strength)]
+    opponents += [  # not in the run's precision: ratings of different runs can then be compared
+        Contestant(each.name, each.network, None, each.command, each.options, each.nodes) for each in strength.anchors
     ]
     if not is_due or not strength.games or not opponents or newest.name in measured or newest.generation == 0:
         return Measured(generation=generation, network=newest.name, games=0, opponents=())
     result = play(
         folder.matches / f"strength-{generation:04}",
-        [Contestant(newest.name, folder.verified(newest)), *opponents],
+        [Contestant(newest.name, folder.verified(newest), precision), *opponents],
         strength,
         games=strength.games * len(opponents),
         seed=settings.seed + generation,

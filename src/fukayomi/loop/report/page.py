@@ -19,7 +19,8 @@ from fukayomi.learning.curves.readers import CurveError, read_run
 from fukayomi.learning.curves.series import Curve, Key
 from fukayomi.loop.configuration import settings_text
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.journal import Journal, Played, Trained, network_name
+from fukayomi.loop.journal import Journal, network_name
+from fukayomi.loop.report.series import read_series
 from fukayomi.loop.report.status import RunStatus, read_status
 
 if TYPE_CHECKING:
@@ -32,13 +33,13 @@ COLUMNS = 3
 MOST_OPPONENTS = 10
 """Opponents of the league in the picture."""
 LOSSES = ("policy_loss", "result_loss", "search_value_loss")
-ACCURACIES = ("policy_accuracy", "value_accuracy")
 ENDINGS: Final[dict[str, dict[Language, str]]] = {
     "mates": {"ja": "詰み", "en": "mate"},
     "resignations": {"ja": "投了", "en": "resignation"},
     "repetitions": {"ja": "千日手", "en": "repetition"},
     "declarations": {"ja": "入玉宣言", "en": "declaration"},
     "max_plies": {"ja": "手数制限", "en": "maximum plies"},
+    "draws": {"ja": "引分", "en": "draw"},
 }
 _WORDS: Final[dict[str, dict[Language, str]]] = {
     "ratings": {"ja": "レーティング(Elo、95 %区間)", "en": "rating (Elo, 95 % interval)"},
@@ -47,10 +48,10 @@ _WORDS: Final[dict[str, dict[Language, str]]] = {
     "test": {"ja": "正解率(テストデータ)", "en": "accuracy on the test files"},
     "plies": {"ja": "1局の手数", "en": "plies a game"},
     "endings": {"ja": "終局の理由と引分の割合", "en": "endings and draws, share of games"},
-    "draws": {"ja": "引分", "en": "draw"},
-    "window": {"ja": "局面数", "en": "positions"},
+    "reanalysis": {"ja": "再探索で最善手が変わった割合", "en": "searched again: share with another best move"},
+    "positions": {"ja": "局面数", "en": "positions"},
     "all": {"ja": "全体", "en": "all"},
-    "in window": {"ja": "窓", "en": "window"},
+    "window": {"ja": "窓", "en": "window"},
     "wrong": {"ja": "誤った投了の割合", "en": "wrong resignations, share of those checked"},
     "league": {"ja": "リーグの勝率(引分を除く、95 %区間)", "en": "win rate in the league (no draws, 95 % interval)"},
     "generation": {"ja": "世代", "en": "generation"},
@@ -88,6 +89,7 @@ def write_report(path: Path | str, out: Path | None = None) -> Path:
         folder=FOLDER,
         images="data:",
         status=status,
+        reanalyzes=any(row.reanalyzed is not None for row in status.history),
         pictures=pictures,
         settings=settings_text(folder.saved_settings()),
     )
@@ -126,7 +128,7 @@ def _draw(folder: RunFolder, status: RunStatus, theme: Theme, language: Language
 def _panels(folder: RunFolder, status: RunStatus, colors: Colors, language: Language) -> list[Panel]:
     """The panels that there is something to draw in."""
     journal = Journal(folder.path)
-    played, trained = journal.all(Played), journal.all(Trained)
+    series = read_series(journal)
     try:
         curves = read_run(folder.learner).curves()
     except CurveError:
@@ -145,47 +147,28 @@ def _panels(folder: RunFolder, status: RunStatus, colors: Colors, language: Lang
 
         return draw
 
-    def by_generation(metrics: Mapping[int, Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
-        return {
-            PANELS[name][language]: [(generation, values[name]) for generation, values in metrics.items()]
-            for name in ACCURACIES
-        }
-
     generation = word("generation")
     found: list[Panel] = []
     if status.ratings:
         found.append((word("ratings"), generation, lambda axes: _draw_ratings(axes, status, journal, colors)))
     if losses := {name: curves["train", name] for name in LOSSES if ("train", name) in curves}:
         found.append((word("losses"), word("step"), lambda axes: _draw_losses(axes, losses, colors, language)))
-    if fresh := {entry.generation: entry.fresh for entry in trained if entry.fresh}:
-        found.append((word("fresh"), generation, lines(by_generation(fresh))))
-    if test := {entry.generation: entry.test for entry in trained if entry.test}:
-        found.append((word("test"), generation, lines(by_generation(test))))
-    if played:
-        found.append(
-            (word("plies"), generation, lines({"": [(each.generation, each.plies / each.games) for each in played]}))
-        )
-        endings = {
-            names[language]: [(each.generation, each.results.get(name, 0) / each.games) for each in played]
-            for name, names in ENDINGS.items()
-            if any(each.results.get(name, 0) for each in played)
-        }
-        draws = {word("draws"): [(each.generation, each.results.get("draws", 0) / each.games) for each in played]}
-        found.append((word("endings"), generation, lines(endings | draws)))
+    for name, metrics in (("fresh", series.fresh), ("test", series.test)):
+        if metrics:
+            named = {PANELS[key][language]: line for key, line in metrics.items()}
+            found.append((word(name), generation, lines(named)))
+    if series.plies:
+        found.append((word("plies"), generation, lines({"": series.plies})))
+        named = {ENDINGS[key][language]: line for key, line in series.endings.items()}
+        found.append((word("endings"), generation, lines(named)))
     if status.league:
         found.append((word("league"), generation, lambda axes: _draw_league(axes, status, colors)))
-    if trained:
-        sizes = {
-            word("all"): [(float(each.generation), float(each.seen_positions)) for each in trained],
-            word("in window"): [(float(each.generation), float(each.window)) for each in trained],
-        }
-        found.append((word("window"), generation, lines(sizes)))
-    if wrong := [
-        (each.generation, each.wrong_resignations[1] / each.wrong_resignations[0])
-        for each in played
-        if each.wrong_resignations[0]
-    ]:
-        found.append((word("wrong"), generation, lines({"": wrong})))
+    if moved := [(row.generation, row.moved) for row in status.history if row.moved is not None]:
+        found.append((word("reanalysis"), generation, lines({"": moved})))
+    if series.window:
+        found.append((word("positions"), generation, lines({word(key): line for key, line in series.window.items()})))
+    if series.wrong:
+        found.append((word("wrong"), generation, lines({"": series.wrong})))
     return found
 
 

@@ -2,16 +2,16 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from fukayomi.arena.ratings.rating import PlayerRating
+from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Trained, network_name
+from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Reanalyzed, Trained, network_name
 from fukayomi.loop.listener import LIVE_NAME, LOG_NAME
 from fukayomi.tabular import Tabular
 
@@ -27,7 +27,7 @@ class Now:
 
     generation: int
     step: str
-    """selfplay, ingest, train, gate or strength."""
+    """selfplay, ingest, reanalysis, train, gate or strength."""
     seconds: float
     """Time since it began."""
     stage: str | None
@@ -46,6 +46,10 @@ class GenerationRow:
     plies_a_game: float | None
     draws: float | None
     """Share of the games."""
+    reanalyzed: int | None
+    """Positions that were searched again; None in a run without reanalysis."""
+    moved: float | None
+    """Share of these whose best move is another one than in the game."""
     steps: int | None
     """Optimiser steps so far."""
     policy_loss: float | None
@@ -95,6 +99,8 @@ class RunStatus(Tabular):
     """What is under way, or was when the run was killed."""
     network: str | None
     """The network that generates games."""
+    precision: str
+    """What it is computed in: fp32, int8, or auto, which is measured where the games are played."""
     games: int
     positions: int
     """Training positions that were accepted."""
@@ -114,15 +120,21 @@ class RunStatus(Tabular):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
-        return [asdict(row) for row in self.history]
+        unused = {"reanalyzed", "moved"} if all(row.reanalyzed is None for row in self.history) else set[str]()
+        return [{name: value for name, value in asdict(row).items() if name not in unused} for row in self.history]
 
     def as_dict(self) -> dict[str, Any]:
         """The state as plain values, for JSON."""
         return asdict(self) | {"folder": str(self.folder)}
 
 
-def read_status(path: Path | str) -> RunStatus:
+def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | None = None) -> RunStatus:
     """The state of a run, which may be under way.
+
+    Args:
+        path: Folder of the run.
+        rate: Rates its networks; None: `rate_networks`. Who reads the state often can keep ratings until there are new
+            games.
 
     Raises:
         LoopError: The folder is not of a learning run, or its journal is damaged.
@@ -133,7 +145,7 @@ def read_status(path: Path | str) -> RunStatus:
     settings = folder.saved_settings()
     journal = Journal(folder.path)
     seconds = _seconds(folder.path)
-    ratings = rate_networks(folder)
+    ratings = (rate or rate_networks)(folder)
     players = ratings.players if ratings else ()
     played, trained, ingested = journal.last(Played), journal.last(Trained), journal.last(Ingested)
     play_s = seconds.get((played.generation, "selfplay")) if played else None
@@ -146,6 +158,7 @@ def read_status(path: Path | str) -> RunStatus:
         generations=settings.generations,
         now=_now(folder.path),
         network=journal.networks[-1].name if journal.networks else None,
+        precision=settings.generator.precision_on(settings.generator.device),
         games=sum(entry.games for entry in journal.all(Played)),
         positions=ingested.positions if ingested else 0,
         quarantined=ingested.quarantined if ingested else 0,
@@ -171,9 +184,10 @@ def _history(
     played = {entry.generation: entry for entry in journal.all(Played)}
     trained = {entry.generation: entry for entry in journal.all(Trained)}
     gated = {entry.generation: entry for entry in journal.all(Gated)}
+    reanalyzed = {entry.generation: entry for entry in journal.all(Reanalyzed)}
     rows: list[GenerationRow] = []
     for generation in sorted({0, *played} if journal.entries else set[int]()):
-        games, learnt = played.get(generation), trained.get(generation)
+        games, learnt, again = played.get(generation), trained.get(generation), reanalyzed.get(generation)
         rating = ratings.get(network_name(generation))
         fresh = (learnt.fresh if learnt else None) or {}
         rows.append(
@@ -183,6 +197,8 @@ def _history(
                 positions=games.positions if games else None,
                 plies_a_game=games.plies / max(1, games.games) if games else None,
                 draws=games.results["draws"] / max(1, games.games) if games else None,
+                reanalyzed=again.changed if again else None,
+                moved=again.moved / again.changed if again and again.changed else None,
                 steps=learnt.steps if learnt else None,
                 policy_loss=fresh.get("policy_loss"),
                 policy_accuracy=fresh.get("policy_accuracy"),

@@ -1,4 +1,4 @@
-"""Moves in Japanese notation: ``☗７六歩``, ``☖同銀右不成``, ``☗５五角打``.
+"""Moves in Japanese notation, ``☗７六歩``, ``☖同銀右不成``, ``☗５五角打``, and in Western notation, ``P-7f``.
 
 The notation follows the rules of the Japan Shogi Association (棋譜の表記方法): 右 左 直 上 引 寄 and 打 appear only if
 two pieces of a kind could make the move, 不成 if a promotion was declined, 同 if the previous move went to the same
@@ -91,6 +91,47 @@ def move_name(position: Position, move: Move, last: int | None = None) -> str:
         return square
     marks = _marks(position, move, moved.type)
     return f"{square}{PIECE_NAMES[moved.type]}{marks}{_promotion(position.turn, move, moved.type)}"
+
+
+def english_move(position: Position, move: Move) -> str:
+    """Write a legal move in Western notation: ``P-7f``, ``Bx2b+``, ``S*5e``, ``Nx7c=``, ``G6i-5h``.
+
+    The square that a piece leaves appears only if another piece of its kind could make the move. ``+`` is a promotion,
+    ``=`` a promotion that was declined, ``*`` a drop.
+
+        >>> english_move(Position(), Move.from_usi("7g7f"))
+        'P-7f'
+
+    Raises:
+        IllegalMoveError: The move is not legal.
+    """
+    if not position.is_legal(move):
+        raise IllegalMoveError(f"illegal move {move.usi()!r} in {position.sfen()!r}")
+    usi = move.usi()
+    if move.from_square is None:
+        return f"{usi[0]}*{usi[2:4]}"
+    moved = position.piece_on(move.from_square)
+    assert moved is not None
+    origin = usi[:2] if len(_origins(position, move.to_square, moved.type)) > 1 else ""
+    sign = "-" if position.piece_on(move.to_square) is None else "x"
+    end = {"成": "+", "不成": "=", "": ""}[_promotion(position.turn, move, moved.type)]
+    return f"{moved.sfen().upper()}{origin}{sign}{usi[2:4]}{end}"
+
+
+def english_moves(sfen: str, moves: Sequence[str]) -> list[str]:
+    """Write successive USI moves from a position in Western notation; see `english_move`.
+
+    Raises:
+        InvalidSfenError: The text is not an SFEN.
+        IllegalMoveError: A move is not legal.
+    """
+    position = Position.from_sfen(sfen, allow_missing_king=True)
+    names: list[str] = []
+    for usi in moves:
+        move = Move.from_usi(usi)
+        names.append(english_move(position, move))
+        position.push(move)
+    return names
 
 
 def _mark_of(turn: Color) -> str:

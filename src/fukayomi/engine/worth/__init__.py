@@ -1,0 +1,1 @@
+"""What each piece is worth to a network: the values, and pictures of them."""

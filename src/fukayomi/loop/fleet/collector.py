@@ -1,0 +1,106 @@
+"""Brings the games of a fleet from the store to the folder of the run, where ingest checks them.
+
+Workers are believed in nothing: names that no worker writes are passed over, and so are files that are too large.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import InputFileError
+from fukayomi.loop.fleet.store import Store
+from fukayomi.loop.fleet.task import GAMES
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest import Manifest
+from fukayomi.selfplay.chunk import LARGEST_CHUNK, LARGEST_SIDECAR, ChunkError, read_chunk_info
+
+TOGETHER = 16
+"""Chunks that are fetched at once."""
+_SIDECAR = re.compile(
+    rf"(?P<chunk>{GAMES}/[0-9]{{6}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}-[0-9]{{6,9}}(_opp)?)\.json"
+)
+
+
+class Collector:
+    """Fetches chunks that are new.
+
+    Each call looks at the two newest tasks and, in turn, at one of the older ones, to which workers that were cut off
+    may deliver late; so the number of requests does not grow with the run.
+
+    Args:
+        store: The store.
+        folder: The run.
+    """
+
+    def __init__(self, store: Store, folder: RunFolder) -> None:
+        self._store, self._folder = store, folder
+        manifest = Manifest(folder.path)
+        entries = (*manifest.accepted.values(), *manifest.quarantined.values())
+        self._seen = {entry.path.removesuffix(".hcpe3") for entry in entries}
+        self._older = 0
+        self.games = 0
+        """Games in the chunks that were found."""
+
+    def collect(self) -> int:
+        """Fetch new chunks, and return how many there were.
+
+        Raises:
+            StoreError: The store is out of reach; what was fetched stays, and the next call goes on.
+            DiskError: The disk is full.
+            OSError: A file cannot be written.
+        """
+        found = 0
+        for task in self._tasks():
+            sizes = self._store.sizes(f"{GAMES}/{task}")
+            names = [match["chunk"] for name in sorted(sizes) if (match := _SIDECAR.fullmatch(name))]
+            new = [name for name in names if name not in self._seen and _is_complete(name, sizes)]
+            for some in (new[begin : begin + TOGETHER] for begin in range(0, len(new), TOGETHER)):
+                self._fetch(some, sizes)
+                for name in some:
+                    self._seen.add(name)
+                    self.games += self._games_of(name)
+            found += len(new)
+        return found
+
+    def _tasks(self) -> list[str]:
+        tasks = [name for name in self._store.folders(GAMES) if re.fullmatch("[0-9]{6}", name)]
+        newest, older = tasks[-2:], tasks[:-2]
+        self._older += 1
+        return newest + ([older[self._older % len(older)]] if older else [])
+
+    def _fetch(self, chunks: Sequence[str], sizes: Mapping[str, int]) -> None:
+        """Write chunks to the folder of the run, each with its sidecar last; what is there stays."""
+        if self._store.folder is not None and self._store.folder.resolve() == self._folder.path.resolve():
+            return
+        missing = [name for name in chunks if not (self._folder.path / f"{name}.json").is_file()]
+        files = [file for name in missing for file in _files_of(name) if file in sizes]
+        contents = self._store.read_all(files)
+        for file in files:
+            if file in contents:
+                path = self._folder.path / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, contents[file])
+
+    def _games_of(self, name: str) -> int:
+        """The games of a chunk, those included that were not kept; 0 if ingest will refuse it anyway."""
+        try:
+            info = read_chunk_info(self._folder.path / f"{name}.json")
+        except (ChunkError, InputFileError, FileNotFoundError):
+            return 0
+        return (info.numbers or info.games) if info.part == "all" else info.games
+
+
+def _files_of(chunk: str) -> tuple[str, str, str]:
+    return f"{chunk}.hcpe3", f"{chunk}.weights.npy", f"{chunk}.json"
+
+
+def _is_complete(chunk: str, sizes: Mapping[str, int]) -> bool:
+    """Whether a chunk has its games, and its files have sizes that chunks may have."""
+    games, weights, sidecar = (sizes.get(name) for name in _files_of(chunk))
+    return (
+        games is not None
+        and sidecar is not None
+        and games <= LARGEST_CHUNK
+        and (weights or 0) <= LARGEST_CHUNK
+        and sidecar <= LARGEST_SIDECAR
+    )

@@ -1,0 +1,115 @@
+"""Reanalysis in a learning run: stored positions of the window get new targets before the learner draws from them.
+
+The network that generates games searches them. Its targets are a layer beside each chunk (`fukayomi.learning.layers`),
+which takes the place of an earlier layer; the chunk itself never changes. Chunks whose targets are of this network
+already are left alone: the newest games, and all others as long as no new network passes.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.network import Network
+from fukayomi.learning.layers import layer_path, read_layer_info, remove_layer, sidecar_of
+from fukayomi.learning.reanalysis.reanalysis import reanalyze
+from fukayomi.learning.reanalysis.settings import Selection
+from fukayomi.listener import Listener
+from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest.manifest import ChunkEntry
+from fukayomi.loop.journal import Journal, Reanalyzed
+from fukayomi.loop.settings import GeneratorSettings, LoopSettings
+from fukayomi.loop.window import first_in_window
+
+LAYER = "learn"
+"""Name of the layers."""
+BATCH = 8
+"""Positions per batch on a CPU: leaves of one search."""
+
+
+def reanalyze_window(
+    settings: LoopSettings, folder: RunFolder, journal: Journal, chunks: Sequence[ChunkEntry], listener: Listener
+) -> Reanalyzed:
+    """Search positions of the window again, as the table `reanalysis` says.
+
+    It can be repeated after a kill; on a CPU it then ends with the same bytes.
+
+    Args:
+        settings: The run, which has the table.
+        folder: Its folder.
+        journal: The steps before this one.
+        chunks: All accepted chunks, from old to new.
+        listener: Follows the searches.
+
+    Raises:
+        LoopError: The file of the network is missing, or another one.
+        DataFileError: A chunk or a layer is damaged.
+        EvaluatorError: The network failed.
+        KeyboardInterrupt: The user stopped it; what was searched is kept.
+    """
+    assert settings.reanalysis
+    generation, _ = journal.next_step
+    network = journal.networks[-1]
+    due = due_chunks(settings, journal, chunks)
+    files = [folder.path / chunk.path for chunk in due]
+    for file in files:
+        sidecar = sidecar_of(layer_path(file, LAYER))
+        if not sidecar.is_file() or read_layer_info(sidecar).network != network.sha256:
+            remove_layer(file, LAYER)
+    positions = changed = moved = 0
+    if files:
+        plan = settings.reanalysis.settings(settings.seed + (network.generation << 32))
+        with ExitStack() as stack:
+            networks = _open(folder.verified(network), settings.generator, stack)
+            workers = 1 if settings.generator.device == "cpu" else None
+            found = reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=listener)
+        for info in found.layers.values():
+            positions, changed, moved = positions + info.positions, changed + info.changed, moved + info.moved
+    return Reanalyzed(
+        generation=generation, network=network.generation, chunks=tuple(chunk.path for chunk in due),
+        positions=positions, changed=changed, moved=moved,
+    )  # fmt: skip
+
+
+def due_chunks(settings: LoopSettings, journal: Journal, chunks: Sequence[ChunkEntry]) -> list[ChunkEntry]:
+    """The chunks of the window whose positions are searched again: all with targets of an earlier network.
+
+    By age they are the ones with the oldest targets, until they have the share of the window's positions.
+
+    Args:
+        settings: The run, which has the table `reanalysis`.
+        journal: The steps that are done.
+        chunks: All accepted chunks, from old to new.
+    """
+    assert settings.reanalysis
+    window = chunks[first_in_window([chunk.positions for chunk in chunks], settings.window) :]
+    renewed = {path: entry.network for entry in journal.all(Reanalyzed) for path in entry.chunks}
+    ages = {chunk.path: renewed.get(chunk.path, chunk.generation) for chunk in window}
+    due = [chunk for chunk in window if chunk.positions and ages[chunk.path] < journal.networks[-1].generation]
+    if settings.reanalysis.select is not Selection.AGE:
+        return due
+    wanted = settings.reanalysis.share * sum(chunk.positions for chunk in window)
+    found: list[ChunkEntry] = []
+    for chunk in sorted(due, key=lambda chunk: ages[chunk.path]):  # stable: of the same age the first played come first
+        if sum(each.positions for each in found) >= wanted:
+            break
+        found.append(chunk)
+    return found
+
+
+def layer_of(files: Sequence[Path], folder: RunFolder, journal: Journal) -> str | None:
+    """The layer to learn these chunks from; None if none of them has one."""
+    renewed = {folder.path / path for entry in journal.all(Reanalyzed) for path in entry.chunks}
+    return LAYER if renewed.intersection(files) else None
+
+
+def _open(file: Path, machine: GeneratorSettings, stack: ExitStack) -> list[Network]:
+    """The network: on a CPU once for each search at once, so that no search depends on another one."""
+    precision = machine.precision_on(machine.device)
+    if machine.device != "cpu":
+        given = Network(file, device=machine.device, precision=precision, batch_size=machine.batch_size)
+        return [stack.enter_context(given)]
+    return [
+        stack.enter_context(Network(file, device="cpu", precision=precision, threads=1, batch_size=BATCH, cache_mb=0))
+        for _ in range(machine.devices or usable_cpus())
+    ]

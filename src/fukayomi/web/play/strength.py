@@ -1,0 +1,34 @@
+"""What is measured of the engine's strength: the figures of docs/strength.md against other programs."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A match against another program at a time for each move."""
+
+    time_ms: int
+    """Our time for each move."""
+    cores: int
+    """Cores that we had."""
+    opponent: str
+    opponent_ms: int
+    """The opponent's time for each move."""
+    won: int
+    lost: int
+    drawn: int
+    score: float
+    """Percent."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as the page gets them."""
+        return asdict(self) | {"games": self.won + self.lost + self.drawn}
+
+
+MEASURED = (
+    Measured(100, 1, "fairy-stockfish 11.1 LB", 100, 76, 23, 1, 76.5),
+    Measured(1000, 2, "fairy-stockfish 11.1 LB", 1000, 34, 6, 0, 85.0),
+    Measured(1000, 1, "gpsusi (vm r3033)", 1000, 32, 6, 0, 84.2),
+)
+"""By our time for each move. Limits of nodes, temperatures and games against people are not measured."""

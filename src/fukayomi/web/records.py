@@ -1,0 +1,396 @@
+"""Records as the page has them: a tree of moves; read from any format, and written in four.
+
+What records say is text of strangers: it loses control characters and those that turn the direction of writing.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
+from fukayomi.shogi.formats import Format, scan_records
+from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
+from fukayomi.shogi.formats.notation import english_move, japanese_move
+from fukayomi.shogi.formats.writer import encode_record
+from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
+from fukayomi.web.answers import Question, Refused, json_answer, read_json
+from fukayomi.web.positions import LONGEST_SFEN, MOST_GAME_PLIES, Usi
+from fukayomi.web.state import State
+
+LARGEST_UPLOAD = 8 << 20
+"""Bytes of a record or an analysis that is sent."""
+MOST_GAMES = 200
+"""Games that are shown of a file; the others are counted."""
+MOST_NODES = 20_000
+"""Moves of a record on the page, with those of all its variations."""
+LONGEST_TEXT = 20_000
+"""Characters of a comment."""
+LONGEST_NAME = 200
+"""Characters of a name, and of a field of the header."""
+
+_RESULTS = {Result.BLACK_WIN: "b", Result.WHITE_WIN: "w", Result.DRAW: "draw"}
+_HEADER = ("event", "site", "start_time", "end_time", "time_limit", "opening")
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.()+=~-]+")
+
+
+# ------------------------------------------------------------------------------------------ what the page gets
+
+
+def clean(text: str, longest: int = LONGEST_NAME) -> str:
+    """A text of a record in one line, without characters that control or turn round what is shown."""
+    return _visible(text[:longest]).strip()
+
+
+def clean_lines(text: str, longest: int = LONGEST_TEXT) -> str:
+    """The same for a text with several lines."""
+    return "\n".join(_visible(line) for line in text[:longest].splitlines()).strip("\n")
+
+
+def record_tree(record: Record) -> dict[str, Any]:
+    """A record as the page has it.
+
+    Returns:
+        name; names (of Black and White); header (other fields by name); start (SFEN); comment (before the first move);
+        end (a `Termination`, None if the record does not say); winner ("b", "w", "draw" or None); main (numbers of the
+        nodes of the game, from 0); and nodes. A node has id, parent (None for node 0, which is the first position),
+        ply, usi, japanese, english, sfen (after the move), comment, time_ms, cp and mate (from Black's side, of the
+        record), the last three None if the record does not say.
+
+    Raises:
+        RecordError: It has more than 20000 moves.
+    """
+    tree = _Tree(record)
+    return {
+        "name": clean(record.name),
+        "names": [clean(record.black_name), clean(record.white_name)],
+        "header": _header(record),
+        "start": record.initial_sfen,
+        "comment": clean_lines(record.comment),
+        "end": None if record.termination is Termination.NONE else record.termination.value,
+        "winner": _RESULTS.get(record.result),
+        "main": tree.main,
+        "nodes": tree.nodes,
+    }
+
+
+class _Tree:
+    """The moves of a record as nodes."""
+
+    def __init__(self, record: Record) -> None:
+        self._name = record.name
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+        self._first_ply = position.ply
+        self.nodes: list[dict[str, Any]] = [
+            {
+                "id": 0, "parent": None, "ply": position.ply - 1, "usi": None, "japanese": "", "english": "",
+                "sfen": position.sfen(), "comment": "", "time_ms": None, "cp": None, "mate": None,
+            }
+        ]  # fmt: skip
+        self._ids: dict[tuple[int, Move], int] = {}
+        self.main = [0, *self._add(0, position, record.moves)]
+        # The last ones first, so that the position goes back move by move.
+        for variation in sorted(record.variations, key=lambda variation: -variation.ply):
+            while len(position.moves) >= variation.ply:
+                position.pop()
+            ids = self._add(self.main[variation.ply - 1], position, variation.moves)
+            if ids and variation.comment:
+                first = self.nodes[ids[0]]
+                first["comment"] = "\n".join(filter(None, (clean_lines(variation.comment), first["comment"])))
+            for _ in variation.moves:
+                position.pop()
+
+    def _add(self, parent: int, position: Position, moves: Iterable[RecordedMove]) -> list[int]:
+        """Add a line; returns the numbers of its nodes. The position is left at its end."""
+        ids: list[int] = []
+        for played in moves:
+            node = self._ids.get((parent, played.move))
+            if node is None:
+                node = self._ids[parent, played.move] = self._new(parent, position, played)
+            position.push(played.move)
+            self.nodes[node]["sfen"] = position.sfen()
+            ids.append(node)
+            parent = node
+        return ids
+
+    def _new(self, parent: int, position: Position, played: RecordedMove) -> int:
+        if len(self.nodes) > MOST_NODES:
+            raise RecordError(self._name, None, f"more than {MOST_NODES} moves with its variations")
+        self.nodes.append(
+            {
+                "id": len(self.nodes),
+                "parent": parent,
+                "ply": self._first_ply + len(position.moves),
+                "usi": played.move.usi(),
+                "japanese": japanese_move(position, played.move),
+                "english": english_move(position, played.move),
+                "comment": clean_lines(played.comment),
+                "time_ms": played.time_ms,
+                "cp": played.score_cp,
+                "mate": played.mate,
+            }
+        )
+        return len(self.nodes) - 1
+
+
+def games_of(found: Iterable[Record | RecordError]) -> dict[str, Any]:
+    """The games of a file as the page gets them.
+
+    Returns:
+        games (see `record_tree`), problems (texts about games that cannot be read), left_out (number of further games).
+
+    Raises:
+        Refused: No game can be read.
+    """
+    games: list[dict[str, Any]] = []
+    problems: list[str] = []
+    left_out = 0
+    for record in found:
+        if len(games) >= MOST_GAMES:
+            left_out += 1
+            continue
+        try:
+            if isinstance(record, RecordError):
+                raise record
+            games.append(record_tree(record))
+        except RecordError as error:
+            problems.append(clean(str(error), 500))
+    if not games:
+        raise Refused(400, problems[0] if problems else "there is no game")
+    return {"games": games, "problems": problems[:MOST_GAMES], "left_out": left_out}
+
+
+def read_games(data: bytes, name: str) -> dict[str, Any]:
+    """The games of a file that was sent, or the game and the document of an analysis; see `games_of`.
+
+    Raises:
+        Refused: It is no record, or damaged.
+    """
+    from fukayomi.web.search.analyses import read_document, read_page
+
+    name = clean(name) or "record"
+    if data[:200].lstrip()[:14].lower() in (b"<!doctype html", b"<html"):
+        return read_page(data, name, LARGEST_UPLOAD)
+    return read_document(data, name) or games_of(scan_records(data, name=name))
+
+
+# ------------------------------------------------------------------------------------------ what the page sends
+
+
+class Node(Question):
+    """A move of a record, and what is noted on it."""
+
+    id: Annotated[int, Field(ge=0, le=1 << 31)]
+    parent: int | None = None
+    usi: Usi | None = None
+    comment: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
+    time_ms: Annotated[int, Field(ge=0, le=10**10)] | None = None
+    cp: Annotated[int, Field(ge=-(10**6), le=10**6)] | None = None
+    mate: Annotated[int, Field(ge=-10000, le=10000)] | None = None
+
+    def played(self) -> RecordedMove:
+        """The move for a record.
+
+        Raises:
+            ShogiError: There is none, or it is not a move.
+        """
+        move = Move.from_usi(self.usi or "")
+        return RecordedMove(move, self.cp, self.mate, "", clean_lines(self.comment), self.time_ms)
+
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+
+
+class RecordTree(Question):
+    """A record as the page has it; see `record_tree`."""
+
+    name: Name = ""
+    names: tuple[Name, Name] = ("", "")
+    header: dict[Name, Name] = Field(default_factory=dict[Name, Name], max_length=100)
+    start: Annotated[str, Field(max_length=LONGEST_SFEN)] = START_SFEN
+    comment: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
+    end: Termination | None = None
+    winner: Literal["b", "w", "draw"] | None = None
+    main: Annotated[tuple[int, ...], Field(max_length=MOST_GAME_PLIES + 1)] = ()
+    nodes: Annotated[tuple[Node, ...], Field(max_length=MOST_NODES + 1)] = ()
+
+    def record(self) -> Record:
+        """The record, every move checked.
+
+        Raises:
+            Refused: The tree is none, or a move is not legal.
+        """
+        lines = _Lines(self)
+        results = {word: result for result, word in _RESULTS.items()}
+        fields = {key: clean(text) for key, text in self.header.items()}
+        record = Record(
+            name=clean(self.name),
+            initial_sfen=lines.start.sfen(),
+            moves=lines.game,
+            black_name=clean(self.names[0]),
+            white_name=clean(self.names[1]),
+            headers={clean(key): text for key, text in fields.items() if clean(key) and key not in _HEADER},
+            comment=clean_lines(self.comment),
+            termination=self.end or Termination.NONE,
+            result=Result.UNKNOWN if self.winner is None else results[self.winner],
+            variations=lines.variations,
+        )
+        for key in _HEADER:
+            setattr(record, key, fields.get(key, ""))
+        return record
+
+
+class _Lines:
+    """The game and the variations of a tree; every line that leaves the game is given from there."""
+
+    def __init__(self, tree: RecordTree) -> None:
+        try:
+            self.start = Position.from_sfen(tree.start, allow_missing_king=True)
+        except ShogiError as error:
+            raise Refused(400, f"start: {error}") from error
+        self._nodes = {node.id: node for node in tree.nodes}
+        self._children: dict[int, list[int]] = {}
+        for node in tree.nodes:
+            if node.parent is not None:
+                self._children.setdefault(node.parent, []).append(node.id)
+        if len(self._nodes) != len(tree.nodes) or any(parent not in self._nodes for parent in self._children):
+            raise Refused(400, "nodes: a number is there twice, or a parent is missing")
+        main = self._main(tree.main)
+        self._plies = 0
+        self.game = [self._played(node, note=True) for node in main[1:]]
+        self.variations: list[Variation] = []
+        self._check(self.start, main[1:])
+        position = self.start.copy()
+        for ply, (node, following) in enumerate(zip(main, [*main[1:], None], strict=True), 1):
+            for child in self._children.get(node, ()):
+                if child != following:
+                    self._add_variations(position, ply, child)
+            if following is not None:
+                position.push(self.game[ply - 1].move)
+
+    def _main(self, given: Sequence[int]) -> list[int]:
+        """The nodes of the game: those named, or the first child of each."""
+        main = list(given) or [0]
+        if main[0] != 0 or any(self._parent(node) != before for before, node in pairwise(main)):
+            raise Refused(400, "main: it is not a line from node 0 on")
+        while not given and len(main) <= MOST_GAME_PLIES and self._children.get(main[-1]):
+            main.append(self._children[main[-1]][0])
+        return main
+
+    def _parent(self, node: int) -> int | None:
+        return self._nodes[node].parent if node in self._nodes else None
+
+    def _add_variations(self, position: Position, ply: int, first: int) -> None:
+        """Add the lines that begin with a node, the position being the one before it, one for each end."""
+        stack: list[tuple[list[int], int]] = [([first], 0)]
+        while stack:
+            path, known = stack.pop()
+            while children := self._children.get(path[-1]):
+                self._count(len(path) * (len(children) - 1))
+                stack += [([*path, other], len(path)) for other in reversed(children[1:])]
+                path.append(children[0])
+                if ply + len(path) > MOST_GAME_PLIES:
+                    raise Refused(400, f"a game has at most {MOST_GAME_PLIES} moves")
+            self._count(len(path))
+            self._check(position, path)
+            moves = [self._played(node, note=index >= known) for index, node in enumerate(path)]
+            self.variations.append(Variation(ply, moves))
+
+    def _count(self, plies: int) -> None:
+        self._plies += plies
+        if self._plies > MOST_VARIATION_PLIES:
+            raise Refused(400, f"the variations have more than {MOST_VARIATION_PLIES} moves")
+
+    def _played(self, node: int, *, note: bool) -> RecordedMove:
+        try:
+            played = self._nodes[node].played()
+        except ShogiError as error:
+            raise Refused(400, f"node {node}: {error}") from error
+        if not note:  # the comment stands in the line before
+            played.comment = ""
+        return played
+
+    def _check(self, position: Position, path: Sequence[int]) -> None:
+        """Play a line, and take it back.
+
+        Raises:
+            Refused: A move is not legal.
+        """
+        for node in path:
+            try:
+                position.push(self._played(node, note=False).move)
+            except ShogiError as error:
+                raise Refused(400, f"node {node}: {error}") from error
+        for _ in path:
+            position.pop()
+
+
+class SaveQuestion(Question):
+    """A record, and how to write it."""
+
+    record: RecordTree
+    format: Literal["kif", "csa", "jkf", "usi"]
+    encoding: Literal["utf-8", "shift_jis"] = "utf-8"
+
+    def file(self) -> tuple[str, bytes]:
+        """Name and content of the file.
+
+        Raises:
+            Refused: The record cannot be written.
+        """
+        record = self.record.record()
+        kind = Format(self.format)
+        encoding = self.encoding if kind is Format.KIF else "utf-8"
+        try:
+            data = encode_record(record, kind, encoding)
+        except RecordError:  # an ending that the format cannot express; the moves are worth more
+            record.termination, record.result = Termination.NONE, Result.UNKNOWN
+            try:
+                data = encode_record(record, kind, encoding)
+            except RecordError as error:
+                raise Refused(400, error.reason) from error
+        players = "-".join(filter(None, (record.black_name, record.white_name)))
+        stem = _NOT_IN_FILE_NAMES.sub("-", players or record.name.rpartition("/")[2])[:80].strip("-. ")
+        return f"{stem or 'game'}.{kind.value}", data
+
+
+# ------------------------------------------------------------------------------------------ serving
+
+
+def routes(_: State) -> list[BaseRoute]:
+    """What this module serves."""
+    return [
+        Route("/api/records", _records, methods=["POST"], max_body_size=LARGEST_UPLOAD),
+        Route("/api/save", _save, methods=["POST"], max_body_size=LARGEST_UPLOAD),
+    ]
+
+
+async def _records(request: Request) -> Response:
+    data = await request.body()
+    name = request.query_params.get("name", "")
+    return json_answer(await run_in_threadpool(read_games, data, name))
+
+
+async def _save(request: Request) -> Response:
+    question = await read_json(request, SaveQuestion)
+    name, data = await run_in_threadpool(question.file)
+    plain = name.encode("ascii", "ignore").decode().strip("-. ") or "game"
+    disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
+    return Response(data, media_type="text/plain; charset=utf-8", headers={"content-disposition": disposition})
+
+
+def _header(record: Record) -> dict[str, str]:
+    fields = {key: getattr(record, key) for key in _HEADER} | record.headers
+    shown = ((clean(key), clean(text)) for key, text in list(fields.items())[:100])
+    return {key: text for key, text in shown if key and text}
+
+
+def _visible(text: str) -> str:
+    return "".join(letter if letter.isprintable() or letter == "　" else " " for letter in text)

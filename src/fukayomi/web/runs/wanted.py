@@ -1,0 +1,17 @@
+"""What may be asked of runs. It imports nothing heavy, so that the server starts at once."""
+
+from dataclasses import dataclass
+
+
+class UnknownRunError(LookupError):
+    """Nothing has this id, or it is of another kind."""
+
+
+@dataclass(frozen=True)
+class CurveView:
+    """How the curves of a training run are wanted."""
+
+    smooth: float | None = None
+    """Width of the running mean in steps; 0: none; None: a fiftieth of the run."""
+    log_x: bool = False
+    """Whether the axis is logarithmic."""

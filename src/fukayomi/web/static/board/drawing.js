@@ -1,0 +1,159 @@
+// A position as SVG, in the geometry of fukayomi.shogi.svg. Pieces are paths; nothing needs a Japanese font.
+import {html, nothing, svg} from "../vendor/lit-html.js";
+import {isMove, parse, placeOf, sideOf, squareAt} from "../position.js";
+
+export const CELL_W = 35, CELL_H = 37;
+const LEFT = 2, TOP = 18, RIGHT = 18, BOTTOM = 2;
+export const WIDTH = LEFT + 9 * CELL_W + RIGHT, HEIGHT = TOP + 9 * CELL_H + BOTTOM;
+const FACES = {
+  P: "pawn", L: "lance", N: "knight", S: "silver", G: "gold", B: "bishop", R: "rook", K: "king",
+  "+P": "pro-pawn", "+L": "pro-lance", "+N": "pro-knight", "+S": "pro-silver", "+B": "horse", "+R": "dragon",
+};
+// Kanji numerals as strokes in a box of 10 by 10; file numbers are text, which every font has.
+const KANJI = [
+  "M1,5H9", "M2,2.5H8M1,8H9", "M2,1.5H8M2.5,5H7.5M1,8.7H9", "M1.2,1.8H8.8V8.8H1.2ZM4,1.8C4,4 3.6,5.2 2.4,6.2M6,1.8V4.8C6,5.9 6.6,6.1 8,6.1",
+  "M1.5,1.5H8.5M4.6,1.5L3.4,8.8M2,4.8H7.4L7,8.8M.8,8.8H9.2", "M5,.8V2.8M1,3.4H9M3.8,5.2L1.6,9.2M6.2,5.2L8.4,9.2",
+  "M.9,5L9.1,3.6M4.4,1V7.4C4.4,8.9 5,9.1 8.6,9.1V7.6", "M3.6,1.8C3.4,5 2.7,7.3 .8,9.1M5.6,1.4C6,5.2 7,7.5 9.2,9.1",
+  "M1.2,3.6H6.8V7.6C6.8,9 7.2,9.1 9.2,9.1V7.4M4,.8C4,5 3.4,7.4 .9,9.2",
+];
+
+/**
+ * @typedef {import("../position.js").Position} Position
+ * @typedef {{usi: string, label?: string, css?: string, width?: number}} Arrow  `width` is 1 for the usual one.
+ * @typedef {{square: string, css?: string, fill?: string, opacity?: number, text?: string}} Tint
+ *   A coloured square, or with `b:P` for the square a kind of piece in hand; `text` is written small on it.
+ */
+
+/**
+ * @typedef {object} Drawing
+ * @property {Position} position
+ * @property {string} [last]  The last move.
+ * @property {Arrow[]} [arrows]  The first is drawn on top.
+ * @property {Tint[]} [tints]
+ * @property {boolean} [flip]  White at the bottom.
+ * @property {string | null} [selected]  A square whose piece is about to move.
+ * @property {string[]} [targets]  Squares that it can go to.
+ * @property {string | null} [cursor]  The square of the keyboard.
+ */
+
+/** The shapes of all pieces, once in the document. @param {string} text The file pieces.svg. */
+export function defineShapes(text) {
+  const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const element = document.importNode(root, true);
+  element.setAttribute("class", "symbols");
+  element.setAttribute("aria-hidden", "true");
+  document.body.prepend(element);
+}
+
+/** The face of a piece. @param {string} piece */
+export function faceOf(piece) {
+  const kind = piece.toUpperCase();
+  return kind === "K" && sideOf(piece) === "b" ? "king-dotted" : FACES[kind];
+}
+
+/** Upper left corner of a square. @param {string} square @param {boolean} flip @returns {[number, number]} */
+function corner(square, flip) {
+  const [column, row] = placeOf(square);
+  return [LEFT + (flip ? 8 - column : column) * CELL_W, TOP + (flip ? 8 - row : row) * CELL_H];
+}
+
+/** Centre of a square. @param {string} square @param {boolean} flip @returns {[number, number]} */
+function center(square, flip) {
+  const [x, y] = corner(square, flip);
+  return [x + CELL_W / 2, y + CELL_H / 2];
+}
+
+/** The square at a point of the drawing. @param {number} x @param {number} y @param {boolean} flip */
+export function squareUnder(x, y, flip) {
+  const column = Math.floor((x - LEFT) / CELL_W), row = Math.floor((y - TOP) / CELL_H);
+  if (column < 0 || column > 8 || row < 0 || row > 8) return null;
+  return flip ? squareAt(8 - column, 8 - row) : squareAt(column, row);
+}
+
+function koma(piece, x, y, flip, scale = 1) {
+  const turn = (sideOf(piece) === "w") !== flip ? " rotate(180)" : "";
+  const transform = `translate(${x},${y})${turn} scale(${scale}) translate(${-CELL_W / 2},${-CELL_H / 2})`;
+  return svg`<use href=${`#koma-${faceOf(piece)}`} width=${CELL_W} height=${CELL_H} transform=${transform} />`;
+}
+
+function marked(square, css, flip) {
+  const [x, y] = corner(square, flip);
+  return svg`<rect class=${css} x=${x} y=${y} width=${CELL_W} height=${CELL_H} />`;
+}
+
+function grid() {
+  let d = "";
+  for (let i = 0; i < 10; i++) d += `M${LEFT + i * CELL_W},${TOP}v${9 * CELL_H}M${LEFT},${TOP + i * CELL_H}h${9 * CELL_W}`;
+  const stars = [3, 6].flatMap(column => [3, 6].map(row => [column, row]));
+  return svg`<path class="grid" d=${d} />
+    ${stars.map(([column, row]) => svg`<circle class="star" cx=${LEFT + column * CELL_W} cy=${TOP + row * CELL_H} r="2.4" />`)}`;
+}
+
+function numbers(flip) {
+  return [1, 2, 3, 4, 5, 6, 7, 8, 9].map(number => {
+    const [x, y] = center(squareAt(9 - number, number - 1), flip);
+    const strokes = `translate(${LEFT + 9 * CELL_W + 4.5},${y - 4.5}) scale(.9)`;
+    return svg`<text class="file" x=${x} y=${TOP - 5}>${number}</text><path class="rank" d=${KANJI[number - 1]} transform=${strokes} />`;
+  });
+}
+
+/** @param {Arrow} arrow @param {Position} position @param {boolean} flip */
+function arrowShape({usi, label, css = "", width = 1}, position, flip) {
+  if (!isMove(usi)) return nothing;
+  const [x, y] = center(usi.slice(2, 4), flip);
+  if (usi[1] === "*") {
+    const piece = position.turn === "b" ? usi[0] : usi[0].toLowerCase();
+    return svg`<g class=${`arrow ${css}`} data-usi=${usi}><circle cx=${x} cy=${y} r="17" />${koma(piece, x, y, flip, 0.72)}${head(label, x, y + 10)}</g>`;
+  }
+  const [x0, y0] = center(usi.slice(0, 2), flip), length = Math.hypot(x - x0, y - y0);
+  const angle = (Math.atan2(y - y0, x - x0) * 180) / Math.PI, half = 2.6 * width, wing = 5 + 3.2 * width, neck = length - 15;
+  const d = `M3,${-half}H${neck}V${-wing}L${length - 1},0L${neck},${wing}V${half}H3Z`;
+  const back = Math.min(20, 0.5 * length), at = [x - (back * (x - x0)) / length, y - (back * (y - y0)) / length];
+  return svg`<g class=${`arrow ${css}`} data-usi=${usi}><path d=${d} transform=${`translate(${x0},${y0}) rotate(${angle})`} />${head(label, at[0], at[1])}</g>`;
+}
+
+function head(label, x, y) {
+  if (!label) return nothing;
+  return svg`<circle class="badge" cx=${x} cy=${y} r="7.6" /><text class="badge-text" x=${x} y=${y + 3.2}>${label}</text>`;
+}
+
+/** @param {Tint} tint @param {boolean} flip */
+function tintShape({square, css = "", fill, opacity = 1, text}, flip) {
+  if (square.includes(":")) return nothing; // of a hand, see hands.js
+  const [x, y] = corner(square, flip);
+  return svg`<rect class=${`tint ${css}`} x=${x} y=${y} width=${CELL_W} height=${CELL_H} fill=${fill ?? nothing} fill-opacity=${opacity} />
+    ${text ? svg`<text class="tint-text" x=${x + CELL_W / 2} y=${y + CELL_H - 2}>${text}</text>` : nothing}`;
+}
+
+/** The contents of a board. @param {Drawing} drawing */
+function contents({position, last, arrows = [], tints = [], flip = false, selected, targets = [], cursor}) {
+  const squares = [...position.squares];
+  return svg`
+    <rect class="wood" x=${LEFT} y=${TOP} width=${9 * CELL_W} height=${9 * CELL_H} />
+    ${isMove(last) ? svg`${last[1] === "*" ? nothing : marked(last.slice(0, 2), "last from", flip)}${marked(last.slice(2, 4), "last to", flip)}` : nothing}
+    ${selected && !selected.includes(":") ? marked(selected, "selected", flip) : nothing}
+    <g class="tints">${tints.filter(tint => !tint.text).map(tint => tintShape(tint, flip))}${tints.filter(tint => tint.text).map(tint => tintShape({...tint, text: ""}, flip))}</g>
+    ${grid()}${numbers(flip)}
+    <g class="pieces">${squares.map(([square, piece]) => koma(piece, ...center(square, flip), flip))}</g>
+    ${targets.map(square => {
+      const [x, y] = center(square, flip);
+      return svg`<circle class="target" cx=${x} cy=${y} r="6" />`;
+    })}
+    <g class="arrows">${arrows.toReversed().map(arrow => arrowShape(arrow, position, flip))}</g>
+    ${tints.filter(tint => tint.text).map(tint => tintShape({...tint, opacity: 0}, flip))}
+    ${cursor ? marked(cursor, "cursor", flip) : nothing}`;
+}
+
+/** A board as `<svg>`, hidden from screen readers: what stands around it says the position. @param {Drawing} drawing */
+export function boardSvg(drawing) {
+  return html`<svg class="board" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">${contents(drawing)}</svg>`;
+}
+
+/** A piece alone, as on a hand. @param {string} piece @param {boolean} turned */
+export function pieceSvg(piece, turned = false) {
+  const transform = turned ? `rotate(180 ${CELL_W / 2} ${CELL_H / 2})` : "";
+  return html`<svg class="piece" viewBox=${`0 0 ${CELL_W} ${CELL_H}`} aria-hidden="true"><use href=${`#koma-${faceOf(piece)}`} width=${CELL_W} height=${CELL_H} transform=${transform} /></svg>`;
+}
+
+/** A position or SFEN as a position. @param {Position | string} value */
+export const asPosition = value => (typeof value === "string" ? parse(value) : value);

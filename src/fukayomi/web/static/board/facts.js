@@ -1,0 +1,61 @@
+// What the server says of positions: the legal moves, names of the last move, check, repetition, the end of the game.
+import {api} from "../api.js";
+
+/**
+ * @typedef {object} Facts
+ * @property {string} sfen
+ * @property {string[]} legal
+ * @property {boolean} check
+ * @property {string | null} japanese  The last move.
+ * @property {string | null} english
+ * @property {string | null} repetition
+ * @property {boolean} declaration  Whether the side to move can declare a win.
+ * @property {"mate" | "repetition" | "perpetual_check" | null} end  Why the game is over by the rules.
+ * @property {"b" | "w" | null} winner
+ */
+
+/** Positions remembered. */
+const KEPT = 2000;
+
+export class FactBook {
+  /** @param {(id: number, facts: Facts) => void} arrived @param {(error: Error) => void} failed */
+  constructor(arrived, failed) {
+    this.arrived = arrived;
+    this.failed = failed;
+    /** @type {Map<string, Facts>} */
+    this.known = new Map();
+    /** @type {Map<string, Promise<Facts | null>>} */
+    this.asked = new Map();
+  }
+
+  /** What is known of a node's position. @param {import("../record/game.js").Game} game @param {number} [id] */
+  get(game, id) {
+    return this.known.get(game.keyOf(id));
+  }
+
+  /** Ask the server for what is not known. @param {import("../record/game.js").Game} game @returns {Promise<Facts | null>} */
+  load(game) {
+    const key = game.keyOf(), id = game.place, known = this.known.get(key);
+    if (known) {
+      this.arrived(id, known); // another branch may have reached the same position
+      return Promise.resolve(known);
+    }
+    const running = this.asked.get(key);
+    if (running) return running;
+    const answer = api.post("api/position", {sfen: game.start, moves: game.moves()}).then(
+      facts => {
+        if (this.known.size >= KEPT) this.known.delete(this.known.keys().next().value ?? "");
+        this.known.set(key, facts);
+        this.arrived(id, facts);
+        return facts;
+      },
+      error => {
+        this.failed(error);
+        return null;
+      },
+    );
+    this.asked.set(key, answer);
+    answer.finally(() => this.asked.delete(key));
+    return answer;
+  }
+}

@@ -1,0 +1,86 @@
+// Keys for everything: lishogi's, with ShogiHome's arrows as a setting.
+import {html, nothing} from "./vendor/lit-html.js";
+import {remember, setting} from "./settings.js";
+
+/** Action, its keys as they are written in the list. */
+const KEYS = [
+  ["back", "← k"], ["forward", "→ j"], ["first", "↑ Home"], ["last", "↓ End"], ["variation", "Shift+← Shift+→"],
+  ["nextMistake", "n"], ["previousMistake", "Shift+n"], ["flip", "f"], ["engine", "l"], ["best", "Space"], ["arrows", "a"],
+  ["hide", "z"], ["stop", "Esc"], ["help", "?"],
+];
+const LISHOGI = {ArrowLeft: "back", ArrowRight: "forward", ArrowUp: "first", ArrowDown: "last"};
+const SHOGIHOME = {ArrowUp: "back", ArrowDown: "forward", ArrowLeft: "first", ArrowRight: "last"};
+const OTHERS = {
+  k: "back", j: "forward", Home: "first", End: "last", n: "nextMistake", f: "flip", l: "engine", " ": "best",
+  a: "arrows", z: "hide", Escape: "stop", "?": "help",
+};
+
+/** What a key means; undefined if it belongs to something else on the page. @param {KeyboardEvent} event */
+export function actionOf(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.defaultPrevented) return undefined;
+  const target = /** @type {Element} */ (event.target);
+  const isLeft = target.closest?.("dialog:not([open])"); // a dialog that has just closed keeps the focus for a moment
+  if (!isLeft && target.closest?.("input, textarea, select, dialog[open], [contenteditable]")) return undefined;
+  if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) return event.key === "ArrowLeft" ? "previousVariation" : "nextVariation";
+  if (event.key === " " && target.closest("button, a, summary")) return undefined;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (key === "n" && event.shiftKey) return "previousMistake";
+  const arrows = setting("arrows-up-down", false) ? SHOGIHOME : LISHOGI;
+  return arrows[key] ?? OTHERS[key];
+}
+
+/** @param {KeyboardEvent} event @param {import("./page.js").Page} page */
+export function keyPressed(event, page) {
+  if (page.tab.board === false) {
+    if (event.key === "?" && actionOf(event)) page.toggleKeys();
+    return;
+  }
+  if (page.tab.onKey?.(event, page)) {
+    event.preventDefault();
+    return;
+  }
+  const action = actionOf(event);
+  if (!action) return;
+  event.preventDefault();
+  page.live.keyIsRepeating = event.repeat;
+  act(action, page);
+}
+
+/** @param {string} action @param {import("./page.js").Page} page */
+export function act(action, page) {
+  const {game, live} = page;
+  switch (action) {
+    case "back": return game.step(-1);
+    case "forward": return game.step(1);
+    case "first": return game.goToPly(0);
+    case "last": return game.goToPly(Infinity);
+    case "nextVariation": return game.switchVariation(1);
+    case "previousVariation": return game.switchVariation(-1);
+    case "nextMistake": return page.goToMistake(1);
+    case "previousMistake": return page.goToMistake(-1);
+    case "flip": return page.setFlip(!page.flip);
+    case "engine": return live.toggle();
+    case "best": return live.playBest();
+    case "arrows": return live.toggleArrows();
+    case "hide": return live.toggleHidden();
+    case "stop": return page.stopAll();
+    case "help": return page.toggleKeys();
+  }
+}
+
+/** The list of keys, a dialog. @param {import("./page.js").Page} page */
+export function keyList(page) {
+  const {t} = page, swapped = setting("arrows-up-down", false);
+  const written = keys => (swapped ? [...keys].map(each => ({"←": "↑", "→": "↓", "↑": "←", "↓": "→"})[each] ?? each).join("") : keys);
+  return html`<dialog id="keys" aria-labelledby="keys-title">
+    <h2 id="keys-title">${t("keys.title")}</h2>
+    <table><tbody>${KEYS.map(([action, keys]) => html`<tr>
+      <td>${(action === "variation" ? keys : written(keys)).split(" ").map((key, index) => html`${index ? " " : nothing}<kbd>${key}</kbd>`)}</td>
+      <td>${t(`keys.${action}`)}</td></tr>`)}</tbody></table>
+    <label class="row"><input type="checkbox" .checked=${swapped} @change=${event => {
+      remember("arrows-up-down", event.target.checked);
+      page.update();
+    }}> ${t("keys.swap")}</label>
+    <form method="dialog"><button class="primary">${t("page.close")}</button></form>
+  </dialog>`;
+}

@@ -1,0 +1,370 @@
+// The page as a whole: the context that its parts share, and the shell around the tabs.
+import {html, nothing} from "./vendor/lit-html.js";
+import {api} from "./api.js";
+import {asPosition, boardSvg} from "./board/drawing.js";
+import {FactBook} from "./board/facts.js";
+import {BoardView} from "./board/view.js";
+import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
+import {keyPressed, keyList} from "./keys.js";
+import {GameReport} from "./report/report.js";
+import {LiveAnalysis} from "./live/analysis.js";
+import {pieceName, westernLine} from "./position.js";
+import {Files} from "./record/files.js";
+import {Game} from "./record/game.js";
+import {keepOnLeaving, keptRecord} from "./record/keeping.js";
+import {moveBar, recordView, scrollToCurrent} from "./record/view.js";
+import {Setup} from "./record/setup.js";
+import {remember, setting} from "./settings.js";
+import {TABS} from "./tabs/index.js";
+
+export class Page {
+  /**
+   * @param {any} state  What /api/state answers.
+   * @param {import("./socket.js").Socket} socket
+   * @param {(template: unknown) => void} draw
+   */
+  constructor(state, socket, draw) {
+    this.state = state;
+    this.socket = socket;
+    this.draw = draw;
+    this.api = api;
+    this.language = preferredLanguage();
+    this.game = new Game(() => this.positionChanged());
+    this.facts = new FactBook((id, facts) => this.factsArrived(id, facts), error => this.notify(error.message));
+    this.board = options => boardSvg({...options, position: asPosition(options.position)});
+    this.flip = false;
+    this.message = "";
+    this.spoken = "";
+    this.isAsked = false;
+    this.wasConnected = false;
+    /** The node that was scrolled into sight. @type {import("./record/game.js").RecordNode | null} */
+    this.scrolledTo = null;
+    /** The tab whose name was scrolled into sight, where not all names fit. @type {import("./tabs/index.js").Tab | null} */
+    this.tabInSight = null;
+    this.view = new BoardView(this.boardHost());
+    this.files = new Files(this);
+    this.setup = new Setup(this);
+    this.live = new LiveAnalysis(this);
+    this.report = new GameReport(this);
+    const wanted = location.hash.slice(1);
+    this.tab = TABS.find(tab => tab.id === wanted) ?? TABS[0];
+  }
+
+  /** Show the page and what was named on the command line. */
+  async begin() {
+    this.theme(setting("theme", ""));
+    this.speak();
+    addEventListener("keydown", event => keyPressed(event, this));
+    addEventListener("resize", () => this.update());
+    addEventListener("hashchange", () => this.openTab(location.hash.slice(1)));
+    this.files.listen();
+    this.socket.on("state", message => {
+      const before = this.state.network.identity;
+      Object.assign(this.state, message.state); // also after a reconnection, when the server may be another one
+      if (before && before !== this.state.network.identity) this.live.forget();
+      this.update();
+    });
+    for (const event of ["open", "close"]) this.socket.on(event, () => this.update());
+    const kept = keptRecord();
+    if (kept) {
+      this.game.load(kept.record);
+      this.game.go(kept.place);
+      this.flip = kept.flip;
+      this.report.goOn(kept.job);
+    }
+    keepOnLeaving(this);
+    this.tab.enter?.(this);
+    this.positionChanged();
+    this.render();
+    this.socket.connect();
+    await this.files.openFirst(kept !== null);
+  }
+
+  // ------------------------------------------------------------------------------------ context
+
+  /** A text in the reader's language. @param {string} key @param {Record<string, string | number>} [values] */
+  t = (key, values) => translate(this.language, key, values);
+
+  /** A move or another thing with a Japanese and an English name. @param {{japanese?: string, english?: string, usi?: string} | null | undefined} named */
+  nameOf(named) {
+    if (!named) return "";
+    return (this.language === "ja" ? named.japanese : named.english || named.japanese) || named.usi || "";
+  }
+
+  /** A move of a line. @param {import("./live/analysis.js").Line} line @param {number} step */
+  moveName(line, step) {
+    return this.nameOf({japanese: line.japanese?.[step], english: line.english?.[step], usi: line.pv[step]});
+  }
+
+  /** A line's moves as text. @param {import("./live/analysis.js").Line} line */
+  lineText(line) {
+    return line.pv.map((_, step) => this.moveName(line, step)).join(" ");
+  }
+
+  /** The best line of a report at a ply of the main line; documents name moves in Japanese only. @param {number} ply */
+  reportLine(ply) {
+    const line = this.report.positionAt(ply)?.lines[0];
+    return line && {...line, english: westernLine(this.game.positionAt(this.game.mainLine()[ply]), line.pv)};
+  }
+
+  /** A move of a report. @param {import("./report/report.js").JudgedMove} move */
+  judgedName(move) {
+    const node = this.game.node(this.game.mainLine()[move.ply]);
+    return this.nameOf({japanese: move.japanese, english: node?.english, usi: move.move});
+  }
+
+  /** @param {string} kind */
+  pieceName(kind) {
+    return pieceName(kind, this.language);
+  }
+
+  /** A score from Black's side; a mate is proven. @param {{cp: number, mate: number | null}} score */
+  scoreText({cp, mate}) {
+    if (mate === null || mate === undefined) return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
+    const side = cp > 0 ? "☗" : "☖", plies = Math.abs(mate);
+    return this.t(plies ? "score.mate" : "score.wins", {side, plies});
+  }
+
+  /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */
+  word(group, word) {
+    return knows(`${group}.${word}`) ? this.t(`${group}.${word}`) : word.replaceAll("_", " ");
+  }
+
+  /** Render again, once for all changes until the next frame. */
+  update = () => {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    const again = () => {
+      this.isAsked = false;
+      this.render();
+    };
+    if (document.hidden) setTimeout(again);
+    else requestAnimationFrame(again);
+  };
+
+  /** A message to the reader. @param {string} text */
+  notify(text) {
+    this.message = text;
+    this.update();
+  }
+
+  /** Tell screen readers. @param {string} text */
+  say = text => {
+    this.spoken = text;
+    this.update();
+  };
+
+  /** @param {string} id */
+  openTab(id) {
+    const tab = TABS.find(each => each.id === id);
+    if (!tab || tab === this.tab) return;
+    this.tab.leave?.(this);
+    this.tab = tab;
+    this.view.clear();
+    history.replaceState(null, "", `#${id}`);
+    tab.enter?.(this);
+    this.update();
+  }
+
+  /** Put a record on the board, and show the board. @param {import("./record/game.js").GameRecord} record @param {boolean} [staysOnTab]  Do not show it. */
+  openRecord(record, staysOnTab = false) {
+    this.setup.close();
+    this.game.load(record);
+    if (this.tab.board === false && !staysOnTab) this.openTab("analyse");
+  }
+
+  /** @param {boolean} flip */
+  setFlip(flip) {
+    this.flip = flip;
+    this.view.clear();
+    this.update();
+  }
+
+  speak() {
+    document.documentElement.lang = this.language;
+    document.title = this.t("page.title");
+  }
+
+  /** @param {"ja" | "en"} language */
+  setLanguage(language) {
+    this.language = language;
+    chooseLanguage(language);
+    this.speak();
+    this.update();
+  }
+
+  /** Light, dark, or as the browser has it. @param {string} theme */
+  theme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    remember("theme", theme);
+    this.update();
+  }
+
+  // ------------------------------------------------------------------------------------ the board
+
+  positionChanged() {
+    this.view.clear();
+    this.live?.positionChanged();
+    for (const tab of TABS) tab.positionChanged?.(this);
+    this.facts.load(this.game);
+    this.update();
+  }
+
+  /** @param {number} id @param {import("./board/facts.js").Facts} facts */
+  factsArrived(id, facts) {
+    const node = this.game.node(id);
+    if (node && id !== 0) {
+      node.japanese ||= facts.japanese ?? "";
+      node.english ||= facts.english ?? "";
+    }
+    if (id === this.game.place) this.say([this.nameOf(node), this.situation()].filter(Boolean).join(" "));
+    this.update();
+  }
+
+  /** Check, repetition, the end, in words. */
+  situation() {
+    const facts = this.facts.get(this.game);
+    if (!facts) return "";
+    if (facts.end) return this.endText(facts.end, facts.winner);
+    return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""].filter(Boolean).join(" ");
+  }
+
+  /** How a game ended. @param {string | null} end @param {string | null} [winner] */
+  endText(end, winner) {
+    const words = [end ? this.word("end", end) : "", winner ? this.t(`winner.${winner}`) : ""];
+    return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
+  }
+
+  /** The reader makes a move on the board. @param {string} usi */
+  move(usi) {
+    if (this.tab.onMove?.(usi, this)) return;
+    this.game.play(usi);
+  }
+
+  /** @returns {import("./board/view.js").Host} */
+  boardHost() {
+    const page = this;
+    return {
+      drawing: () => this.drawing(),
+      legal: () => this.facts.get(this.game)?.legal ?? [],
+      move: usi => this.move(usi),
+      get place() {
+        return page.setup.isOpen ? (from, to) => page.setup.place(from, to) : null;
+      },
+      holdsPiece: () => this.setup.isOpen && this.setup.piece !== null,
+      say: this.say,
+      update: this.update,
+      t: this.t,
+      language: () => this.language,
+    };
+  }
+
+  drawing() {
+    const {flip} = this;
+    if (this.setup.isOpen) return {position: this.setup.position, flip};
+    return {position: this.game.position, last: this.game.current.usi, flip, ...this.tab.overlay?.(this)};
+  }
+
+  // ------------------------------------------------------------------------------------ mistakes
+
+  /** The class of a node's mistake, from the analysis of the game; empty for other moves, and while it is hidden. @param {number} id */
+  mistakeAt(id) {
+    return this.report.mistakeAt(id);
+  }
+
+  /** @param {1 | -1} direction */
+  goToMistake(direction) {
+    this.report.goToMistake(direction);
+  }
+
+  /** Stop everything that searches. */
+  stopAll() {
+    this.live.stop();
+    this.report.stop();
+    this.setup.close();
+    this.view.clear();
+    this.update();
+  }
+
+  // ------------------------------------------------------------------------------------ drawing
+
+  render() {
+    this.draw(this.template());
+    if (this.scrolledTo !== this.game.current) scrollToCurrent();
+    this.scrolledTo = this.game.current;
+    if (this.tabInSight !== this.tab) document.getElementById(`tab-${this.tab.id}`)?.scrollIntoView({block: "nearest", inline: "nearest"});
+    this.tabInSight = this.tab;
+  }
+
+  template() {
+    const {t, tab} = this, hasBoard = tab.board !== false;
+    return html`
+      <header class="top">
+        <h1>fukayomi <small>${t("page.subtitle")}</small></h1>
+        <nav role="tablist" aria-label=${t("page.tabs")} @keydown=${event => this.tabKey(event)}>${TABS.map(each => html`<button type="button" role="tab" id=${`tab-${each.id}`}
+          aria-selected=${each === tab ? "true" : "false"} aria-controls="panel" tabindex=${each === tab ? 0 : -1}
+          @click=${() => this.openTab(each.id)}>${t(each.title)}</button>`)}</nav>
+        ${this.tools()}
+      </header>
+      ${this.banner()}
+      <main class=${hasBoard ? "with-board" : "wide"}>
+        ${hasBoard ? html`<section class="left" aria-label=${t("page.boardAndRecord")}>
+          ${this.view.render(this.game.facts.names)}
+          ${this.setup.isOpen ? this.setup.render() : moveBar(this)}
+          <p class="situation" ?hidden=${!this.situation()}>${this.situation()}</p>
+        </section>` : nothing}
+        <section class="panel" id="panel" role="tabpanel" aria-labelledby=${`tab-${tab.id}`}>${tab.render(this)}</section>
+        ${hasBoard ? html`<section class="record" aria-label=${t("record.title")}>${recordView(this)}</section>` : nothing}
+      </main>
+      <div class="unseen" aria-live="polite" id="spoken">${this.spoken}</div>
+      ${keyList(this)}`;
+  }
+
+  tools() {
+    const {t} = this, dark = document.documentElement.dataset.theme ?? "";
+    return html`<div class="tools">
+      <label class="unseen" for="language">${t("page.language")}</label>
+      <select id="language" @change=${event => this.setLanguage(event.target.value)}>
+        <option value="ja" lang="ja" ?selected=${this.language === "ja"}>日本語</option>
+        <option value="en" lang="en" ?selected=${this.language === "en"}>English</option>
+      </select>
+      <label class="unseen" for="theme">${t("page.theme")}</label>
+      <select id="theme" @change=${event => this.theme(event.target.value)}>
+        ${["", "light", "dark"].map(each => html`<option value=${each} ?selected=${dark === each}>${t(`page.theme.${each || "auto"}`)}</option>`)}
+      </select>
+      <button type="button" class="icon" aria-label=${t("keys.title")} title=${`${t("keys.title")} (?)`} @click=${() => this.toggleKeys()}>?</button>
+    </div>`;
+  }
+
+  /** Arrow keys among the tabs. @param {KeyboardEvent} event */
+  tabKey(event) {
+    const direction = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!direction) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = TABS[(TABS.indexOf(this.tab) + direction + TABS.length) % TABS.length];
+    this.openTab(next.id);
+    document.getElementById(`tab-${next.id}`)?.focus();
+  }
+
+  toggleKeys() {
+    const dialog = /** @type {HTMLDialogElement | null} */ (document.getElementById("keys"));
+    if (dialog?.open) dialog.close();
+    else dialog?.showModal();
+  }
+
+  /** The connection, the network, and the last message. */
+  banner() {
+    const {t} = this, {network} = this.state;
+    const lost = this.wasConnected && !this.socket.connected;
+    this.wasConnected ||= this.socket.connected;
+    return html`<div class="banners">
+      ${lost ? html`<p class="banner warning" role="status">${t("page.offline")}</p>` : nothing}
+      ${network?.state === "loading" ? html`<p class="banner" role="status">${t("page.loading")}</p>` : nothing}
+      ${network?.state === "failed" ? html`<p class="banner warning" role="status">${t("page.failed")} ${network.text}</p>` : nothing}
+      ${this.message ? html`<p class="banner" role="status"><span>${this.message}</span>
+        <button type="button" class="icon" aria-label=${t("page.close")} @click=${() => this.notify("")}>×</button></p>` : nothing}
+    </div>`;
+  }
+}

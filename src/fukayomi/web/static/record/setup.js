@@ -1,0 +1,123 @@
+// A position set up by hand: pieces placed on the board, handicaps, an SFEN. The server says whether it can be played.
+import {html, nothing} from "../vendor/lit-html.js";
+import {api} from "../api.js";
+import {pieceSvg} from "../board/drawing.js";
+import {START, copyOf, isSfen, parse, pieceName, sfenOf, sideOf, swapSide} from "../position.js";
+
+const PALETTE = ["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"];
+const EMPTY = "9/9/9/9/9/9/9/9/9 b - 1";
+
+export class Setup {
+  /** @param {import("../page.js").Page} page */
+  constructor(page) {
+    this.page = page;
+    this.isOpen = false;
+    this.position = parse(START);
+    /** The piece of the palette that the next tap places; "" removes. @type {string | null} */
+    this.piece = null;
+    this.error = "";
+  }
+
+  open() {
+    this.isOpen = true;
+    this.position = {...copyOf(this.page.game.position), ply: 1};
+    this.piece = null;
+    this.error = "";
+    this.page.view.clear();
+    this.page.live.positionChanged();
+    this.page.update();
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.page.view.clear();
+    this.page.live.positionChanged();
+    this.page.update();
+  }
+
+  /** Use another position. @param {string} sfen */
+  show(sfen) {
+    const text = sfen.trim().replace(/^(position )?sfen /, "");
+    this.error = isSfen(text) ? "" : this.page.t("setup.notSfen");
+    if (!this.error) this.position = parse(text);
+    this.page.update();
+  }
+
+  /** A piece goes to a place, from a place or from the palette. @param {string | null} from @param {string} to */
+  place(from, to) {
+    const {squares, hands} = this.position;
+    let piece = this.piece;
+    if (from !== null) {
+      piece = from.includes(":") ? (from[0] === "b" ? from[2] : from[2].toLowerCase()) : squares.get(from) ?? "";
+      if (from === to) return this.turnOver(to);
+      if (from.includes(":")) hands[from[0]][from[2]] -= 1;
+      else squares.delete(from);
+    }
+    if (piece === null) return;
+    if (to.includes(":")) {
+      const kind = piece.replace("+", "").toUpperCase();
+      if (kind && kind !== "K") hands[to[0]][kind] = (hands[to[0]][kind] ?? 0) + 1;
+    } else if (to) {
+      if (piece) squares.set(to, piece);
+      else squares.delete(to);
+    }
+    this.error = "";
+    this.page.update();
+  }
+
+  /** A piece tapped twice: promoted, then the other side's. @param {string} square */
+  turnOver(square) {
+    const {squares} = this.position, piece = squares.get(square);
+    if (!piece || square.includes(":")) return;
+    const canPromote = !"KG".includes(piece.toUpperCase()) && !piece.startsWith("+");
+    squares.set(square, canPromote ? `+${piece}` : swapSide(piece.replace("+", "")));
+    this.page.update();
+  }
+
+  async use() {
+    const {page} = this, sfen = sfenOf(this.position);
+    try {
+      await api.post("api/position", {sfen, moves: []});
+    } catch (error) {
+      this.error = error.message;
+      page.update();
+      return;
+    }
+    this.close();
+    page.game.newGame(sfen);
+  }
+
+  render() {
+    const {t, language, state} = this.page, {position} = this, sfen = sfenOf(position), handicaps = state.handicaps ?? [];
+    const choose = piece => {
+      this.piece = this.piece === piece ? null : piece;
+      this.page.view.clear();
+      this.page.update();
+    };
+    const button = piece => html`<button type="button" class="held" aria-pressed=${this.piece === piece ? "true" : "false"} data-piece=${piece}
+      aria-label=${`${t(`side.${sideOf(piece)}`)} ${pieceName(piece, language)}`} @click=${() => choose(piece)}>${pieceSvg(piece, sideOf(piece) === "w")}</button>`;
+    return html`<div class="setup card">
+      <p class="muted">${t("setup.help")}</p>
+      <div class="palette" role="group" aria-label=${t("setup.black")}>${PALETTE.map(button)}</div>
+      <div class="palette" role="group" aria-label=${t("setup.white")}>${PALETTE.map(piece => button(piece.toLowerCase()))}
+        <button type="button" class="held" aria-pressed=${this.piece === "" ? "true" : "false"} data-piece="" aria-label=${t("setup.remove")} @click=${() => choose("")}>×</button></div>
+      <div class="row">
+        <label>${t("setup.handicap")} <select id="handicap" @change=${event => this.show(event.target.value)}>
+          <option value=${sfen} ?selected=${handicaps.every(each => each.sfen !== sfen)}>–</option>
+          ${handicaps.map(each => html`<option value=${each.sfen} ?selected=${each.sfen === sfen}>${language === "ja" ? each.name : each.english}</option>`)}
+        </select></label>
+        <button type="button" data-action="clear" @click=${() => this.show(EMPTY)}>${t("setup.clear")}</button>
+        <label>${t("setup.turn")} <select id="turn" @change=${event => {
+          position.turn = event.target.value;
+          this.page.update();
+        }}>${["b", "w"].map(side => html`<option value=${side} ?selected=${position.turn === side}>${t(`side.${side}`)}</option>`)}</select></label>
+      </div>
+      <label for="sfen">SFEN</label>
+      <input id="sfen" autocomplete="off" spellcheck="false" .value=${sfen} @change=${event => this.show(event.target.value)}>
+      ${this.error ? html`<p class="error" role="alert">${this.error}</p>` : nothing}
+      <div class="row"><button type="button" class="primary" data-action="use" @click=${() => this.use()}>${t("setup.use")}</button>
+        <button type="button" data-action="cancel" @click=${() => this.close()}>${t("setup.cancel")}</button></div>
+    </div>`;
+  }
+}

@@ -1,0 +1,105 @@
+// The record beside the board: its moves with variations, comments and clocks; the buttons below the board.
+import {html, nothing} from "../vendor/lit-html.js";
+import {act} from "../keys.js";
+import {typedMoves} from "../position.js";
+
+const ICONS = {first: "M6 5v14M19 5L8 12L19 19Z", back: "M17 5L6 12L17 19Z", forward: "M7 5L18 12L7 19Z", last: "M18 5v14M5 5L16 12L5 19Z", flip: "M7 4v14M7 4L3 9M7 4L11 9M17 20V6M17 20L13 15M17 20L21 15"};
+
+/** An icon as a path. @param {string} name */
+export const icon = name => html`<svg class="icon-picture" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
+
+/** ⏮ ◀ ▶ ⏭ and flip, the typed move. @param {import("../page.js").Page} page */
+export function moveBar(page) {
+  const {t, game} = page, at = game.plyOf(), last = game.shownLine().length - 1;
+  const disabled = {first: at === 0, back: at === 0, forward: at === last, last: at === last, flip: false};
+  return html`<div class="bar" role="group" aria-label=${t("bar.title")}>
+    ${["first", "back", "forward", "last", "flip"].map(action => html`<button type="button" data-action=${action} aria-label=${t(`keys.${action}`)}
+      title=${t(`keys.${action}`)} ?disabled=${disabled[action]} @click=${() => act(action, page)}>${icon(action)}</button>`)}
+    <form class="typed" @submit=${event => typed(event, page)}>
+      <label class="unseen" for="typed-move">${t("bar.typed")}</label>
+      <input id="typed-move" autocomplete="off" spellcheck="false" placeholder=${t("bar.example")} size="8">
+    </form>
+  </div>`;
+}
+
+/** @param {SubmitEvent} event @param {import("../page.js").Page} page */
+async function typed(event, page) {
+  event.preventDefault();
+  const input = /** @type {HTMLInputElement} */ (document.getElementById("typed-move"));
+  const facts = await page.facts.load(page.game), last = page.game.current.usi?.slice(2, 4);
+  if (!facts) return;
+  const found = typedMoves(input.value, page.game.position, facts.legal, last);
+  if (found.length === 1) {
+    input.value = "";
+    page.notify("");
+    page.move(found[0]);
+  } else {
+    page.notify(page.t(found.length ? "bar.ambiguous" : "bar.illegal", {move: input.value, moves: found.join(" ")}));
+  }
+}
+
+const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+/** @param {import("../page.js").Page} page */
+export function recordView(page) {
+  const {t, game} = page, {end, winner} = game.ending, header = Object.entries(game.facts.header).filter(([, value]) => value);
+  return html`
+    ${page.files.render()}
+    ${header.length ? html`<details class="facts"><summary>${t("record.facts")}</summary>
+      <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>` : nothing}
+    <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
+      <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
+      ${end || winner ? html`<p class="end muted">${page.endText(end, winner)}</p>` : nothing}
+    </div>
+    <label for="comment">${t("record.comment")}</label>
+    <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @change=${event => game.comment(event.target.value)}></textarea>
+    <div class="row">
+      <button type="button" data-action="promote" ?disabled=${isMain(game)} @click=${() => game.promote(game.place)}>${t("record.promote")}</button>
+      <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => game.remove(game.place)}>${t("record.delete")}</button>
+    </div>`;
+}
+
+function isMain(game) {
+  return game.path().every(node => node.parent === null || game.childrenOf(node.parent)[0] === node.id);
+}
+
+/** The moves that follow a node, each with the variations beside it. @param {number} ply  Of the first one. */
+function line(page, from, ply) {
+  const {game} = page, rows = [];
+  for (let children = game.childrenOf(from); children.length; children = game.childrenOf(children[0]), ply++) {
+    rows.push(moveRow(page, game.node(children[0]), ply));
+    for (const other of children.slice(1)) {
+      rows.push(html`<li class="variation"><ol>${moveRow(page, game.node(other), ply)}${line(page, other, ply + 1)}</ol></li>`);
+    }
+  }
+  return rows;
+}
+
+function moveRow(page, node, ply) {
+  const {t, game, language} = page, isCurrent = node.id === game.place;
+  const name = node.parent === null ? t("record.start") : page.nameOf(node);
+  const mistake = page.mistakeAt?.(node.id);
+  return html`<li class=${isCurrent ? "current" : ""}><button type="button" class="move" lang=${language === "ja" || !node.english ? "ja" : "en"}
+      aria-current=${isCurrent ? "step" : nothing} data-node=${node.id} @click=${() => game.go(node.id)}>
+      <span class="ply">${ply || ""}</span><span class="name">${name}</span>
+      ${mistake ? html`<span class=${`mark ${mistake}`}>${t(`mistake.${mistake}`)}</span>` : nothing}
+      ${node.comment ? html`<span class="has-comment" title=${t("record.comment")}>✎</span>` : nothing}
+      ${node.time_ms === null || node.time_ms === undefined ? nothing : html`<span class="time">${clock(node.time_ms / 1000)}</span>`}
+    </button></li>`;
+}
+
+/** The wheel over the moves steps. @param {WheelEvent} event @param {import("../page.js").Page} page */
+function wheel(event, page) {
+  if (event.ctrlKey || event.deltaY === 0) return;
+  event.preventDefault();
+  page.game.step(event.deltaY > 0 ? 1 : -1);
+}
+
+/** Keep the current move in sight. */
+export function scrollToCurrent() {
+  const list = document.querySelector(".moves"), current = list?.querySelector(".current > .move");
+  if (!(list instanceof HTMLElement) || !(current instanceof HTMLElement)) return;
+  const box = list.getBoundingClientRect(), own = current.getBoundingClientRect();
+  if (own.top < box.top) list.scrollTop -= box.top - own.top + 4;
+  else if (own.bottom > box.bottom) list.scrollTop += own.bottom - box.bottom + 4;
+}

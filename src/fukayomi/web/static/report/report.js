@@ -1,0 +1,223 @@
+// The analysis of a game: runs as a job of the server; the result is the document of `fukayomi analyse`.
+import {api} from "../api.js";
+import {setting, remember} from "../settings.js";
+
+/**
+ * @typedef {object} JudgedMove  A move of the document, see engine/report/document.py.
+ * @property {number} ply
+ * @property {"black" | "white"} color
+ * @property {string} move
+ * @property {string} japanese
+ * @property {string | null} best
+ * @property {string | null} best_japanese
+ * @property {number} win_rate
+ * @property {number} cp
+ * @property {number | null} mate
+ * @property {number} loss
+ * @property {string | null} mistake
+ * @property {boolean} certain
+ * @property {boolean} missed_mate
+ * @property {boolean} allowed_mate
+ */
+
+/** States of a job that has not ended. */
+const ACTIVE = ["waiting", "running"];
+
+/** Share of the points for a move that loses so much, 0 to 100: the formula of lichess, with the loss in percent. @param {number} loss */
+export function accuracyOf(loss) {
+  return Math.max(0, Math.min(100, 103.1668 * Math.exp(-0.04354 * 100 * loss) - 3.1669));
+}
+
+/** Whether a document is about the game of a key: a server that was started again gives its numbers to other jobs. @param {any} document @param {string} key */
+const isOf = (document, key) => key.endsWith(document.record.moves.map(each => each.move).join(" "));
+
+export class GameReport {
+  /** @param {import("../page.js").Page} page */
+  constructor(page) {
+    this.page = page;
+    /** The id of the last job, which another job of the same game goes on from. @type {number | null} */
+    this.known = null;
+    /** The document. @type {any} */
+    this.document = null;
+    /** Start and moves of the game that the document is about. */
+    this.gameKey = "";
+    /** @type {{id: number, done: number, total: number, text: string, key: string, isOld?: boolean} | null} */
+    this.job = null;
+    this.nodes = setting("report-nodes", 1000);
+    this.isHiding = setting("think-first", false);
+    this.isRevealed = false;
+    /** Whether the graph has centipawns instead of win rates. */
+    this.isInCp = setting("graph-cp", false);
+    /** The key of the game of the last job. */
+    this.jobKey = "";
+    page.socket.on("job", message => this.progressed(message));
+    page.socket.on("open", () => this.job && this.look());
+  }
+
+  /** Start and moves of the main line. */
+  get mainKey() {
+    return this.page.game.mainKey;
+  }
+
+  /** The document, if it is about the game on the board, which may go on after its end. */
+  get current() {
+    return this.document && `${this.mainKey} `.startsWith(`${this.gameKey} `) ? this.document : null;
+  }
+
+  /** Whether the verdicts are hidden from the reader. */
+  get isHidden() {
+    return this.isHiding && !this.isRevealed;
+  }
+
+  /** @param {boolean} isHiding */
+  setHiding(isHiding) {
+    this.isHiding = isHiding;
+    this.isRevealed = false;
+    remember("think-first", isHiding);
+    this.page.update();
+  }
+
+  /** @param {boolean} isInCp */
+  showCp(isInCp) {
+    this.isInCp = isInCp;
+    remember("graph-cp", isInCp);
+    this.page.update();
+  }
+
+  positionChanged() {
+    this.isRevealed = false;
+  }
+
+  // ------------------------------------------------------------------------------------ the job
+
+  async start() {
+    const {page} = this, key = this.mainKey;
+    remember("report-nodes", this.nodes);
+    try {
+      const {id} = await api.post("api/jobs", {kind: "analyse-game", record: page.game.record, limits: {nodes: this.nodes}, known: this.known});
+      [this.known, this.jobKey] = [id, key];
+      this.job = {id, done: 0, total: 0, text: "", key};
+      page.notify("");
+      this.look();
+    } catch (error) {
+      page.notify(page.t("game.failed", {text: error.message}));
+    }
+  }
+
+  /** What a page that is loaded again goes on with: the last job, which runs or has the document. */
+  get kept() {
+    return this.known === null ? null : {id: this.known, key: this.jobKey};
+  }
+
+  /** Go on with the last job of the page as it was before; the server may have forgotten it. @param {{id: number, key: string} | null} kept */
+  goOn(kept) {
+    if (!kept) return;
+    [this.known, this.jobKey] = [kept.id, kept.key];
+    this.job = {...kept, done: 0, total: 0, text: "", isOld: true};
+    this.look();
+  }
+
+  /** @param {{id: number, done: number, total: number, text: string, state: string}} message */
+  progressed(message) {
+    if (!this.job || message.id !== this.job.id) return;
+    Object.assign(this.job, {done: message.done, total: message.total, text: message.text});
+    this.page.update();
+    if (!ACTIVE.includes(message.state)) this.look();
+  }
+
+  /** Ask how the job stands. */
+  async look() {
+    const {job, page} = this;
+    if (!job) return;
+    try {
+      const {state, done, total, result, text} = await api.get(`api/jobs/${job.id}`);
+      if (this.job !== job) return;
+      if (result && !isOf(result, job.key)) throw new Error(page.t("game.gone"));
+      Object.assign(job, {done, total});
+      if (result) this.show(result, job.key);
+      if (!ACTIVE.includes(state)) {
+        this.job = null;
+        if (state === "failed" && !job.isOld) page.notify(page.t("game.failed", {text: text ?? ""}));
+      }
+    } catch (error) {
+      if (this.job !== job) return;
+      this.job = null; // the server was started again and does not know it
+      if (job.isOld) this.known = null;
+      else page.notify(page.t("game.failed", {text: error.message}));
+    }
+    page.update();
+  }
+
+  /** Stop; what was finished is shown. */
+  async stop() {
+    const {job} = this;
+    if (!job) return;
+    try {
+      await api.remove(`api/jobs/${job.id}`);
+    } catch {
+      // it has ended meanwhile
+    }
+    await this.look();
+  }
+
+  /** Show a document about the game of a key. @param {any} document @param {string} key */
+  show(document, key) {
+    this.document = document;
+    this.gameKey = key;
+    this.page.update();
+  }
+
+  // ------------------------------------------------------------------------------------ what it says
+
+  /** @returns {JudgedMove[]} */
+  get moves() {
+    return this.current?.moves ?? [];
+  }
+
+  /** The mistakes, in the order of the game. @returns {JudgedMove[]} */
+  get mistakes() {
+    return this.moves.filter(move => move.mistake);
+  }
+
+  /** The judged move that leads to a node of the main line. @param {number} id */
+  moveAt(id) {
+    const {game} = this.page, line = game.mainLine(), ply = line.indexOf(id);
+    return ply > 0 ? this.moves.find(move => move.ply === ply) : undefined;
+  }
+
+  /** @param {number} id */
+  mistakeAt(id) {
+    return this.isHidden || !this.document ? "" : this.byId().get(id)?.mistake ?? "";
+  }
+
+  /** The mistakes by node; made once for each state of the record. */
+  byId() {
+    const {game} = this.page, {current} = this;
+    if (!current) return new Map();
+    if (this.cached?.document !== current || this.cached.size !== game.nodes.size) {
+      const line = game.mainLine();
+      this.cached = {document: current, size: game.nodes.size, map: new Map(this.mistakes.map(move => [line[move.ply], move]))};
+    }
+    return this.cached.map;
+  }
+
+  /** The searched position at a ply. @param {number} ply */
+  positionAt(ply) {
+    return this.current?.positions.find(position => position.ply === ply);
+  }
+
+  /** @param {1 | -1} direction */
+  goToMistake(direction) {
+    const {game} = this.page, at = game.plyOf();
+    const plies = this.mistakes.map(move => move.ply);
+    const ply = direction > 0 ? plies.find(each => each > at) : plies.findLast(each => each < at);
+    if (ply !== undefined) game.go(game.mainLine()[ply]);
+  }
+
+  /** Figures of a side. @param {"black" | "white"} color */
+  side(color) {
+    const own = this.moves.filter(move => move.color === color), side = this.current?.sides[color];
+    const accuracy = own.length ? own.reduce((sum, move) => sum + accuracyOf(move.loss), 0) / own.length : null;
+    return {...side, accuracy};
+  }
+}

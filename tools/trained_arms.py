@@ -1,0 +1,123 @@
+"""What the tools that compare ways of making data share: train a network from some data, and let networks play.
+
+Each step is kept in its folder: a step that was stopped goes on, and one that is done does nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tune_search import MEMORY_MB, Log
+
+from fukayomi.arena import MatchResult, play_match
+from fukayomi.engine import Engine, Network
+
+if TYPE_CHECKING:
+    from fukayomi.learning import Dataset, TrainingSettings
+
+BATCH = 8
+"""Positions per batch in matches."""
+MOST_PLIES = 320
+"""Longer games are draws."""
+
+
+class StoppedError(Exception):
+    """The user stopped the work; the same command resumes it."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where networks are trained and run."""
+
+    device: str = "cpu"
+    precision: str = "fp32"
+    """Of networks that play."""
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """Arguments of `Network`, but for the batch size."""
+        threads = 1 if self.device in ("cpu", "auto") else 0
+        return {"device": self.device, "precision": self.precision, "threads": threads}
+
+
+def train_arm(shape: str, data: "Dataset", run: Path, settings: "TrainingSettings", device: str) -> Path:
+    """Train a network, or go on.
+
+    Returns:
+        Its checkpoint.
+
+    Raises:
+        StoppedError: The user stopped it.
+    """
+    from fukayomi.learning import train
+    from fukayomi.nn import NetworkConfig
+
+    result = train(
+        NetworkConfig.from_name(shape), data, run, settings=settings, device=device,
+        threads=1 if device in ("cpu", "auto") else None, resume=(run / "checkpoint.pt").exists(),
+    )  # fmt: skip
+    if not result.finished:
+        raise StoppedError
+    return result.checkpoint
+
+
+def export_arm(checkpoint: Path, out: Path) -> Path:
+    """A trained network as ONNX, exported if it is not there."""
+    from fukayomi.learning import load_model
+    from fukayomi.nn import PolicyValueNetwork, export_onnx
+
+    if not out.exists():
+        model = load_model(checkpoint)
+        assert isinstance(model, PolicyValueNetwork)
+        export_onnx(model.eval(), out)
+    return out
+
+
+def play_arms(
+    networks: Mapping[str, Path],
+    folder: Path,
+    *,
+    games: int,
+    nodes: int,
+    openings: Sequence[str] | None,
+    seed: int,
+    machine: Machine,
+    name: str = "",
+) -> MatchResult:
+    """Play a match of two networks by the engine's search, or go on.
+
+    Args:
+        networks: Their names and ONNX files.
+        folder: Folder of the match.
+        games: Number of games.
+        nodes: Nodes per move.
+        openings: USI lines; None: the start position.
+        seed: Order of the openings.
+        machine: What runs the networks.
+        name: Name of the match on stderr; without, nothing is printed.
+
+    Raises:
+        StoppedError: The user stopped it.
+    """
+    first, second = networks.values()
+    with (
+        Network(first, batch_size=BATCH, **machine.network) as one,
+        Network(second, batch_size=BATCH, **machine.network) as other,
+    ):
+        engines = [Engine(network, memory_mb=MEMORY_MB) for network in (one, other)]
+        result = play_match(
+            dict(zip(networks, engines, strict=True)),
+            games=games,
+            clock=f"nodes={nodes}",
+            openings=None if openings is None else list(openings),
+            folder=folder,
+            seed=seed,
+            rules={"max_plies": MOST_PLIES},
+            **({"listener": Log(name)} if name else {}),
+        )
+        for engine in engines:
+            engine.close()
+    if not result.is_complete:
+        raise StoppedError
+    return result
