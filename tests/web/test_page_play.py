@@ -26,6 +26,8 @@ def begin(page: Page, **choices: str) -> None:
 
 def begin_from(page: Page, sfen: str) -> None:
     """Begin a game from a position, which is pasted as the record."""
+    words = page.locator("#position-text")
+    before = words.inner_text()
     page.evaluate(
         """text => {
           const data = new DataTransfer();
@@ -34,7 +36,7 @@ def begin_from(page: Page, sfen: str) -> None:
         }""",
         f"sfen {sfen}",
     )
-    expect(page.locator("#position-text")).not_to_contain_text("7c")
+    expect(words).not_to_have_text(before)
     begin(page, start="board")
 
 
