@@ -60,7 +60,8 @@ def open_page(browser: Browser, server: WebServer, serve: Serve, problems: list[
     """Opens the page: ``open_page(server=..., at="#play", locale="ja-JP", ...)``, each in a context of its own.
 
     Errors of scripts, messages on the console, such as violations of the CSP and answers that are errors, and
-    requests to other servers fail the test. Servers of one's own (`serve`) end after the pages, which would ask for them.
+    requests to other servers fail the test. Servers of one's own (`serve`) end after the pages, which would ask for
+    them.
     """
     contexts: list[BrowserContext] = []
 
