@@ -30,6 +30,13 @@ def test_pieces_are_those_of_the_package(server: WebServer) -> None:
     assert ask(server, "GET", "/static/pieces.svg").body == PIECES.read_bytes()
 
 
+def test_the_styles_are_one_file(server: WebServer) -> None:
+    answer = ask(server, "GET", "/static/styles.css")
+    assert answer.headers["content-type"].split(";")[0] == "text/css"
+    for path in STATIC.rglob("*.css"):
+        assert path.read_bytes() in answer.body, path
+
+
 def test_a_file_that_the_browser_has_is_not_sent_again(server: WebServer) -> None:
     tag = ask(server, "GET", "/static/main.js").headers["etag"]
     again = ask(server, "GET", "/static/main.js", **{"If-None-Match": f'"other", W/{tag}'})

@@ -23,6 +23,12 @@ from fukayomi.web.static_files import StaticFiles
 
 STATIC = Path(__file__).parent / "static"
 PIECES = Path(__file__).parents[1] / "shogi" / "pieces.svg"
+STYLES = (
+    *(f"style/{name}.css" for name in ("base", "board", "analyse", "report", "play", "worth")),
+    "vendor/uplot.css",
+    "style/runs.css",
+)
+"""What ``static/styles.css`` is made of; later ones refine earlier ones. Each request costs a browser milliseconds."""
 
 ROUTES: tuple[Callable[[State], list[BaseRoute]], ...] = (
     positions.routes,
@@ -59,7 +65,7 @@ def create_app(settings: WebSettings) -> Starlette:
         finally:
             state.close()
 
-    static = StaticFiles(STATIC, {"pieces.svg": PIECES})
+    static = StaticFiles(STATIC, {"pieces.svg": PIECES}, joined={"styles.css": STYLES})
     served = [route for routes in ROUTES for route in routes(state)]
     app = Starlette(
         routes=[

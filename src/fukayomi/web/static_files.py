@@ -5,6 +5,7 @@ What is not among the files that were there at the start does not exist, so no p
 
 import hashlib
 import mimetypes
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +30,14 @@ class StaticFiles:
     Args:
         folder: The folder, which is read once.
         more: Further files by name, such as those of other packages.
+        joined: Files by name that are several of the folder's, one after the other.
     """
 
-    def __init__(self, folder: Path, more: dict[str, Path] | None = None) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, Path], joined: Mapping[str, Sequence[str]]) -> None:
         found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-        self._files = {name: _read(path) for name, path in (found | (more or {})).items()}
+        contents = {name: path.read_bytes() for name, path in (found | dict(more)).items()}
+        contents |= {name: b"\n".join(contents[part] for part in parts) for name, parts in joined.items()}
+        self._files = {name: _file(name, content) for name, content in contents.items()}
 
     async def answer(self, request: Request) -> Response:
         """The file that ``path`` names, or that the browser's copy is still right."""
@@ -47,7 +51,6 @@ class StaticFiles:
         return Response(file.content, media_type=file.type, headers=headers)
 
 
-def _read(path: Path) -> _File:
-    content = path.read_bytes()
-    kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+def _file(name: str, content: bytes) -> _File:
+    kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
     return _File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
