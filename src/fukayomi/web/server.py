@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from types import FrameType
 from typing import Self
 
 import uvicorn
@@ -13,6 +14,14 @@ from fukayomi.web.state import State
 
 LARGEST_MESSAGE = 1 << 16
 """Bytes of a message on the socket of a page."""
+
+
+class _Server(uvicorn.Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End. A second Ctrl-C meanwhile changes nothing: searches are stopped, and pages have a second."""
+        super().handle_exit(sig, frame)
+        del self._captured_signals[1:]  # the second may come in the middle of the first, so neither is turned away
+        self.force_exit = False
 
 
 class WebServer:
@@ -47,7 +56,7 @@ class WebServer:
             proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config)
         self._thread: threading.Thread | None = None
 
     @property

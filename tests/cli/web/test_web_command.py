@@ -73,6 +73,18 @@ def test_address_leads_to_the_page_and_ctrl_c_ends_it(tmp_path: Path) -> None:
         assert (program.returncode, output, errors) == (0, "", "Stopped.\n")
 
 
+def test_ctrl_c_pressed_twice_is_no_error() -> None:
+    with running("--no-browser") as program:
+        assert program.stdout is not None
+        address = program.stdout.readline().strip()
+        assert fetch(address, "/")[0] in (303, 403)  # it serves
+        program.send_signal(signal.SIGINT)
+        time.sleep(0.02)  # two signals at once would be one
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate(timeout=PATIENCE_S)
+        assert (program.returncode, errors) == (0, "Stopped.\n")
+
+
 def test_sigterm_ends_everything_that_searches_first() -> None:
     """A live analysis without limit, a job, and a game in which the engine thinks: they end before the process does."""
     with running("--no-browser", "--json", "--no-token") as program:
