@@ -154,6 +154,18 @@ def test_an_engine_that_always_dies_ends_the_run(tmp_path: Path) -> None:
     assert sum("failed in game" in note for note in notes.notes) == 5
 
 
+def test_an_engine_that_never_starts_ends_the_run_at_once(tmp_path: Path) -> None:
+    notes = Notes()
+    broken = LeagueEngine(name="broken", command=(sys.executable, "-c", "raise SystemExit('no memory')"))
+    with (
+        league(broken) as opponents,
+        pytest.raises(LeagueError, match=r"engine broken cannot be started.*run the same command"),
+    ):
+        generate(SHORT, "<hash>", tmp_path, games=20, opponents=opponents, listener=notes)
+    (note,) = [note for note in notes.notes if "failed in game" in note]
+    assert "no memory" in note
+
+
 def test_a_game_in_which_an_engine_fails_is_played_again(tmp_path: Path) -> None:
     notes, deaths = Notes(), tmp_path / "deaths"
     with league(engine("mortal", f"deaths={deaths}", f"times={ATTEMPTS}")) as opponents:

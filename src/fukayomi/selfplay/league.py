@@ -314,6 +314,8 @@ class _Desk:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._failures = 0  # in a row
+        self._has_started = False
+        self._end = ""  # why the run ends
         self._threads: list[threading.Thread] = []
 
     def add(self, pool: SelfplayPool, game: WaitingGame, begin_again: _BeginAgain) -> None:
@@ -328,13 +330,12 @@ class _Desk:
         self._games.put((pool, game, begin_again))
 
     def take_notes(self) -> Iterator[str]:
-        failures = self._failures  # before the notes: theirs is among them
+        end = self._end  # before the notes: those that explain it are among them
         while not self._notes.empty():
             yield self._notes.get()
-        if failures >= MOST_FAILURES:
+        if end:
             raise LeagueError(
-                f"engine {self._engine.name} failed {failures} times in a row; the notes say why. "
-                "Repair it and run the same command again"
+                f"engine {self._engine.name} {end}; the notes say why. Repair it and run the same command again"
             )
 
     def stop(self) -> None:
@@ -352,7 +353,7 @@ class _Desk:
             is_ready = False
             while (task := self._games.get()) is not None and not self._stop.is_set():
                 is_ready = self._play(player, *task, is_ready=is_ready)
-                if self._failures >= MOST_FAILURES:
+                if self._end:
                     break
         except EngineInterruptedError:
             pass
@@ -368,7 +369,7 @@ class _Desk:
             try:
                 if not is_ready:
                     player.prepare(Rules(), self._stop)
-                    is_ready = True
+                    is_ready = self._has_started = True
                 move, eval_cp = self._move(player, game.position)
             except PlayerFailedError as error:
                 is_ready, problem = False, error.failure.detail
@@ -380,14 +381,20 @@ class _Desk:
                 self._failures = 0
             pool.answer(game.index, move, eval_cp)
             return is_ready
-        if self._failures + 1 < MOST_FAILURES:
-            outcome = begin_again(pool, game.index)
-            self._notes.put(f"engine {self._engine.name} failed in game {game.index}; {outcome}: {problem}")
-        else:
-            self._notes.put(f"engine {self._engine.name} failed in game {game.index}: {problem}")
-        with self._lock:
-            self._failures += 1  # after the note, which says why the run ends
+        self._fail(pool, game.index, begin_again, problem)
         return is_ready
+
+    def _fail(self, pool: SelfplayPool, number: int, begin_again: _BeginAgain, problem: str) -> None:
+        """Begin a game again, or have the run end: at once if the engine never started."""
+        with self._lock:
+            self._failures += 1
+            failures = self._failures
+        if self._has_started and failures < MOST_FAILURES:
+            outcome = begin_again(pool, number)
+            self._notes.put(f"engine {self._engine.name} failed in game {number}; {outcome}: {problem}")
+            return
+        self._notes.put(f"engine {self._engine.name} failed in game {number}: {problem}")
+        self._end = f"failed {failures} times in a row" if self._has_started else "cannot be started"  # after the note
 
     def _move(self, player: UsiPlayer, position: Position) -> tuple[Move | None, int]:
         """The engine's move, None if it resigns, and its evaluation."""
