@@ -47,7 +47,7 @@ sanitized() {
 }
 sanitized -c "import fukayomi._native as n; assert n.__file__.startswith('$(realpath "$site")'), n.__file__"
 # Not captured by pytest, the report of a sanitizer outlives the process that it ends.
-sanitized -m pytest -p no:cacheprovider --capture=sys -n 2 --max-worker-restart 0 --timeout 600 "${tests[@]}" "$@"
+sanitized -m pytest -p no:cacheprovider --capture=sys -n 2 --max-worker-restart 0 --timeout 600 --durations 20 "${tests[@]}" "$@"
 
 if [ -d native/tests ]; then
   configure "$build/thread" thread

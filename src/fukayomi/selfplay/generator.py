@@ -175,13 +175,12 @@ def generate(
         if number is not None and number < 1:
             raise ValueError(f"{what} is {number}; it must be 1 or more")
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
     follower = listener if isinstance(listener, SelfplayListener) else _Plain(listener)
     with (
         StopRequest() as stop,
-        FolderLock(folder, f"{name}.lock"),
         _opened(network, devices, device, precision, threads, batch_size) as opened,
         nullcontext() if book is None else Book.open(book) as opened_book,
+        _locked(folder, name),  # last: a network that cannot be loaded leaves no folder
     ):
         values = settings.model_dump(mode="json")
         if opponents is not None:
@@ -222,6 +221,13 @@ def _opened(
     models = [network] * devices
     with Network(models, device=device, precision=precision, threads=threads, batch_size=batch_size) as loaded:
         yield loaded
+
+
+@contextmanager
+def _locked(folder: Path, name: str) -> Generator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with FolderLock(folder, f"{name}.lock"):
+        yield
 
 
 class _Plain(SelfplayListener):

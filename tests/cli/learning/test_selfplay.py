@@ -96,3 +96,4 @@ def test_a_missing_network_is_an_error_that_names_it(tmp_path: Path) -> None:
     code, _, said = run("selfplay", tmp_path / "missing.onnx", "-o", tmp_path / "games", "--games", 1)
     assert code == 1
     assert said == f"error: no file {tmp_path / 'missing.onnx'}\n"
+    assert not (tmp_path / "games").exists()
