@@ -44,7 +44,7 @@ def test_the_embedded_network_judges_positions() -> None:
         assert str(network) == f"embedded network ({network.identity})"
     check_shapes(evaluation, given)
     assert 0.4 < evaluation.winrates[0] < 0.7
-    assert [move.usi() for move in evaluation.policies[0]][:2] == ["2g2f", "7g7f"]
+    assert {move.usi() for move in list(evaluation.policies[0])[:2]} == {"2g2f", "7g7f"}
     np.testing.assert_allclose(single.winrates[0], evaluation.winrates[7], atol=1e-5)
 
 

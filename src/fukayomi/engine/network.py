@@ -34,7 +34,7 @@ class Network:
         >>> from fukayomi.shogi import Position
         >>> with Network() as network:
         ...     evaluation = network.evaluate(Position())
-        >>> [move.usi() for move in evaluation.policies[0]][:2]
+        >>> sorted(move.usi() for move in list(evaluation.policies[0])[:2])
         ['2g2f', '7g7f']
 
     Several networks may search one tree together: each evaluates its part of the positions, or all of them evaluate
