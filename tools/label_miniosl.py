@@ -12,15 +12,16 @@ Each searched move of a game is drawn with the probability --share. Those that a
 visits, and a win rate that mixes the network's with that of the move's own search; the others lose their targets.
 Results stay. The network sees the last seven moves too, so games must begin at the start position; others are left out.
 
-OUT gets files of up to 200 games; the same command resumes.
+OUT gets files of up to 200 games, each complete or not there; the same command resumes.
 """
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, as_completed
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from tune_search import start_pool
 
 from fukayomi._native import EVAL_SCALE, encode_hcp
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
+from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, LockedError
@@ -163,11 +165,27 @@ def parse_arguments() -> argparse.Namespace:
     for path in options.games:
         if not path.is_file():
             parser.error(f"{path}: no such file")
+    if len({path.stem for path in options.games}) < len(options.games):
+        parser.error("two files have the same name, and so would their labels; rename one of them")
+    for name in ("share", "search"):
+        if not 0 <= getattr(options, name) <= 1:
+            parser.error(f"--{name} must be from 0 to 1")
+    if options.seed < 0 or options.jobs < 1:
+        parser.error("--seed must be 0 or more, --jobs 1 or more")
     try:
         open_network()
     except ImportError as error:
         parser.error(f"{error}. Install it: .venv/bin/pip install miniosl==0.1.6")
     return options
+
+
+def require_same(plan: Plan, games: Sequence[Path], out: Path) -> None:
+    """End the program if the folder holds labels of other games, or made otherwise."""
+    settings = {**asdict(plan), "games": {path.name: path.stat().st_size for path in games}}
+    known = out / "settings.json"
+    if known.exists() and json.loads(known.read_text("utf-8")) != settings:
+        sys.exit(f"{known}: these labels have other settings or games; choose another folder for --out")
+    replace_file(known, json.dumps(settings, indent=1).encode())
 
 
 def main() -> None:
@@ -177,15 +195,28 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     try:
         with FolderLock(options.out), start_pool(options.jobs) as pool:
-            work = {}
-            for source in options.games:
-                for number, games, target in files_of(source, options.out):
-                    work[pool.submit(label_file, number, games, target, plan)] = target
-            for number, done in enumerate(as_completed(work), 1):
-                count, positions = done.result()
-                print(f"{number} of {len(work)}: {work[done].name}, {count} games, {positions} positions", flush=True)
+            require_same(plan, options.games, options.out)
+            try:
+                work: dict[Future[tuple[int, int]], tuple[Path, int]] = {}
+                for source in options.games:
+                    for number, games, target in files_of(source, options.out):
+                        work[pool.submit(label_file, number, games, target, plan)] = target, len(games)
+                for number, done in enumerate(as_completed(work), 1):
+                    count, positions = done.result()
+                    target, given = work[done]
+                    elsewhere = f", {given - count} games left out that begin elsewhere" if count < given else ""
+                    place = f"{number} of {len(work)}: {target.name}"
+                    print(f"{place}, {count} games, {positions} positions{elsewhere}", flush=True)
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                sys.exit("stopped; run the same command again to resume")
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     except LockedError as error:
         sys.exit(f"{error}; wait for it, or choose another folder")
+    except DataFileError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

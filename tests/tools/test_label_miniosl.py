@@ -97,3 +97,15 @@ def test_the_command_resumes(
     assert len(games) == 3
     label_miniosl.main()
     assert capfd.readouterr().out == ""
+    monkeypatch.setattr(sys, "argv", [*words, "--share", "0.5"])
+    with pytest.raises(SystemExit, match=r"settings.json: these labels have other settings"):
+        label_miniosl.main()
+
+
+def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = tmp_path / "games.hcpe3"
+    damaged.write_bytes(join_games([searched_game()] * 2).write()[:-5])
+    monkeypatch.setattr(sys, "argv", ["label_miniosl.py", str(damaged), "-o", str(tmp_path / "out"), "--jobs", "1"])
+    with pytest.raises(SystemExit, match=r"games.hcpe3, game 1"):
+        label_miniosl.main()
+    assert not list((tmp_path / "out").glob("*.hcpe3"))
