@@ -6,6 +6,7 @@ from pathlib import Path
 import learn_run
 import numpy as np
 import pytest
+import torch
 
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.data import write_data
@@ -13,6 +14,7 @@ from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine import Engine
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.checkpoint import load_checkpoint
+from fukayomi.learning.models import load_network
 from fukayomi.loop import LoopError, LoopListener, learn, learner
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
@@ -128,12 +130,27 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
     assert load_checkpoint(RunFolder(tmp_path).learner / "checkpoint.pt").step == 0
 
 
+def test_initial_weights_of_a_smaller_network_grow(small_run: Path, tmp_path: Path) -> None:
+    small = RunFolder(small_run).checkpoint(2)
+    settings = learn_run.small(learner={"initial": str(small)}, network={"name": "resnet2x24"})
+    kept = create_network(settings, RunFolder(tmp_path))
+    planes = torch.rand(3, 62, 9, 9), torch.rand(3, 57, 9, 9)
+    with torch.inference_mode():
+        for before, after in zip(
+            load_network(small)(*planes), load_network(RunFolder(tmp_path).checkpoint(0))(*planes), strict=True
+        ):
+            torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)
+    assert kept.steps == 0
+
+
 def test_initial_weights_of_another_shape_are_refused(small_run: Path, tmp_path: Path) -> None:
     settings = learn_run.small(
-        learner={"initial": str(RunFolder(small_run).checkpoint(2))}, network={"name": "resnet2x16"}
+        learner={"initial": str(RunFolder(small_run).checkpoint(2))}, network={"name": "resnet1x8"}
     )
 
-    with pytest.raises(LoopError, match=r"learner, initial: .*network-0002\.pt is .*blocks=1.*network is .*blocks=2"):
+    with pytest.raises(
+        LoopError, match=r"learner, initial: .*network-0002\.pt is .*blocks=1.*network is .*channels=8.*shrink"
+    ):
         create_network(settings, RunFolder(tmp_path))
 
 

@@ -34,6 +34,8 @@ from fukayomi.loop.journal import Journal, KeptNetwork, Trained
 from fukayomi.loop.reanalysis import layer_of
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.loop.window import buy_steps, first_in_window, newest
+from fukayomi.nn.config import NetworkConfigError
+from fukayomi.nn.growth import embed_network
 from fukayomi.nn.network import PolicyValueNetwork
 
 FEWEST_CALIBRATION_POSITIONS = 64
@@ -66,7 +68,7 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     """The first network of a run, and the checkpoint from which the learner goes on.
 
     Raises:
-        LoopError: The file of initial weights is of another network, or it cannot be computed in int8.
+        LoopError: The network of the initial weights cannot grow to this shape, or it cannot be computed in int8.
         CheckpointError, ParameterFileError: It cannot be read.
         ExportError: The network cannot be stored.
     """
@@ -74,11 +76,13 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(settings.network)
     if (initial := settings.learner.initial) is not None:
-        network = load_network(embedded_network() if str(initial) == INTERNAL_NETWORK else initial)
-        if network.config != settings.network:
+        given = load_network(embedded_network() if str(initial) == INTERNAL_NETWORK else initial)
+        try:
+            embed_network(given, network)
+        except NetworkConfigError as error:
             raise LoopError(
-                f"learner, initial: {initial} is {network.config}, and the table network is {settings.network}"
-            )
+                f"learner, initial: {initial} is {given.config}, and the table network is {settings.network}: {error}"
+            ) from error
     precision = choose_precision(training.amp, choose_device(settings.learner.device))
     trainer = Trainer(network.train(), Schedule(training, 1, 1), precision)
     used = {"optimizer": training.optimizer, "threads": settings.learner.threads, "amp": precision}

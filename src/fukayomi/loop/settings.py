@@ -117,7 +117,8 @@ class LearnerSettings(StrictModel):
     """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
     initial: Path | None = None
     """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, or .onnx of `fukayomi export`;
-    "<internal>": those of the network that comes with the package; None: random weights."""
+    "<internal>": those of the network that comes with the package; None: random weights. A network that is smaller
+    than the table network grows to it."""
     supervised: tuple[str, ...] = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0

@@ -15,8 +15,8 @@
 
 ``NetworkConfig.from_name("resnet20x256_swish")`` is a network by the name that users of dlshogi know. `load_dlshogi`
 and `save_dlshogi` read and write dlshogi's own files. ``export_onnx(network, "network.onnx")`` writes a file for any
-engine that plays dlshogi's networks, and `load_onnx` reads it again; `fukayomi.learning` trains networks and reads
-checkpoints.
+engine that plays dlshogi's networks, and `load_onnx` reads it again; `grow_network` makes a larger network that begins
+as a smaller one; `fukayomi.learning` trains networks and reads checkpoints.
 """
 
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fukayomi.nn.config import NetworkConfig, NetworkConfigError
     from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
     from fukayomi.nn.export import ExportError, export_onnx
+    from fukayomi.nn.growth import grow_network
     from fukayomi.nn.network import PolicyValueNetwork
     from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
     from fukayomi.nn.quantization import QuantizationError, quantize_onnx
@@ -40,6 +41,7 @@ __all__ = [
     "PolicyValueNetwork",
     "QuantizationError",
     "export_onnx",
+    "grow_network",
     "load_dlshogi",
     "load_onnx",
     "load_parameters",
@@ -54,6 +56,7 @@ __getattr__, __dir__ = lazy(
         ".config": ("NetworkConfig", "NetworkConfigError"),
         ".dlshogi": ("load_dlshogi", "save_dlshogi"),
         ".export": ("ExportError", "export_onnx"),
+        ".growth": ("grow_network",),
         ".network": ("PolicyValueNetwork",),
         ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),
         ".quantization": ("QuantizationError", "quantize_onnx"),

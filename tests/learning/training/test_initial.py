@@ -55,7 +55,17 @@ def test_further_heads_may_be_added(initial: PolicyValueNetwork, tmp_path: Path,
     torch.testing.assert_close(load_network(result.checkpoint).policy.conv.weight, initial.policy.conv.weight)
 
 
+def test_a_smaller_network_grows(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
+    config, data = replace(TINY, blocks=2, channels=24), Dataset(train_file)
+    result = train(config, data, tmp_path / "run", initial=initial, settings=STILL, device="cpu")
+    grown = load_network(result.checkpoint)
+    assert grown.config == config
+    kernel = grown.policy.conv.weight  # what was there, deaf to the new channels
+    torch.testing.assert_close(kernel[:, :16], initial.policy.conv.weight)
+    torch.testing.assert_close(kernel[:, 16:], torch.zeros(27, 8, 1, 1))
+
+
 def test_another_shape_is_refused(initial: PolicyValueNetwork, tmp_path: Path, train_file: Path):
     config = replace(TINY, channels=8)
-    with pytest.raises(TrainingError, match=r"the initial network: it is .*channels=16.*channels=8"):
+    with pytest.raises(TrainingError, match=r"the initial network: it is .*channels=16.*channels=8.*would shrink"):
         train(config, Dataset(train_file), tmp_path / "run", initial=initial, settings=STILL, device="cpu")

@@ -235,8 +235,9 @@ class RunOptions:
     initial: Annotated[
         Path | None,
         option(
-            "A network from whose weights training begins, and whose shape it has: a checkpoint, .safetensors, "
-            "dlshogi's .npz or .pth, or an .onnx file of fukayomi export."
+            "A network from whose weights training begins, and whose shape it has; with a larger --network it grows, "
+            "and plays the same at first. A checkpoint, .safetensors, dlshogi's .npz or .pth, or an .onnx file of "
+            "fukayomi export."
         ),
     ] = None
     teacher: Annotated[

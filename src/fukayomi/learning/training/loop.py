@@ -63,8 +63,9 @@ def train(
         out: Folder of the run, for its last two checkpoints; new or empty, unless the run is resumed.
         test: Test positions; None: no evaluation.
         settings: What determines the weights, besides data and shape.
-        initial: A network of the same shape from whose weights training begins; a file of any kind that
-            `load_network` reads. Further heads that it lacks begin at random. A resumed run has its own weights.
+        initial: A network from whose weights training begins; a file of any kind that `load_network` reads. It has
+            the same shape or grows to it (`fukayomi.nn.grow_network`); further heads that it lacks begin at random. A
+            resumed run has its own weights.
         teacher: A network whose policy and value are targets too, with `settings.teacher_weight`: in torch, or a file
             that is a checkpoint, .safetensors or .onnx, which computes on the CPU.
         device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one. With several processes "auto" and "cuda" are a
@@ -79,7 +80,7 @@ def train(
 
     Raises:
         TrainingError: The folder is in use, there are fewer positions than a batch, no file has the targets of a
-            head, or the initial network is of another shape.
+            head, or the initial network cannot grow to this shape.
         DivergenceError: A loss or weight is not finite, or the loss rose; the last good checkpoint stays.
         CheckpointError: The checkpoint cannot be read or belongs to another run.
         ParameterFileError: The file of the initial network cannot be read.

@@ -24,7 +24,8 @@ from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
-from fukayomi.nn.config import NetworkConfig
+from fukayomi.nn.config import NetworkConfig, NetworkConfigError
+from fukayomi.nn.growth import embed_network
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.tabular import counted
 
@@ -92,18 +93,19 @@ def prepare(
 
 
 def start_from(initial: PolicyValueNetwork | Path | str, network: PolicyValueNetwork) -> None:
-    """Copy the parameters of another network; further heads that it lacks stay as they are.
+    """Take over another network, which may be smaller; further heads that it lacks stay as they are.
 
     Raises:
-        TrainingError: It is of another shape.
+        TrainingError: It is of another shape and cannot grow to this one.
     """
     given = initial if isinstance(initial, PolicyValueNetwork) else load_network(initial)
-    same = {"heads": (), "dropout": 0.0}
-    if replace(given.config, **same) != replace(network.config, **same):
+    try:
+        embed_network(given, network)
+    except NetworkConfigError as error:
         name = "the initial network" if given is initial else initial
-        raise TrainingError(f"{name}: it is {given.config}, and the network to train is {network.config}")
-    known = network.state_dict()
-    network.load_state_dict({key: value for key, value in given.state_dict().items() if key in known}, strict=False)
+        raise TrainingError(
+            f"{name}: it is {given.config}, and the network to train is {network.config}: {error}"
+        ) from error
 
 
 def make_teacher(
