@@ -16,6 +16,7 @@ import learn_run
 import pytest
 from fleet_parts import Cable
 from ray_cluster import ENVIRONMENT, START_S, needs_ray, start_cluster, wait_until
+from s3_server import BUCKET
 
 from fukayomi.loop import LoopListener, learn
 from fukayomi.loop.fleet.generator import FleetGenerator
@@ -51,9 +52,13 @@ class Cutting(LoopListener):
 
 
 @contextmanager
-def worker(store: Path, name: str, scratch: Path) -> Generator[subprocess.Popen[bytes]]:
+def worker(
+    store: Path | str, name: str, scratch: Path, environment: dict[str, str]
+) -> Generator[subprocess.Popen[bytes]]:
     """A worker in a process of its own, which is killed in the end."""
-    process = subprocess.Popen([sys.executable, fleet_worker.__file__, str(store), name, str(scratch)], env=ENVIRONMENT)
+    process = subprocess.Popen(
+        [sys.executable, fleet_worker.__file__, str(store), name, str(scratch)], env=ENVIRONMENT | environment
+    )
     try:
         yield process
     finally:
@@ -77,16 +82,21 @@ class Killing(Cutting):
 @pytest.mark.flaky(
     reruns=3
 )  # fails now and then beside other work, for a reason that is not known yet; the summary names it
-def test_a_run_learns_from_the_games_of_workers_that_come_late_and_die(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["folder", "s3"])
+def test_a_run_learns_from_the_games_of_workers_that_come_late_and_die(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    environment: dict[str, str] = request.getfixturevalue("s3") if kind == "s3" else {}
+    place = f"s3://{BUCKET}/{tmp_path.name}" if kind == "s3" else tmp_path / "store"
     folder = RunFolder(tmp_path / "run")
-    store = open_store(tmp_path / "store")
+    store = open_store(place)
     cable = Cable(store)
     generate = FleetGenerator(cable, folder, 0.2, lambda _: 1)
     settings = learn_run.small(**SETTINGS)
 
-    with worker(tmp_path / "store", "w1", tmp_path / "scratch") as first:
+    with worker(place, "w1", tmp_path / "scratch", environment) as first:
         listener = Killing(cable, first)
-        with worker(tmp_path / "store", "w2", tmp_path / "scratch") as second:
+        with worker(place, "w2", tmp_path / "scratch", environment) as second:
             assert learn(settings, folder.path, generate=generate, listener=listener).finished
             assert (first.wait(), second.poll()) == (-signal.SIGKILL, None)
 

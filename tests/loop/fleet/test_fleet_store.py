@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from s3_server import BUCKET
 
 from fukayomi.loop import LoopError
 from fukayomi.loop.fleet.store import LONGEST_DELAY_S, Backoff, Store, StoreError, insist, open_store
@@ -17,11 +18,14 @@ KINDS: dict[str, Opener] = {
     "file": lambda path: open_store(f"file://{path}/store"),
     "memory": lambda path: open_store(f"memory://{uuid.uuid4().hex}/store"),
     "moving": lambda path: open_store(f"local://{path}/store"),  # for fsspec no object store: files are moved
+    "s3": lambda path: open_store(f"s3://{BUCKET}/{uuid.uuid4().hex}"),
 }
 
 
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "s3":
+        request.getfixturevalue("s3")
     return KINDS[request.param](tmp_path)
 
 
@@ -71,6 +75,21 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     with pytest.raises(StoreError, match=r"store .*/store: current\.json: "):
         store.write("current.json", b"1")
+
+
+@pytest.mark.usefixtures("s3")
+def test_a_bucket_that_is_missing_or_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = open_store("s3://nowhere/run")
+    with pytest.raises(StoreError, match=r"store s3://nowhere/run: current\.json: .*bucket does not exist"):
+        missing.write("current.json", b"1")
+    assert missing.sizes("games") == {}
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+    fsspec.filesystem("s3").clear_instance_cache()
+    far = open_store(f"s3://{BUCKET}/run")
+    with pytest.raises(StoreError, match=rf"store s3://{BUCKET}/run: current\.json: Could not connect"):
+        far.read("current.json")
+    fsspec.filesystem("s3").clear_instance_cache()
 
 
 @pytest.mark.parametrize(

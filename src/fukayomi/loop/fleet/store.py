@@ -199,7 +199,7 @@ class _Url:
 
     def write(self, name: str, data: bytes) -> None:
         path = PurePosixPath(self._path(name))
-        with self._errors(name):
+        with self._errors(name, expected=()):  # there is no file to be missing, but there may be no bucket
             if self._is_object_store:
                 self._files.pipe_file(str(path), data)
                 return
@@ -240,11 +240,11 @@ class _Url:
         return path.lstrip("/").removeprefix(self._root.lstrip("/")).lstrip("/")
 
     @contextmanager
-    def _errors(self, name: str) -> Generator[None]:
+    def _errors(self, name: str, expected: tuple[type[BaseException], ...] = (FileNotFoundError,)) -> Generator[None]:
         """Libraries behind fsspec have errors of their own."""
         try:
             yield
-        except (FileNotFoundError, StoreError):
+        except expected:
             raise
         except Exception as error:
             raise _failed(self.url, name, error) from error
