@@ -30,8 +30,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from trained_arms import MOST_PLIES, Machine, StoppedError, export_arm, play_arms, train_arm
-from tune_search import MEMORY_MB, Log, read_openings, start_pool
+from trained_arms import MOST_PLIES, Machine, export_arm, play_arms, train_arm
+from tune_search import MEMORY_MB, Log, read_openings
+from work_folder import StoppedError, pieces_of_work
 
 from fukayomi._native import RootRule, Search, SearchParams
 from fukayomi.arena import MovePlayer, play_match, rate
@@ -360,19 +361,13 @@ def main(words: Sequence[str] | None = None) -> None:
     else:
         pairs = list(combinations(players, 2))
         kind = "play" if options.what == "play" else "learned"
-        with start_pool(options.jobs) as pool:
-            try:
-                if options.what == "learn":
-                    for each in as_completed(
-                        [pool.submit(learn, plan, seed, name) for seed in seeds for name in players]
-                    ):
-                        each.result()
-                work = play if options.what == "play" else play_learned
-                for each in as_completed([pool.submit(work, plan, seed, pair) for seed in seeds for pair in pairs]):
+        with pieces_of_work(plan.out, options.jobs) as pool:
+            if options.what == "learn":
+                for each in as_completed([pool.submit(learn, plan, seed, name) for seed in seeds for name in players]):
                     each.result()
-            except (KeyboardInterrupt, StoppedError):
-                pool.shutdown(wait=True, cancel_futures=True)
-                sys.exit("stopped; run the same command again to resume")
+            work = play if options.what == "play" else play_learned
+            for each in as_completed([pool.submit(work, plan, seed, pair) for seed in seeds for pair in pairs]):
+                each.result()
         rows = rated(plan, kind, players, seeds)
     print(json.dumps(rows) if options.json else markdown(rows))
 

@@ -16,7 +16,6 @@ OUT gets files of up to 200 games, each complete or not there; the same command 
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,14 +27,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tune_search import start_pool
+from work_folder import pieces_of_work
 
 from fukayomi._native import EVAL_SCALE, encode_hcp
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
 from fukayomi.shogi import Move, Position
 
@@ -179,42 +177,23 @@ def parse_arguments() -> argparse.Namespace:
     return options
 
 
-def require_same(plan: Plan, games: Sequence[Path], out: Path) -> None:
-    """End the program if the folder holds labels of other games, or made otherwise."""
-    settings = {**asdict(plan), "games": {path.name: path.stat().st_size for path in games}}
-    known = out / "settings.json"
-    if known.exists() and json.loads(known.read_text("utf-8")) != settings:
-        sys.exit(f"{known}: these labels have other settings or games; choose another folder for --out")
-    replace_file(known, json.dumps(settings, indent=1).encode())
-
-
 def main() -> None:
     """Label the games."""
     options = parse_arguments()
     plan = Plan(options.share, options.search, options.seed)
-    options.out.mkdir(parents=True, exist_ok=True)
+    settings = {**asdict(plan), "games": {path.name: path.stat().st_size for path in options.games}}
     try:
-        with FolderLock(options.out), start_pool(options.jobs) as pool:
-            require_same(plan, options.games, options.out)
-            try:
-                work: dict[Future[tuple[int, int]], tuple[Path, int]] = {}
-                for source in options.games:
-                    for number, games, target in files_of(source, options.out):
-                        work[pool.submit(label_file, number, games, target, plan)] = target, len(games)
-                for number, done in enumerate(as_completed(work), 1):
-                    count, positions = done.result()
-                    target, given = work[done]
-                    elsewhere = f", {given - count} games left out that begin elsewhere" if count < given else ""
-                    place = f"{number} of {len(work)}: {target.name}"
-                    print(f"{place}, {count} games, {positions} positions{elsewhere}", flush=True)
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                sys.exit("stopped; run the same command again to resume")
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    except LockedError as error:
-        sys.exit(f"{error}; wait for it, or choose another folder")
+        with pieces_of_work(options.out, options.jobs, settings) as pool:
+            work: dict[Future[tuple[int, int]], tuple[Path, int]] = {}
+            for source in options.games:
+                for number, games, target in files_of(source, options.out):
+                    work[pool.submit(label_file, number, games, target, plan)] = target, len(games)
+            for number, done in enumerate(as_completed(work), 1):
+                count, positions = done.result()
+                target, given = work[done]
+                elsewhere = f", {given - count} games left out that begin elsewhere" if count < given else ""
+                place = f"{number} of {len(work)}: {target.name}"
+                print(f"{place}, {count} games, {positions} positions{elsewhere}", flush=True)
     except DataFileError as error:
         sys.exit(str(error))
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from tune_search import MEMORY_MB, settings_of
+from work_folder import StoppedError
 
 from fukayomi.arena import count_strategies, play_match
 from fukayomi.arena.results.diversity import measure_diversity
@@ -43,10 +44,6 @@ _STOPPED = threading.Event()
 """In a process of the pool: Ctrl-C ended its job, and those that the pool has handed to it already must not begin."""
 
 Found = dict[str, Any]
-
-
-class StoppedError(Exception):
-    """The user stopped the work; the same command resumes it."""
 
 
 @dataclass(frozen=True)

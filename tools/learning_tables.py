@@ -21,14 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from learning_report import MEASURES, Cell, Table, fit_curve, mean_of, metrics_of, shares, text_of
-from learning_runs import Found, Job, Run, StoppedError, measure_speeds
+from learning_runs import Found, Job, Run, measure_speeds
 from learning_scales import CPU, GPU, TINY
 from learning_study import RANDOM, Study
-from tune_search import start_pool
+from work_folder import pieces_of_work
 
 from fukayomi.data.formats.rows import DataFileError
-from fukayomi.files.atomic import replace_file
-from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning import Dataset, DeviceError
 from fukayomi.nn import NetworkConfig
 
@@ -310,39 +308,20 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def require_same_data(options: argparse.Namespace) -> None:
-    """End the program if the folder holds runs on other data."""
-    files = {str(path): path.stat().st_size for path in (*options.data, options.test)}
-    settings, known = {"data and test, bytes": files}, options.out / "settings.json"
-    if known.exists() and json.loads(known.read_text("utf-8")) != settings:
-        sys.exit(f"{known}: these runs have other data; choose another folder for --out")
-    replace_file(known, json.dumps(settings, indent=1).encode())
-
-
 def main(words: Sequence[str] | None = None) -> None:
     """Make the tables, and print them."""
     options = read_options(words)
     scale = TINY if options.tiny else GPU if options.gpu else CPU
     scale = replace(scale, seeds=options.seeds or scale.seeds)
-    options.out.mkdir(parents=True, exist_ok=True)
+    files = {str(path): path.stat().st_size for path in (*options.data, options.test)}
     made: dict[str, list[Table]] = {}
     try:
-        with FolderLock(options.out), start_pool(options.jobs) as pool:
-            require_same_data(options)
+        with pieces_of_work(options.out, options.jobs, {"data and test, bytes": files}) as pool:
             study = Study(options, scale, pool)
-            try:
-                for name in options.only:
-                    made[name] = TABLES[name](study)
-                    for table in made[name] if not options.json else ():
-                        print(f"{table.markdown()}\n", flush=True)
-            except (KeyboardInterrupt, StoppedError):
-                pool.shutdown(wait=True, cancel_futures=True)
-                sys.exit("stopped; run the same command again to resume")
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    except LockedError as error:
-        sys.exit(f"{error}; wait for it, or choose another folder for --out")
+            for name in options.only:
+                made[name] = TABLES[name](study)
+                for table in made[name] if not options.json else ():
+                    print(f"{table.markdown()}\n", flush=True)
     except (DataFileError, DeviceError) as error:
         sys.exit(str(error))
     if options.json:

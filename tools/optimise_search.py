@@ -31,7 +31,8 @@ import tomli_w
 from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.trial import TrialState
 from pydantic import Field, ValidationError, model_validator
-from tune_search import Candidate, MatchPlan, OptionValues, Plan, markdown, play, read_openings, settings_of, start_pool
+from tune_search import Candidate, MatchPlan, OptionValues, Plan, markdown, play, read_openings, settings_of
+from work_folder import start_pool
 
 from fukayomi.arena.game.rules import StrictModel
 from fukayomi.arena.statistics.sprt import SprtSettings

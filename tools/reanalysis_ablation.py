@@ -27,8 +27,9 @@ from typing import Any
 
 from label_ablation import MEASURES, row
 from learning_report import mean_of, text_of
-from trained_arms import Machine, StoppedError, export_arm, play_arms, train_arm
+from trained_arms import Machine, export_arm, play_arms, train_arm
 from tune_search import read_openings
+from work_folder import StoppedError
 
 from fukayomi.arena import elo
 from fukayomi.data.verbs import sample

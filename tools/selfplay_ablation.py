@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from learning_report import mean_of
-from trained_arms import Machine, StoppedError, export_arm, play_arms, train_arm
-from tune_search import read_openings, start_pool
+from trained_arms import Machine, export_arm, play_arms, train_arm
+from tune_search import read_openings
+from work_folder import StoppedError, pieces_of_work
 
 from fukayomi.arena import elo
 from fukayomi.files.atomic import replace_file
-from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning import Dataset, TrainingSettings
 from fukayomi.loop.matches.play import OPENINGS
 from fukayomi.selfplay import SelfplayListener, SelfplaySettings, find_chunks, generate
@@ -308,15 +308,6 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def require_same(plan: Plan) -> None:
-    """End the program if the folder holds a measurement with other settings."""
-    settings = {"network": plan.network, "scale": asdict(plan.scale), "openings": len(plan.openings)}
-    known = plan.out / "settings.json"
-    if known.exists() and json.loads(known.read_text("utf-8")) != settings:
-        sys.exit(f"{known}: this measurement has other settings; choose another folder for --out")
-    replace_file(known, json.dumps(settings, indent=1).encode())
-
-
 def do(
     pool: ProcessPoolExecutor,
     work: Callable[[Plan, int, str], None],
@@ -337,21 +328,10 @@ def main(words: Sequence[str] | None = None) -> None:
     plan: Plan = options.plan
     found = arms_of(plan.scale.playouts)
     arms = [arm for option in OPTIONS if option in options.only for arm in found[option]]
-    plan.out.mkdir(parents=True, exist_ok=True)
-    try:
-        with FolderLock(plan.out), start_pool(options.jobs) as pool:
-            require_same(plan)
-            try:
-                do(pool, make, "network.onnx", plan, options.seeds, (BASE, *arms))
-                do(pool, play, "pairs.json", plan, options.seeds, arms)
-            except (KeyboardInterrupt, StoppedError):
-                pool.shutdown(wait=True, cancel_futures=True)
-                sys.exit("stopped; run the same command again to resume")
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    except LockedError as error:
-        sys.exit(f"{error}; wait for it, or choose another folder for --out")
+    settings = {"network": plan.network, "scale": asdict(plan.scale), "openings": len(plan.openings)}
+    with pieces_of_work(plan.out, options.jobs, settings) as pool:
+        do(pool, make, "network.onnx", plan, options.seeds, (BASE, *arms))
+        do(pool, play, "pairs.json", plan, options.seeds, arms)
     rows = rows_of(plan, arms, options.seeds)
     print(json.dumps(rows) if options.json else markdown(plan, rows))
 

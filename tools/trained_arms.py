@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tune_search import MEMORY_MB, Log
+from work_folder import StoppedError
 
 from fukayomi.arena import MatchResult, play_match
 from fukayomi.engine import Engine, Network
@@ -20,10 +21,6 @@ BATCH = 8
 """Positions per batch in matches."""
 MOST_PLIES = 320
 """Longer games are draws."""
-
-
-class StoppedError(Exception):
-    """The user stopped the work; the same command resumes it."""
 
 
 @dataclass(frozen=True)

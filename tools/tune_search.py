@@ -12,17 +12,15 @@ A plan with a `clock` (tools/time-options.toml) needs an otherwise idle machine.
 
 import argparse
 import json
-import multiprocessing
-import os
 import sys
-import threading
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
+from work_folder import start_pool
 
 from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, win_rate
 from fukayomi.arena.game.player import Failure
@@ -165,22 +163,6 @@ def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[
         for engine in engines:
             engine.close()
     return row_of(candidate, result)
-
-
-def start_pool(jobs: int) -> ProcessPoolExecutor:
-    """Processes for matches. They end with this one, even if it is killed."""
-    return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)  # every game that has ended is in the database
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def row_of(candidate: Candidate, result: MatchResult) -> dict[str, Any]:

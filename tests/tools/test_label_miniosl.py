@@ -98,7 +98,7 @@ def test_the_command_resumes(
     label_miniosl.main()
     assert capfd.readouterr().out == ""
     monkeypatch.setattr(sys, "argv", [*words, "--share", "0.5"])
-    with pytest.raises(SystemExit, match=r"settings.json: these labels have other settings"):
+    with pytest.raises(SystemExit, match=r"settings\.json: this folder has work with other settings"):
         label_miniosl.main()
 
 

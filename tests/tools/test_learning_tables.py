@@ -63,7 +63,7 @@ def test_runs_are_made_once_and_resumed(words: list[str], tmp_path: Path, capsys
     tables = [json.loads(text)["val-lambda"] for text in (again.out, third.out)]
     assert without_seconds(tables[0]) == without_seconds(tables[1])
     Path(words[0]).write_bytes(make_games(61, 1, 20).write())
-    with pytest.raises(SystemExit, match="other data"):
+    with pytest.raises(SystemExit, match="other settings or data"):
         learning_tables.main(words)
 
 
