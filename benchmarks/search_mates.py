@@ -5,6 +5,8 @@
 Each game gives one position, 3 to 20 plies before its end. `announced`: in how many the search with the
 embedded network announces a mate by the side to move, and in how many one of it, after so many ms. The modes: mate in
 one at the leaves; mate in three; with that, a thread for the root (`root`), and one for the principal variation (`pv`).
+`walked_into`: by `Visit_Mate_Nodes`, in how many positions the search chooses a move after which df-pn with 262 144
+nodes finds a mate of it, after so many ms with the thread for the root, and the nodes of all searches.
 `leaves`: by `Leaf_Mate_Plies` and `Leaf_Mate_Nodes`, the share of playouts that end at a proven result in searches of
 so many nodes, and CPU microseconds a node. There is no cache of evaluations. `df_pn`: what the root's thread does
 alone: the means of its nodes, at most 262 144, and of its CPU time, and the share of positions that are then open.
@@ -30,6 +32,7 @@ MODES: dict[str, tuple[int, MateOptions | None]] = {
     "root": (3, MateOptions(root_plies=33)),
     "pv": (3, MateOptions(root_plies=33, pv_threads=1)),
 }
+VISITS = (0, 8, 32, 100)
 LEAVES = ((0, 0), (1, 0), (3, 0), (3, 30), (3, 100))
 DF_PN_NODES = 262_144
 GAME = Path(__file__).parents[1] / "examples" / "game.csa"
@@ -52,11 +55,17 @@ def positions_of(games: list[Path], count: int) -> list[Position]:
 
 
 def search(
-    network: Network, position: Position, limits: Limits, plies: int, nodes: int = 0, mates: MateOptions | None = None
+    network: Network,
+    position: Position,
+    limits: Limits,
+    plies: int,
+    nodes: int = 0,
+    visits: int = 0,
+    mates: MateOptions | None = None,
 ) -> SearchResult:
     """One search with a tree of its own."""
     params = SearchParams()
-    params.leaf_mate_plies, params.leaf_mate_nodes = plies, nodes
+    params.leaf_mate_plies, params.leaf_mate_nodes, params.visit_mate_nodes = plies, nodes, visits
     with Searcher(network.pool, params, memory_mb=64) as searcher:
         return searcher.search(position, Control(limits), mates=mates)
 
@@ -74,6 +83,22 @@ def measure_leaves(network: Network, positions: list[Position], nodes: int) -> d
             "proven": round(proven, 4),
             "us_per_node": round(cpu / searched * 1e6, 1),
         }
+    return found
+
+
+def measure_walks(network: Network, positions: list[Position], limits: Limits) -> dict[str, dict[str, int]]:
+    """Moves that walk into a mate."""
+    found = {f"{visits}": {"positions": 0, "nodes": 0} for visits in VISITS}
+    solver = MateSolver(memory_mb=256)
+    for position in positions:
+        for visits in VISITS:
+            result = search(network, position, limits, 3, visits=visits, mates=MODES["root"][1])
+            assert result.best is not None
+            after = position.copy()
+            after.push(result.best)
+            mated = solver.solve(after, nodes=DF_PN_NODES, shortest=False).reason == MateReason.MATE
+            found[f"{visits}"]["positions"] += mated
+            found[f"{visits}"]["nodes"] += result.progress.nodes
     return found
 
 
@@ -95,6 +120,7 @@ def main() -> None:
                 lines = search(network, position, Limits(time_ms=arguments.ms), plies, mates=mates).lines
                 if lines and lines[0].mate is not None:
                     announced[mode][lines[0].mate < 0] += 1
+        walks = measure_walks(network, positions, Limits(time_ms=arguments.ms))
         leaves = measure_leaves(network, positions, arguments.nodes)
     solver = MateSolver(memory_mb=256)
     cpu = time.process_time()
@@ -103,6 +129,7 @@ def main() -> None:
     report = {
         "positions": len(positions),
         "announced": announced,
+        "walked_into": walks,
         "leaves": leaves,
         "df_pn": {
             "mean_nodes": round(sum(result.nodes for result in solved) / len(solved)),

@@ -34,6 +34,7 @@ private:
     std::vector<std::unique_ptr<Leaf>> leaves_;
     std::size_t count_ = 0;  // leaves that have a row in the slot
     std::size_t hits_ = 0;
+    std::vector<MateCheck> checks_;  // of the leaves that were selected last
     LeafReader reader_;
     std::atomic<bool> is_busy_ = false;
 

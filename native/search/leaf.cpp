@@ -59,10 +59,10 @@ void Leaf::put_mate_first() {
         if (edges[i] == mate) packed[i] = make_edge(1.0F, mate);
 }
 
-std::vector<Move> find_leaf_mate(MateSolver& solver, const Board& pos, const SearchParams& params) {
+std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes) {
     if (pos.king(~pos.turn()) == NO_SQUARE) return {};
     MateLimits limits;
-    limits.nodes = static_cast<std::uint64_t>(params.leaf_mate_nodes);
+    limits.nodes = nodes;
     if (params.draw_ply > 0) limits.plies = std::min(params.draw_ply + 1 - pos.ply(), MateSolver::MAX_PLIES);
     return solver.solve(pos, limits).line;
 }
@@ -124,9 +124,26 @@ Verdict LeafReader::verdict(const SearchParams& params) {
     if (params.leaf_mate_plies < 3 || (params.draw_ply > 0 && board_.ply() + 2 > params.draw_ply)) return {};
     if (find_mate_in_exactly_three(board_)) return {Proof::WIN, 3};
     if (params.leaf_mate_nodes == 0) return {};
-    if (!solver_) solver_ = std::make_unique<MateSolver>(LEAF_SOLVER_MB);
-    const auto plies = static_cast<std::uint16_t>(find_leaf_mate(*solver_, board_, params).size());
+    const auto nodes = static_cast<std::uint64_t>(params.leaf_mate_nodes);
+    const auto plies = static_cast<std::uint16_t>(find_long_mate(solver(), board_, params, nodes).size());
     return plies > 0 ? Verdict{Proof::WIN, plies} : Verdict{};
+}
+
+void LeafReader::find_mate(const Root& root, const SearchParams& params, MateCheck& check) {
+    replay(root, check.moves);
+    check.mate = find_long_mate(solver(), board_, params, check.nodes);
+    if (check.mate.empty()) return;
+    check.key = board_.key();
+    board_.do_move(check.mate.front());
+    history_.push(board_);
+    check.key_after = board_.key();
+    // The solver does not know the past. A mate that begins with a repetition might repeat itself for ever.
+    if (history_.first_recurrence() != Repetition::NONE) check.mate.clear();
+}
+
+MateSolver& LeafReader::solver() {
+    if (!solver_) solver_ = std::make_unique<MateSolver>(LEAF_SOLVER_MB);
+    return *solver_;
 }
 
 }  // namespace fukayomi

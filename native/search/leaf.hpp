@@ -21,7 +21,7 @@
 
 namespace fukayomi {
 
-constexpr std::size_t LEAF_SOLVER_MB = 1;  // which holds far more than is searched at a leaf
+constexpr std::size_t LEAF_SOLVER_MB = 16;  // taken as it is needed; more than is searched at one position
 
 // Where a search starts. It does not change while a batch refers to it.
 struct Root {
@@ -34,6 +34,7 @@ struct Leaf {
     Path path;  // in the tree: guarded by the search's mutex
     std::vector<Move> moves;  // from the root
     bool is_noise = false;    // the first of them was chosen by noise alone
+    std::vector<std::uint32_t> due;  // depths of the positions on the way that are due for a search for mate
     Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
@@ -49,8 +50,17 @@ struct Leaf {
     bool needs_row() const { return is_open() && !value; }
 };
 
-// A mate of any length at a leaf, as far as leaf_mate_nodes find one: the whole line, or no moves.
-std::vector<Move> find_leaf_mate(MateSolver& solver, const Board& pos, const SearchParams& params);
+// A mate of any length by the side to move, as far as so many nodes find one: the whole line, or no moves.
+std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes);
+
+// A search for a mate at a position that has been visited often.
+struct MateCheck {
+    std::vector<Move> moves;  // from the root
+    std::uint64_t nodes = 0;  // to search
+    std::vector<Move> mate;   // what was found
+    std::uint64_t key = 0;        // of the position
+    std::uint64_t key_after = 0;  // and after the first move of the mate
+};
 
 // Replays the moves of leaves on its own copy of the root's position and past.
 class LeafReader {
@@ -60,12 +70,15 @@ public:
     void judge(const Root& root, const SearchParams& params, Leaf& leaf);
     // Asks the cache for the leaf that was judged last, if it is open.
     void look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const;
+    // Sets the mate of the check, if there is one.
+    void find_mate(const Root& root, const SearchParams& params, MateCheck& check);
     // Writes planes and labels of the leaf that was judged last into a row of the slot.
     void encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const;
 
 private:
     void replay(const Root& root, std::span<const Move> moves);
     Verdict verdict(const SearchParams& params);
+    MateSolver& solver();
 
     Board board_;
     History history_;

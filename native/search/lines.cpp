@@ -189,7 +189,7 @@ std::vector<Move> Search::known_mate(const Board& pos, const Node& node) const {
     if (node.distance <= 3) return line_of_mate_in_three(pos);
     if (params_.leaf_mate_nodes == 0) return {};
     MateSolver solver(LEAF_SOLVER_MB);
-    return find_leaf_mate(solver, pos, params_);
+    return find_long_mate(solver, pos, params_, static_cast<std::uint64_t>(params_.leaf_mate_nodes));
 }
 
 std::vector<SearchLine> Search::lines(std::size_t multipv) const {

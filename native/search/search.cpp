@@ -1,6 +1,7 @@
 #include "search/search.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -15,6 +16,15 @@ namespace {
 // Where a proven node, mostly a drawn repetition, is the best move there is, visits go there again and again. They cost no
 // evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids proven nodes.
 constexpr std::size_t PROVEN_VISITS_PER_LEAF = 3;
+
+// A position is searched for a mate at these visits: 16, 64, 256, ...
+constexpr std::uint32_t FIRST_CHECK = 16;
+constexpr std::uint32_t CHECK_GROWTH = 4;
+constexpr std::uint64_t ROOT_MOVE_WEIGHT = 8;  // a move that may be played must not be mated
+
+bool is_check_due(std::uint32_t visits) {
+    return visits >= FIRST_CHECK && std::has_single_bit(visits) && std::countr_zero(visits) % 2 == 0;
+}
 
 // Marks a batch as in use: two threads with one batch are a mistake of the caller.
 class BatchUse {
@@ -175,6 +185,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
     if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
     batch.hits_ = 0;
+    batch.checks_.clear();
     std::shared_ptr<const Root> root;
     if (!begin(batch, root)) return 0;
     batch.reader_.set_root(*root);
@@ -190,6 +201,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
         const std::lock_guard lock(mutex_);
         if (!batch.is_registered_) break;
         back_up_judged(batch, selected);
+        enter_checks(batch);
         if (batch.count_ == 0) undo_collisions(batch);  // no leaf is held that a visit could collide with
         goes_on = (selected > 0 || wants_room_) && batch.count_ < std::min(limit, nodes - batch.hits_) &&
                   batch.collision_count_ <= limit && playouts_ < playouts && !is_over();
@@ -221,11 +233,13 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, 
         Leaf& leaf = *batch.leaves_[batch.in_flight_];
         switch (descend(leaf, proven >= proven_budget)) {
             case Descent::LEAF:
+                begin_checks(batch, leaf);
                 tree_[leaf.path.back().node].state = NodeState::PENDING;
                 ++batch.in_flight_;
                 ++selected;
                 break;
             case Descent::PROVEN:
+                begin_checks(batch, leaf);
                 tree_.back_up_proven(leaf.path);
                 count_playout(leaf);
                 ++proven;
@@ -259,6 +273,7 @@ void Search::make_room(const Batch& batch) {
 
 Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     leaf.moves.clear();
+    leaf.due.clear();
     leaf.is_noise = false;
     leaf.path.assign(1, Step{tree_.root(), 0});
     for (std::size_t depth = 0;; ++depth) {
@@ -269,6 +284,8 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
         if (node.state == NodeState::NEW) return Descent::LEAF;
         if (node.state == NodeState::PENDING) return Descent::COLLISION;
         const Child& entry = tree_.entry(leaf.path, depth);
+        if (depth > 0 && params_.visit_mate_nodes > 0 && is_check_due(entry.visits))
+            leaf.due.push_back(static_cast<std::uint32_t>(depth));
         const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
                               : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
                                             : root_policy_->select(tree_, entry, avoid_proven);
@@ -294,6 +311,26 @@ void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& s
         if (batch.cache_ != nullptr) batch.reader_.look_up(*batch.cache_, params_, leaf);
         if (leaf.needs_row()) batch.reader_.encode(leaf, slot, row++);
     }
+    for (MateCheck& check : batch.checks_) batch.reader_.find_mate(root, params_, check);
+}
+
+void Search::begin_checks(Batch& batch, const Leaf& leaf) {
+    for (const std::uint32_t depth : leaf.due) {
+        const auto per_visit = static_cast<std::uint64_t>(params_.visit_mate_nodes) * (depth == 1 ? ROOT_MOVE_WEIGHT : 1);
+        const std::uint64_t visits = tree_.entry(leaf.path, depth).visits;
+        // Where the limit was reached before, another search would find no more.
+        if (per_visit * (visits / CHECK_GROWTH) >= MAX_VISIT_MATE_NODES) continue;
+        MateCheck check;
+        check.moves.assign(leaf.moves.begin(), leaf.moves.begin() + depth);
+        check.nodes = std::min<std::uint64_t>(per_visit * visits, MAX_VISIT_MATE_NODES);
+        batch.checks_.push_back(std::move(check));
+    }
+}
+
+void Search::enter_checks(Batch& batch) {
+    for (const MateCheck& check : batch.checks_)
+        if (!check.mate.empty()) enter_mate(check.moves, check.mate, check.key, check.key_after);
+    batch.checks_.clear();
 }
 
 // Backs up the leaves whose value is known and keeps the others, in the order of their rows in the slot.
@@ -393,40 +430,48 @@ void Search::undo_collisions(Batch& batch) {
     batch.collision_count_ = 0;
 }
 
-// The path to a position, with a new node at its end if need be and if that is possible.
-std::optional<Path> Search::path_to(const Position& position) {
-    const auto moves = moves_from_root(position);
-    if (!moves) return std::nullopt;
-    Path path = tree_.find(*moves);
-    if (path.size() == moves->size() && !tree_.extend(path, moves->back())) return std::nullopt;
-    if (path.size() <= moves->size()) return std::nullopt;
+// The path along moves from the root, with a new node at its end if need be and if that is possible.
+std::optional<Path> Search::path_to(std::span<const Move> moves) {
+    Path path = tree_.find(moves);
+    if (path.size() == moves.size() && !tree_.extend(path, moves.back())) return std::nullopt;
+    if (path.size() <= moves.size()) return std::nullopt;
     return path;
 }
 
 bool Search::prove(const Position& position, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Verdict verdict = proven_verdict(position.board().turn(), winner, mate_plies);
     const std::lock_guard lock(mutex_);
-    const std::optional<Path> path = path_to(position);
+    const auto moves = moves_from_root(position);
+    const std::optional<Path> path = moves ? path_to(*moves) : std::nullopt;
     if (path) tree_.prove(*path, verdict);
     return path.has_value();
 }
 
-bool Search::enter_mate(const Position& position, std::span<const Move> moves) {
-    require_mate(position.board(), moves);
-    Position after = position;
-    after.push_legal(moves.front());
+bool Search::enter_mate(const Position& position, std::span<const Move> mate) {
+    require_mate(position.board(), mate);
+    Board after = position.board();
+    after.do_move(mate.front());
     const std::lock_guard lock(mutex_);
-    // Where the move has a node, the tree knows which move mates. The root must know.
-    std::optional<Path> path = path_to(after);
+    auto moves = moves_from_root(position);
+    return moves && enter_mate(std::move(*moves), mate, position.board().key(), after.key());
+}
+
+// `moves` lead from the root to the position with the first key; the second is that of the position after the first move of
+// the mate.
+bool Search::enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after) {
+    // Where that move has a node, the tree knows which move mates. The root must know.
+    moves.push_back(mate.front());
+    std::optional<Path> path = path_to(moves);
     if (path) {
-        moves = moves.subspan(1);
+        mate = mate.subspan(1);
+        key = key_after;
     } else {
-        path = path_to(position);
+        moves.pop_back();
+        path = path_to(moves);
         if (!path || path->size() == 1) return false;
-        after = position;
     }
-    mates_.insert_or_assign(after.board().key(), std::vector<Move>(moves.begin(), moves.end()));
-    tree_.prove(*path, {moves.size() % 2 == 1 ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(moves.size())});
+    mates_.insert_or_assign(key, std::vector<Move>(mate.begin(), mate.end()));
+    tree_.prove(*path, {mate.size() % 2 == 1 ? Proof::WIN : Proof::LOSS, static_cast<std::uint16_t>(mate.size())});
     return true;
 }
 

@@ -149,7 +149,10 @@ private:
     enum class Descent { LEAF, PROVEN, COLLISION, FULL, WAIT };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
-    std::optional<Path> path_to(const Position& position);
+    std::optional<Path> path_to(std::span<const Move> moves);
+    bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after);
+    void begin_checks(Batch& batch, const Leaf& leaf);
+    void enter_checks(Batch& batch);
     bool try_advance(const Position& position);
     void begin_policy();
     void start_anew(const Position& position, std::span<const Move> search_moves);

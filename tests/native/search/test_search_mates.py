@@ -115,9 +115,62 @@ def test_every_mate_that_df_pn_finds_at_a_leaf_is_one() -> None:
         assert result.reason == MateReason.MATE, position.sfen()
 
 
+# Positions of games that fukayomi lost to gpsusi: each has a move after which it is mated in 11 to 21 plies.
+BLUNDERS = (
+    ("lr6l/3g1k3/2nsp2p1/ppp2p2p/3p3N1/P1P2PGPP/1P1GP2s1/5R3/LNK5L w 2BG2sn3p 68", "N*5e"),
+    ("l1B2+S3/4r4/p2sg1k2/2p1p1pp1/3p1p1N1/1p+b1P1P2/PPN2P2N/1KG4R1/L8 w GSgsn2l5p 102", "2d2e"),
+    ("l5knl/3+R2g2/4ppsp1/pppN2p1p/9/P1PSbP+sPP/1P2K1N2/2+b1G4/LN3G1RL b S2Pg2p 61", "S*4g"),
+)
+
+
+def searched_blunder(sfen: str, move: str, visit_mate_nodes: int, nodes: int = 400) -> Search:
+    root = Position.from_sfen(sfen)
+    params = SearchParams()
+    params.visit_mate_nodes = visit_mate_nodes
+    runner = Runner(root, params=params, capacity=4, search_moves=[Move.from_usi(move)])
+    runner.run(nodes)
+    runner.search.check_invariants()
+    return runner.search
+
+
+@pytest.mark.parametrize(("sfen", "move"), BLUNDERS)
+def test_df_pn_at_nodes_with_many_visits_sees_long_mates(sfen: str, move: str) -> None:
+    assert searched_blunder(sfen, move, 0).lines(1)[0].mate is None
+    search = searched_blunder(sfen, move, 32)
+    (line,) = search.lines(1)
+    assert search.is_decided
+    assert line.mate is not None
+    assert line.mate == -len(line.pv) < -11
+    assert is_mate(sfen, line.pv)
+
+
+def test_mates_at_nodes_with_many_visits_are_the_same_each_time() -> None:
+    texts = {searched_blunder(*BLUNDERS[0], 2, 300).tree_text() for _ in range(2)}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("sfen", SHARP)
+def test_every_mate_at_a_node_with_many_visits_is_one(sfen: str) -> None:
+    params = SearchParams()
+    params.visit_mate_nodes = 100
+    params.declaration_rule = DeclarationRule.NONE
+    root = Position.from_sfen(sfen)
+    runner = Runner(root, params=params, capacity=8)
+    runner.run(2000)
+    runner.search.check_invariants()
+    wins = [(position, plies) for position, plies, _ in proven_wins(runner.search, root) if plies > 3]
+    assert wins
+    solver = MateSolver(memory_mb=64)
+    for position, plies in wins:
+        result = solver.solve(position, plies=plies, shortest=False)
+        assert result.reason == MateReason.MATE, position.sfen()
+
+
 def test_a_side_without_a_king_is_not_mated() -> None:
     position = Position.from_sfen("9/9/9/9/4k4/9/9/9/9 b 2RG 1", allow_missing_king=True)
-    runner = Runner(position, params=params_with(3, 50))
+    params = params_with(3, 50)
+    params.visit_mate_nodes = 10
+    runner = Runner(position, params=params)
     runner.run(300)
     assert runner.search.nodes > 0
 
@@ -127,6 +180,7 @@ def test_a_side_without_a_king_is_not_mated() -> None:
 def test_the_game_must_last_as_long_as_the_mate(moves_left: int, mate: int | None, leaf_mate_nodes: int) -> None:
     position = Position.from_sfen(MATES_IN_FIVE[0])
     params = params_with(3, leaf_mate_nodes)
+    params.visit_mate_nodes = leaf_mate_nodes
     params.draw_ply = position.ply + moves_left
     runner = Runner(position, params=params, capacity=4)
     runner.run(500)
