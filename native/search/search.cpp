@@ -311,7 +311,10 @@ void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& s
         if (batch.cache_ != nullptr) batch.reader_.look_up(*batch.cache_, params_, leaf);
         if (leaf.needs_row()) batch.reader_.encode(leaf, slot, row++);
     }
-    for (MateCheck& check : batch.checks_) batch.reader_.find_mate(root, params_, check);
+    for (MateCheck& check : batch.checks_) {
+        if (is_stopped()) return;
+        batch.reader_.find_mate(root, params_, check);
+    }
 }
 
 void Search::begin_checks(Batch& batch, const Leaf& leaf) {
