@@ -5,7 +5,7 @@
 Each game gives one position, 3 to 20 plies before its end. `announced`: in how many the search with the
 embedded network announces a mate by the side to move, and in how many one of it, after so many ms. The modes: mate in
 one at the leaves; mate in three; with that, a thread for the root (`root`), and one for the principal variation (`pv`).
-`walked_into`: by `Visit_Mate_Nodes`, in how many positions the search chooses a move after which df-pn with 262 144
+`walked_into`: by `Root_Move_Mate_Nodes`, in how many positions the search chooses a move after which df-pn with 262 144
 nodes finds a mate of it, after so many ms with the thread for the root, and the nodes of all searches.
 `leaves`: by `Leaf_Mate_Plies` and `Leaf_Mate_Nodes`, the share of playouts that end at a proven result in searches of
 so many nodes, and CPU microseconds a node. There is no cache of evaluations. `df_pn`: what the root's thread does
@@ -32,7 +32,7 @@ MODES: dict[str, tuple[int, MateOptions | None]] = {
     "root": (3, MateOptions(root_plies=33)),
     "pv": (3, MateOptions(root_plies=33, pv_threads=1)),
 }
-VISITS = (0, 8, 32, 100)
+VISITS = (0, 64, 256, 1024)
 LEAVES = ((0, 0), (1, 0), (3, 0), (3, 30), (3, 100))
 DF_PN_NODES = 262_144
 GAME = Path(__file__).parents[1] / "examples" / "game.csa"
@@ -65,7 +65,7 @@ def search(
 ) -> SearchResult:
     """One search with a tree of its own."""
     params = SearchParams()
-    params.leaf_mate_plies, params.leaf_mate_nodes, params.visit_mate_nodes = plies, nodes, visits
+    params.leaf_mate_plies, params.leaf_mate_nodes, params.root_move_mate_nodes = plies, nodes, visits
     with Searcher(network.pool, params, memory_mb=64) as searcher:
         return searcher.search(position, Control(limits), mates=mates)
 

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import learn_run
 import pytest
+import tomli_w
 from places import RECORDS, ROOT
 
 import fukayomi
@@ -20,6 +22,7 @@ SHORT = {
     "--batch 256": "--batch 16",
     "--games 200 --clock byoyomi=1s": "--games 2 --clock nodes=2 --max-plies 20",
     "perft 5": "perft 2",
+    "--preset tiny": "small.toml",
 }
 """What takes hours is replaced; the rest is README's own text."""
 MORE = {"analyse": "--nodes 2 --range 1:4", "bench": "--nodes 100"}
@@ -45,6 +48,7 @@ def checkout(tmp_path: Path) -> Path:
         (folder / "games" / path.name).write_bytes(path.read_bytes())
     game = write_kif(read_record(ROOT / "examples" / "game.csa"))
     (folder / "game.kif").write_text(game, encoding="utf-8")
+    (folder / "small.toml").write_text(tomli_w.dumps(learn_run.SMALL), encoding="utf-8")
     (folder / "balanced.sfen").write_text("startpos moves 2g2f 8c8d\nstartpos moves 7g7f 3c3d\n", encoding="utf-8")
     return folder
 
@@ -76,3 +80,4 @@ def test_the_commands_run_as_written(checkout: Path) -> None:
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     assert (checkout / "strategies.svg").exists()
+    assert (checkout / "run" / "report.html").exists()

@@ -115,9 +115,9 @@ void bind_params(nb::module_& m) {
               "The longest mate to look for at each new leaf, in plies, 0 to 3; 0: none.");
     parameter(type, "leaf_mate_nodes", &SearchParams::leaf_mate_nodes,
               "With leaf_mate_plies 3: positions to search at each new leaf for a longer mate, by df-pn, 0 to 10000; 0: none.");
-    parameter(type, "visit_mate_nodes", &SearchParams::visit_mate_nodes,
-              "Positions to search by df-pn for a mate at a node that is visited for the 16th, 64th, 256th, ... time, for each of "
-              "these visits, 0 to 1000, and eight times as many after a move of the root; at most 32768. 0: none.");
+    parameter(type, "root_move_mate_nodes", &SearchParams::root_move_mate_nodes,
+              "Positions to search by df-pn for a mate after a move of the root that is visited for the 16th, 64th, 256th, ... "
+              "time, for each of these visits, 0 to 10000; at most 32768 in all. 0: none.");
     parameter(type, "root_rule", &SearchParams::root_rule, "The rule that shares out the visits of the root.");
     parameter(type, "root_noise_epsilon", &SearchParams::root_noise_epsilon,
               "Share of Dirichlet noise in the root's priors, 0 to 1; AlphaZero: 0.25. 0: no noise.");

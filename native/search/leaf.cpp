@@ -130,7 +130,7 @@ Verdict LeafReader::verdict(const SearchParams& params) {
 }
 
 void LeafReader::find_mate(const Root& root, const SearchParams& params, MateCheck& check) {
-    replay(root, check.moves);
+    replay(root, {&check.move, 1});
     check.mate = find_long_mate(solver(), board_, params, check.nodes);
     if (check.mate.empty()) return;
     check.key = board_.key();

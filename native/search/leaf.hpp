@@ -34,7 +34,7 @@ struct Leaf {
     Path path;  // in the tree: guarded by the search's mutex
     std::vector<Move> moves;  // from the root
     bool is_noise = false;    // the first of them was chosen by noise alone
-    std::vector<std::uint32_t> due;  // depths of the positions on the way that are due for a search for mate
+    bool is_check_due = false;  // the position after that move is due for a search for mate
     Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
@@ -53,12 +53,12 @@ struct Leaf {
 // A mate of any length by the side to move, as far as so many nodes find one: the whole line, or no moves.
 std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes);
 
-// A search for a mate at a position that has been visited often.
+// A search for a mate after a move of the root that has been visited often.
 struct MateCheck {
-    std::vector<Move> moves;  // from the root
-    std::uint64_t nodes = 0;  // to search
-    std::vector<Move> mate;   // what was found
-    std::uint64_t key = 0;        // of the position
+    Move move;
+    std::uint64_t nodes = 0;      // to search
+    std::vector<Move> mate;       // what was found
+    std::uint64_t key = 0;        // of the position after the move
     std::uint64_t key_after = 0;  // and after the first move of the mate
 };
 

@@ -45,7 +45,7 @@ void SearchParams::validate() const {
     require_between("draw_ply", draw_ply, 0, 100000);
     require_between("leaf_mate_plies", leaf_mate_plies, 0, 3);
     require_between("leaf_mate_nodes", leaf_mate_nodes, 0, 10000);
-    require_between("visit_mate_nodes", visit_mate_nodes, 0, 1000);
+    require_between("root_move_mate_nodes", root_move_mate_nodes, 0, 10000);
 }
 
 }  // namespace fukayomi

@@ -23,7 +23,7 @@ enum class RootRule : std::uint8_t {
     GUMBEL,  // sampled moves and sequential halving (gumbel_policy.hpp); noise and forced playouts are left out
 };
 
-constexpr std::uint32_t MAX_VISIT_MATE_NODES = 32768;  // about 30 ms of a core, for which a batch waits
+constexpr std::uint32_t MAX_ROOT_MOVE_MATE_NODES = 32768;  // about 30 ms of a core, for which a batch waits
 
 struct SearchParams {
     // score = Q + c * P * sqrt(N) / (1 + n), with c = ln((N + c_base + 1) / c_base) + c_init; N^c_exponent in place of the root
@@ -57,10 +57,10 @@ struct SearchParams {
     DeclarationRule declaration_rule = DeclarationRule::POINTS_27;
     int leaf_mate_plies = 3;  // the longest mate to look for at every new leaf, 0 to 3; 0: none
     int leaf_mate_nodes = 0;  // with leaf_mate_plies 3: positions to search for a longer one, by df-pn; 0: none
-    // Positions to search by df-pn for a mate at a node that is visited for the 16th, 64th, 256th, ... time, for each of these
-    // visits, after a move of the root eight times as many, and at most MAX_VISIT_MATE_NODES; 0: none. What is visited most is
-    // what decides, and its mates are longer than those that a look at each leaf finds.
-    int visit_mate_nodes = 0;
+    // Positions to search by df-pn for a mate after a move of the root that is visited for the 16th, 64th, 256th, ... time, for
+    // each of these visits, at most MAX_ROOT_MOVE_MATE_NODES; 0: none. What may be played must not be mated, and such mates are
+    // longer than those that a look at each leaf finds.
+    int root_move_mate_nodes = 0;
     RootRule root_rule = RootRule::PUCT;
     // Dirichlet noise in the root's priors (exploring_policy.hpp): its share, 0 for none, and its concentration. AlphaZero has
     // 0.25 and, for shogi, 0.15.

@@ -17,10 +17,9 @@ namespace {
 // evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids proven nodes.
 constexpr std::size_t PROVEN_VISITS_PER_LEAF = 3;
 
-// A position is searched for a mate at these visits: 16, 64, 256, ...
+// The position after a move of the root is searched for a mate at these visits: 16, 64, 256, ...
 constexpr std::uint32_t FIRST_CHECK = 16;
 constexpr std::uint32_t CHECK_GROWTH = 4;
-constexpr std::uint64_t ROOT_MOVE_WEIGHT = 8;  // a move that may be played must not be mated
 
 bool is_check_due(std::uint32_t visits) {
     return visits >= FIRST_CHECK && std::has_single_bit(visits) && std::countr_zero(visits) % 2 == 0;
@@ -233,13 +232,13 @@ std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, 
         Leaf& leaf = *batch.leaves_[batch.in_flight_];
         switch (descend(leaf, proven >= proven_budget)) {
             case Descent::LEAF:
-                begin_checks(batch, leaf);
+                begin_check(batch, leaf);
                 tree_[leaf.path.back().node].state = NodeState::PENDING;
                 ++batch.in_flight_;
                 ++selected;
                 break;
             case Descent::PROVEN:
-                begin_checks(batch, leaf);
+                begin_check(batch, leaf);
                 tree_.back_up_proven(leaf.path);
                 count_playout(leaf);
                 ++proven;
@@ -273,7 +272,7 @@ void Search::make_room(const Batch& batch) {
 
 Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
     leaf.moves.clear();
-    leaf.due.clear();
+    leaf.is_check_due = false;
     leaf.is_noise = false;
     leaf.path.assign(1, Step{tree_.root(), 0});
     for (std::size_t depth = 0;; ++depth) {
@@ -284,8 +283,7 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
         if (node.state == NodeState::NEW) return Descent::LEAF;
         if (node.state == NodeState::PENDING) return Descent::COLLISION;
         const Child& entry = tree_.entry(leaf.path, depth);
-        if (depth > 0 && params_.visit_mate_nodes > 0 && is_check_due(entry.visits))
-            leaf.due.push_back(static_cast<std::uint32_t>(depth));
+        if (depth == 1) leaf.is_check_due = is_check_due(entry.visits);
         const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
                               : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
                                             : root_policy_->select(tree_, entry, avoid_proven);
@@ -317,22 +315,21 @@ void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& s
     }
 }
 
-void Search::begin_checks(Batch& batch, const Leaf& leaf) {
-    for (const std::uint32_t depth : leaf.due) {
-        const auto per_visit = static_cast<std::uint64_t>(params_.visit_mate_nodes) * (depth == 1 ? ROOT_MOVE_WEIGHT : 1);
-        const std::uint64_t visits = tree_.entry(leaf.path, depth).visits;
-        // Where the limit was reached before, another search would find no more.
-        if (per_visit * (visits / CHECK_GROWTH) >= MAX_VISIT_MATE_NODES) continue;
-        MateCheck check;
-        check.moves.assign(leaf.moves.begin(), leaf.moves.begin() + depth);
-        check.nodes = std::min<std::uint64_t>(per_visit * visits, MAX_VISIT_MATE_NODES);
-        batch.checks_.push_back(std::move(check));
-    }
+void Search::begin_check(Batch& batch, const Leaf& leaf) {
+    const auto per_visit = static_cast<std::uint64_t>(params_.root_move_mate_nodes);
+    if (!leaf.is_check_due || per_visit == 0) return;
+    const std::uint64_t visits = tree_.entry(leaf.path, 1).visits;
+    // Where the limit was reached before, another search would find no more.
+    if (per_visit * (visits / CHECK_GROWTH) >= MAX_ROOT_MOVE_MATE_NODES) return;
+    MateCheck check;
+    check.move = leaf.moves.front();
+    check.nodes = std::min<std::uint64_t>(per_visit * visits, MAX_ROOT_MOVE_MATE_NODES);
+    batch.checks_.push_back(std::move(check));
 }
 
 void Search::enter_checks(Batch& batch) {
     for (const MateCheck& check : batch.checks_)
-        if (!check.mate.empty()) enter_mate(check.moves, check.mate, check.key, check.key_after);
+        if (!check.mate.empty()) enter_mate({check.move}, check.mate, check.key, check.key_after);
     batch.checks_.clear();
 }
 

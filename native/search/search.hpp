@@ -151,7 +151,7 @@ private:
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
     std::optional<Path> path_to(std::span<const Move> moves);
     bool enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after);
-    void begin_checks(Batch& batch, const Leaf& leaf);
+    void begin_check(Batch& batch, const Leaf& leaf);
     void enter_checks(Batch& batch);
     bool try_advance(const Position& position);
     void begin_policy();

@@ -182,7 +182,7 @@ int play_games(const SearchParams& params, int games) {
 int run() {
     SearchParams params;
     params.leaf_mate_nodes = 10;  // each batch has a solver of its own
-    params.visit_mate_nodes = 20;
+    params.root_move_mate_nodes = 20;
     params.draw_value_black = 0.4F;
     const int plain = play_games(params, GAMES);
     params.root_visit_noise = 0.05F;

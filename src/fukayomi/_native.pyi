@@ -1590,13 +1590,13 @@ class SearchParams:
     def leaf_mate_nodes(self, value: int) -> None: ...
 
     @property
-    def visit_mate_nodes(self) -> int:
+    def root_move_mate_nodes(self) -> int:
         """
-        Positions to search by df-pn for a mate at a node that is visited for the 16th, 64th, 256th, ... time, for each of these visits, 0 to 1000, and eight times as many after a move of the root; at most 32768. 0: none.
+        Positions to search by df-pn for a mate after a move of the root that is visited for the 16th, 64th, 256th, ... time, for each of these visits, 0 to 10000; at most 32768 in all. 0: none.
         """
 
-    @visit_mate_nodes.setter
-    def visit_mate_nodes(self, value: int) -> None: ...
+    @root_move_mate_nodes.setter
+    def root_move_mate_nodes(self, value: int) -> None: ...
 
     @property
     def root_rule(self) -> RootRule:

@@ -118,9 +118,8 @@ class UsiSettings:
     """Longest mate to look for at each new position, plies; 0: none."""
     leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000)
     """Positions to search at each new one for a longer mate, with Leaf_Mate_Plies 3; 0: none."""
-    visit_mate_nodes: int = spin("Visit_Mate_Nodes", 0, 0, 1000)
-    """Positions to search for a mate at one that is visited for the 16th, 64th, 256th, ... time, for each of these
-    visits, and eight times as many after a move of the root; 0: none."""
+    root_move_mate_nodes: int = spin("Root_Move_Mate_Nodes", 256, 0, 10_000)
+    """Positions to search for the opponent's mate after a move of 16, 64, 256, ... visits, for each visit; 0: none."""
     mate_root_plies: int = spin("Mate_Root_Search", 33, 0, 1023)
     """Longest mate of the root to look for beside the search, plies; 0: none."""
     pv_mate_threads: int = spin("PV_Mate_Search_Threads", 0, 0, 64)
@@ -288,7 +287,7 @@ class UsiSettings:
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
         names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
-        names += ("leaf_mate_plies", "leaf_mate_nodes", "visit_mate_nodes", "batch_visits")
+        names += ("leaf_mate_plies", "leaf_mate_nodes", "root_move_mate_nodes", "batch_visits")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
 
@@ -366,7 +365,7 @@ class UsiSettings:
         params.draw_ply = self.draw_ply
         params.leaf_mate_plies = self.leaf_mate_plies
         params.leaf_mate_nodes = self.leaf_mate_nodes
-        params.visit_mate_nodes = self.visit_mate_nodes
+        params.root_move_mate_nodes = self.root_move_mate_nodes
         params.declaration_rule = self.declaration_rule()
         return params
 

@@ -123,10 +123,10 @@ BLUNDERS = (
 )
 
 
-def searched_blunder(sfen: str, move: str, visit_mate_nodes: int, nodes: int = 400) -> Search:
+def searched_blunder(sfen: str, move: str, root_move_mate_nodes: int, nodes: int = 400) -> Search:
     root = Position.from_sfen(sfen)
     params = SearchParams()
-    params.visit_mate_nodes = visit_mate_nodes
+    params.root_move_mate_nodes = root_move_mate_nodes
     runner = Runner(root, params=params, capacity=4, search_moves=[Move.from_usi(move)])
     runner.run(nodes)
     runner.search.check_invariants()
@@ -134,9 +134,9 @@ def searched_blunder(sfen: str, move: str, visit_mate_nodes: int, nodes: int = 4
 
 
 @pytest.mark.parametrize(("sfen", "move"), BLUNDERS)
-def test_df_pn_at_nodes_with_many_visits_sees_long_mates(sfen: str, move: str) -> None:
+def test_df_pn_after_moves_with_many_visits_sees_long_mates(sfen: str, move: str) -> None:
     assert searched_blunder(sfen, move, 0).lines(1)[0].mate is None
-    search = searched_blunder(sfen, move, 32)
+    search = searched_blunder(sfen, move, 256)
     (line,) = search.lines(1)
     assert search.is_decided
     assert line.mate is not None
@@ -144,15 +144,15 @@ def test_df_pn_at_nodes_with_many_visits_sees_long_mates(sfen: str, move: str) -
     assert is_mate(sfen, line.pv)
 
 
-def test_mates_at_nodes_with_many_visits_are_the_same_each_time() -> None:
-    texts = {searched_blunder(*BLUNDERS[0], 2, 300).tree_text() for _ in range(2)}
+def test_mates_after_moves_with_many_visits_are_the_same_each_time() -> None:
+    texts = {searched_blunder(*BLUNDERS[0], 16, 300).tree_text() for _ in range(2)}
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("sfen", SHARP)
-def test_every_mate_at_a_node_with_many_visits_is_one(sfen: str) -> None:
+@pytest.mark.parametrize("sfen", [SHARP[0], SHARP[2]])
+def test_every_mate_after_a_move_with_many_visits_is_one(sfen: str) -> None:
     params = SearchParams()
-    params.visit_mate_nodes = 100
+    params.root_move_mate_nodes = 256
     params.declaration_rule = DeclarationRule.NONE
     root = Position.from_sfen(sfen)
     runner = Runner(root, params=params, capacity=8)
@@ -169,7 +169,7 @@ def test_every_mate_at_a_node_with_many_visits_is_one(sfen: str) -> None:
 def test_a_side_without_a_king_is_not_mated() -> None:
     position = Position.from_sfen("9/9/9/9/4k4/9/9/9/9 b 2RG 1", allow_missing_king=True)
     params = params_with(3, 50)
-    params.visit_mate_nodes = 10
+    params.root_move_mate_nodes = 10
     runner = Runner(position, params=params)
     runner.run(300)
     assert runner.search.nodes > 0
@@ -180,7 +180,7 @@ def test_a_side_without_a_king_is_not_mated() -> None:
 def test_the_game_must_last_as_long_as_the_mate(moves_left: int, mate: int | None, leaf_mate_nodes: int) -> None:
     position = Position.from_sfen(MATES_IN_FIVE[0])
     params = params_with(3, leaf_mate_nodes)
-    params.visit_mate_nodes = leaf_mate_nodes
+    params.root_move_mate_nodes = leaf_mate_nodes
     params.draw_ply = position.ply + moves_left
     runner = Runner(position, params=params, capacity=4)
     runner.run(500)

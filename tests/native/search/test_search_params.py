@@ -44,7 +44,7 @@ def test_defaults_are_dlshogis() -> None:
         ("draw_ply", -1),
         ("leaf_mate_plies", 4),
         ("leaf_mate_nodes", -1),
-        ("visit_mate_nodes", 1001),
+        ("root_move_mate_nodes", 10001),
         ("root_noise_epsilon", 1.5),
         ("root_noise_alpha", 0.0),
         ("root_visit_noise", 1.5),
