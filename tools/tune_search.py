@@ -7,33 +7,42 @@ play at once. Every game is kept in OUT/NAME; run the same command again to resu
     .venv/bin/python tools/tune_search.py tools/search-options.toml --openings OPENINGS.sfen --out out/tuning --jobs 2
 
 The table is for docs/strength.md. `fukayomi rate` and `fukayomi sprt` read a match (OUT/NAME) that is still played.
-A plan with a `clock` (tools/time-options.toml) needs an otherwise idle machine.
+A plan with a `clock` (tools/time-options.toml) needs an otherwise idle machine, unless time is counted in evaluations
+of the network (`evaluations_per_s`).
 """
 
 import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from work_folder import start_pool
 
 from fukayomi.arena import MatchListener, MatchResult, MatchState, play_match, win_rate
+from fukayomi.arena.game.clock import GameClock
+from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.rules import Rules, StrictModel
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtSettings
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.settings import IGNORED_OPTIONS, MOST_DEVICES, UsiSettings, usi_options
+from fukayomi.shogi import Position
+from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.options import OptionError
+from fukayomi.usi.text import Go
 
 VERDICTS = {SprtDecision.H1: "passed", SprtDecision.H0: "rejected", SprtDecision.CONTINUE: "inconclusive"}
 MEMORY_MB = 64
 """Memory of a tree: far more than the nodes of a move need."""
+NEVER_MS = 1_000_000_000
+"""Margin of a clock that must not run out."""
 REPORT_GAMES = 20
 """Games between two lines on stderr."""
 
@@ -57,6 +66,36 @@ NO_EFFECT = {
 OptionValues = dict[str, bool | int | str]
 
 
+class CountingPlayer(MovePlayer):
+    """An engine whose clock runs by its evaluations. The match's own clock must never run out."""
+
+    def __init__(self, engine: Engine, clock: str) -> None:
+        self._engine = engine
+        self._control = TimeControl.from_text(clock)
+        self._clock = GameClock(self._control)
+
+    @property
+    def identity(self) -> str:
+        """See `MovePlayer`."""
+        return f"{self._engine.identity}, counts evaluations"
+
+    def new_game(self) -> None:
+        """See `MovePlayer`."""
+        self._clock = GameClock(self._control)
+        self._engine.new_game()
+
+    def choose(self, position: Position, go: Go) -> SearchAnswer:
+        """See `MovePlayer`."""
+        answer = self._engine.choose(position, self._clock.go(position.turn, self._clock))
+        if not self._clock.spend(1000 * answer.seconds):
+            raise TimeoutError(f"{answer.seconds:.3f} s: lost on time")
+        return answer
+
+    def stop(self) -> None:
+        """See `MovePlayer`."""
+        self._engine.stop()
+
+
 class Candidate(StrictModel):
     """Options that play against the plan's."""
 
@@ -74,6 +113,8 @@ class MatchPlan(StrictModel):
     """Nodes per move."""
     clock: str | None = None
     """Time instead of nodes, such as "main=10s,increment=100ms": for options of the clock."""
+    evaluations_per_s: Annotated[float, Field(gt=0)] | None = None
+    """With `clock`: so many evaluations count as a second, whatever else the machine does."""
     batch_size: Annotated[int, Field(ge=1)] = 8
     games: Annotated[int, Field(ge=2)] = 1000
     """Games of each match, at most."""
@@ -81,6 +122,12 @@ class MatchPlan(StrictModel):
     seed: Annotated[int, Field(ge=0)] = 1
     """Order of the openings."""
     rules: Rules = Rules()
+
+    @model_validator(mode="after")
+    def _has_a_clock_that_counts(self) -> Self:
+        if self.evaluations_per_s is not None and self.clock is None:
+            raise ValueError("evaluations_per_s counts only with a clock")
+        return self
 
 
 class Plan(MatchPlan):
@@ -148,16 +195,24 @@ def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[
     """Play or resume the match of a candidate, in this process. Returns its row of the table."""
     with Network(network, device="cpu", threads=1, batch_size=plan.batch_size) as shared:
         sides = [settings_of(plan.options, candidate.options), settings_of(plan.options)]
-        engines = [Engine(shared, memory_mb=MEMORY_MB, settings=settings) for settings in sides]
+        engines = [
+            Engine(shared, memory_mb=MEMORY_MB, settings=settings, evaluations_per_s=plan.evaluations_per_s)
+            for settings in sides
+        ]
+        players: Sequence[MovePlayer] = engines
+        rules = plan.rules
+        if plan.clock is not None and plan.evaluations_per_s is not None:
+            players = [CountingPlayer(engine, plan.clock) for engine in engines]
+            rules = rules.model_copy(update={"margin_ms": NEVER_MS})
         result = play_match(
-            {candidate.name: engines[0], "default": engines[1]},
+            {candidate.name: players[0], "default": players[1]},
             games=plan.games,
             clock=plan.clock or f"nodes={plan.nodes}",
             openings=openings,
             folder=folder,
             sprt=plan.sprt,
             seed=plan.seed,
-            rules=plan.rules,
+            rules=rules,
             listener=Log(candidate.name),
         )
         for engine in engines:

@@ -11,7 +11,7 @@ from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import rate_tally
 from fukayomi.arena.ratings.table import write_table
 from fukayomi.arena.ratings.tally import Tally
-from fukayomi.arena.statistics.intervals import estimate_strength, score_interval, win_rate
+from fukayomi.arena.statistics.intervals import estimate_strength, win_rate
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LEAGUE = DOCS / "examples" / "league"
@@ -24,20 +24,17 @@ def read(path: Path) -> str:
 def test_strengths_are_those_of_their_counts() -> None:
     opponents = read(DOCS / "strength.md").partition("\n## ")[0]
     rows = re.findall(r"\| (\d+) \| (\d+)-(\d+)-(\d+) \| (.*) \|", opponents)
-    assert len(rows) == 4
+    assert len(rows) == 3
     for games, *counts, figures in rows:
         won, lost, drawn = map(int, counts)
         assert int(games) == won + lost + drawn
         score = f"{100 * (won + drawn / 2) / int(games):.1f} %"
-        low, high = score_interval((lost, drawn, won))
-        whole = f"{score} ({100 * low:.1f} to {100 * high:.1f} %)"
         rate = win_rate(won, losses=lost)
         decided = f"{100 * rate.rate:.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f} %)"
+        elo = estimate_strength((lost, drawn, won)).elo
         cells = figures.split(" | ")
-        assert cells == [whole] or (cells[0], cells[2]) == (score, decided)
-        if len(cells) == 3:
-            elo = estimate_strength((lost, drawn, won)).elo
-            assert cells[1].startswith(f"{elo:+.0f} ±")
+        assert (cells[0], cells[2]) == (score, decided)
+        assert cells[1].startswith(f"{elo:+.0f} ±")
 
 
 def league() -> Tally:

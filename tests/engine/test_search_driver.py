@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator
 
 import pytest
+from odd_evaluators import Slow
 from patience import PATIENCE_S, one_of_several, seconds_of
 
 from fukayomi._native import SearchParams
@@ -105,6 +106,18 @@ def test_stops_within_time(searcher: Searcher) -> None:
         assert search(searcher, Limits(budget=fixed(0.3))).reason is Reason.TIME
 
     assert 0.29 < one_of_several(lambda: seconds_of(timed), lambda seconds: seconds < 0.4) < 0.4
+
+
+@pytest.mark.parametrize("limits", [Limits(time_ms=60_000), Limits(budget=fixed(60))])
+def test_time_counted_in_evaluations_does_not_pass_otherwise(limits: Limits) -> None:
+    with Searcher([Slow(0.01)], memory_mb=64) as searcher:
+        control = Control(limits, evaluations_per_s=1)
+        begin = time.monotonic()
+        result = searcher.search(Position(), control)
+        assert time.monotonic() - begin < 30
+    assert result.reason is Reason.TIME
+    assert 60 <= result.progress.evaluations < 120  # at 8 a batch, and some that are in flight at the end
+    assert control.due_s == pytest.approx(control.started_s + 60)
 
 
 def test_a_plain_time_is_used_up_where_a_budget_is_not(searcher: Searcher) -> None:

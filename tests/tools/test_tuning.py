@@ -70,6 +70,23 @@ def test_trials_are_played_and_their_best_is_confirmed(tmp_path: Path) -> None:
     assert "inconclusive" in confirmed.stdout
 
 
+def test_a_clock_that_counts_evaluations(tmp_path: Path) -> None:
+    plan = """
+        clock = "main=2s,increment=200ms"
+        evaluations_per_s = 100
+        games = 2
+        options = { Time_Margin = 100 }
+        rules = { max_plies = 8 }
+        [[candidate]]
+        name = "shares-2"
+        options = { Time_Shares = 2 }
+    """
+    played = run("tune_search.py", plan, tmp_path / "out")
+    assert played.returncode == 0, played.stderr
+    assert "`Time_Shares=2` | 2 | " in played.stdout
+    assert "lost on time" not in played.stderr
+
+
 def test_a_resumed_study_tries_the_same_values(tmp_path: Path) -> None:
     space = read(tmp_path, PLAN.format(trials=20))
     study = optimise_search.open_study(space, None, tmp_path)
@@ -149,6 +166,13 @@ def test_options_that_a_match_refuses(tmp_path: Path, options: str, message: str
         f"options = {{ {of_both} }}\n[[candidate]]\nname = 'x'\noptions = {{ {of_candidate} }}", encoding="utf-8"
     )
     with pytest.raises(ValueError, match=re.escape(message)):
+        tune_search.read_plan(path)
+
+
+def test_evaluations_count_only_with_a_clock(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text("evaluations_per_s = 100\n[[candidate]]\nname = 'x'\noptions = { C_init = 100 }", encoding="utf-8")
+    with pytest.raises(ValueError, match="evaluations_per_s counts only with a clock"):
         tune_search.read_plan(path)
 
 

@@ -38,13 +38,18 @@ class Control:
     Args:
         limits: What ends the search.
         started_s: Start of the time limits (`time.monotonic`), such as the arrival of ``go``. None: now.
+        evaluations_per_s: Positions that the network evaluates in what counts as a second, so that limits of time do
+            not depend on what else the machine does. None: time is read from the clock.
     """
 
-    def __init__(self, limits: Limits, started_s: float | None = None) -> None:
+    def __init__(
+        self, limits: Limits, started_s: float | None = None, *, evaluations_per_s: float | None = None
+    ) -> None:
         self._condition = threading.Condition()
         self._limits = limits
         self._started_s = time.monotonic() if started_s is None else started_s
         self._stopped = False
+        self._evaluations_per_s = evaluations_per_s
         self.due_s: float | None = None
         """When the search should have ended (`time.monotonic`), once it has: the end of its time, or the decision."""
 
@@ -57,6 +62,17 @@ class Control:
     def started_s(self) -> float:
         """Start of the time limits (`time.monotonic`)."""
         return self._started_s
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether time is read from the clock, and not counted in evaluations."""
+        return self._evaluations_per_s is None
+
+    def now_s(self, evaluations: int) -> float:
+        """The time (`time.monotonic`), or what counts as the time after so many evaluations."""
+        if self._evaluations_per_s is None:
+            return time.monotonic()
+        return self._started_s + evaluations / self._evaluations_per_s
 
     @property
     def stopped(self) -> bool:

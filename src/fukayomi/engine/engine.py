@@ -51,6 +51,8 @@ class Engine:
             network itself have no effect.
         shares_batches: Let other engines with the same network have part of each batch, if they share too. Searches
             that run at once are then faster together, but what they find depends on each other.
+        evaluations_per_s: Count time in evaluations: so many are a second. Settings of the clock can then be compared
+            on a busy machine, and `choose` tells what a move took. None: time is read from the clock.
 
     Raises:
         EvaluatorError: The network cannot be loaded.
@@ -64,11 +66,13 @@ class Engine:
         memory_mb: int | None = None,
         settings: UsiSettings | None = None,
         shares_batches: bool = False,
+        evaluations_per_s: float | None = None,
     ) -> None:
         self._owns_network = not isinstance(network, Network)
         self.network = network if isinstance(network, Network) else Network(network)
         settings = settings or self.network.settings
         self.settings = settings if memory_mb is None else replace(settings, hash_mb=memory_mb)
+        self._evaluations_per_s = evaluations_per_s
         self._control: Control | None = None
         self._choice = MoveChoice()
         self._lateness = Lateness()
@@ -120,7 +124,7 @@ class Engine:
         if moves is not None and not search_moves:
             raise ValueError("moves is empty: there is nothing to search")
         compared = tuple(compare)
-        control = self._control = Control(Limits(nodes=nodes, time_ms=time_ms))
+        control = self._control = self._new_control(Limits(nodes=nodes, time_ms=time_ms))
 
         def search(control: Control) -> SearchResult:
             return self._searcher.search(
@@ -215,14 +219,18 @@ class Engine:
         limits = Limits(until_stopped=True)
         if has_limits(go, settings):
             limits = limits_of(go, position, settings, self._lateness.ms)
-        control = self._control = Control(limits)
+        control = self._control = self._new_control(limits)
         multipv = self._choice.lines_needed(position, settings)
         mates = settings.mate_options()
         result = _checked(self._searcher.search(position, control, multipv=multipv, mates=mates))
         answer, result = self._choice.choose(position, result, settings)
-        if control.due_s is not None:
+        if control.due_s is not None and control.reads_clock:
             self._lateness.note(time.monotonic() - control.due_s)
-        return _answer(answer, search_infos(result.progress, settings))
+        seconds = control.now_s(result.progress.evaluations) - control.started_s
+        return _answer(answer, search_infos(result.progress, settings), seconds)
+
+    def _new_control(self, limits: Limits) -> Control:
+        return Control(limits, evaluations_per_s=self._evaluations_per_s)
 
     def stop(self) -> None:
         """End the running search now, from another thread; it answers with the best move so far."""
@@ -306,8 +314,8 @@ def _checked(result: SearchResult) -> SearchResult:
     return result
 
 
-def _answer(bestmove: BestMove, infos: Sequence[Info] = ()) -> SearchAnswer:
-    return SearchAnswer(bestmove, None, tuple(infos), 0.0)
+def _answer(bestmove: BestMove, infos: Sequence[Info] = (), seconds: float = 0.0) -> SearchAnswer:
+    return SearchAnswer(bestmove, None, tuple(infos), seconds)
 
 
 def _record(game: Record | Position | str | Path) -> Record:

@@ -25,6 +25,8 @@ from fukayomi.tabular import Tabular, counted
 
 CHECK_INTERVAL_S = 0.02
 """Pause between looks at a tree that may be clear enough to stop."""
+COUNT_INTERVAL_S = 0.002
+"""The same where evaluations are counted instead of time."""
 GRACE_S = 0.03
 """How long a stop waits for the first evaluation."""
 
@@ -309,13 +311,16 @@ class _Watch:
     def wait(self) -> Reason:
         """Watch until there is a reason to end."""
         while True:
-            now = time.monotonic()
+            now = self._now_s()
             reason = self._reason(now)
             if reason is not None:
                 self._control.due_s = min(now, self._end_of_time_s()) if reason is Reason.TIME else now
                 return reason
             self._report_if_due(now)
-            self._control.wait(self._pause(time.monotonic()))
+            self._control.wait(self._pause(self._now_s()))
+
+    def _now_s(self) -> float:
+        return self._control.now_s(self._tree.evaluations)
 
     def _report_if_due(self, now: float) -> None:
         if self._report is None:
@@ -329,6 +334,8 @@ class _Watch:
     def _pause(self, now: float) -> float:
         """Seconds until the next look, unless something wakes the watch before."""
         limits = self._control.limits
+        if not self._control.reads_clock:
+            return COUNT_INTERVAL_S
         pause = min(self._next_report_s - now, 1.0)
         if limits.until_stopped:
             return pause

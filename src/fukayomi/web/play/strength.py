@@ -28,7 +28,7 @@ class Measured:
 
 MEASURED = (
     Measured(100, 1, "fairy-stockfish 11.1 LB", 100, 81, 19, 0, 81.0),
-    Measured(1000, 2, "fairy-stockfish 11.1 LB", 1000, 34, 6, 0, 85.0),
-    Measured(1000, 2, "gpsusi (vm r3033)", 1000, 38, 13, 0, 74.5),
+    Measured(1000, 2, "fairy-stockfish 11.1 LB", 1000, 36, 4, 0, 90.0),
+    Measured(1000, 2, "gpsusi (vm r3033)", 1000, 85, 15, 0, 85.0),
 )
 """By our time for each move. Limits of nodes, temperatures and games against people are not measured."""
