@@ -89,7 +89,7 @@ def test_a_mate_that_is_found_before_the_root_is_evaluated_is_not_lost() -> None
             check_mate(search(searcher, position, Limits(time_ms=20_000), ROOT), position)
 
 
-def test_a_search_by_nodes_has_no_mate_threads(searcher: Searcher) -> None:
+def test_a_search_by_nodes_has_no_thread_for_the_root(searcher: Searcher) -> None:
     position = Position.from_sfen(MATES[0])
     result = search(searcher, position, Limits(nodes=300), ROOT)
     searcher.clear()
@@ -131,6 +131,14 @@ def test_mates_along_the_principal_variation(patient: Searcher, threads: int) ->
     for move in best.pv:
         end.push(move)
     assert end.is_mated()
+
+
+def test_a_search_by_nodes_has_the_threads_that_were_asked_for(patient: Searcher) -> None:
+    position = Position.from_sfen(ONE_ANSWER)
+    position.push(MateSolver(memory_mb=16).solve(position).moves[0])
+    result = search(patient, position, Limits(nodes=1_000_000), MateOptions(pv_threads=1))
+    assert result.reason is Reason.DECIDED
+    assert result.lines[0].mate is not None
 
 
 def test_a_stop_ends_the_threads_at_once(searcher: Searcher) -> None:

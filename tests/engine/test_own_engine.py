@@ -315,7 +315,7 @@ def test_an_analysis_is_a_table_a_figure_and_files(tmp_path: Path) -> None:
     analysis.plot().savefig(tmp_path / "evaluation.png")
     assert (tmp_path / "evaluation.png").read_bytes()[:4] == b"\x89PNG"
     assert analysis._repr_html_().startswith("<img ")
-    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.json"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa", "analysis.json"]
     assert [path.name for path in analysis.save(tmp_path)] == names
     assert analysis.to_html() == (tmp_path / "analysis.html").read_text(encoding="utf-8")
     assert analysis.to_dict()["total_moves"] == 118

@@ -1,6 +1,7 @@
 """docs/usi-options.md describes the options that the engine has: types, defaults, ranges, other names, order."""
 
 import re
+from pathlib import Path
 
 from places import ROOT
 
@@ -47,6 +48,18 @@ def test_dlshogis_default_and_a_meaning_stand_beside_each() -> None:
         name, *_, dlshogi, meaning = row
         assert dlshogi, name
         assert len(meaning) > 5, name
+
+
+def test_dlshogis_options_are_taken_and_its_defaults_stand_on_the_page() -> None:
+    lines = (Path(__file__).parent / "dlshogi_options.txt").read_text(encoding="utf-8").splitlines()
+    dlshogi = {name: value for name, _, value in (line.partition(" ") for line in lines if line[0] != "#")}
+    assert len(dlshogi) == 70
+    names = {name: option.name for option in usi_options().declared for name in (option.name, *option.aliases)}
+    column = {row[0].strip("`"): re.split("[ ,]", row[4])[0].strip("`") for row in ROWS}
+    for name, default in dlshogi.items():
+        assert name in names or name in IGNORED_OPTIONS, name
+        if name in names:
+            assert column[names[name]].removesuffix("empty") == default, name
 
 
 def test_other_names_are_told() -> None:

@@ -30,24 +30,10 @@ def test_introduces_itself_within_a_second(engine_command: Command) -> None:
     assert one_of_several(cpu_seconds, lambda seconds: seconds < 1.0, 3) < 1.0
 
 
-def test_declares_dlshogis_options(start: Start) -> None:
+def test_declares_its_options(start: Start) -> None:
     options = start(ready=False).options
-    for name in (
-        "DNN_Model",
-        "DNN_Batch_Size",
-        "UCT_Threads",
-        "UCT_NodeLimit",
-        "Softmax_Temperature",
-        "C_init",
-        "C_base",
-    ):
-        assert name in options
-    for name in ("C_fpu_reduction", "C_init_root", "C_base_root", "C_fpu_reduction_root", "Draw_Ply", "Eval_Coef"):
-        assert name in options
-    for name in ("USI_Hash", "USI_Ponder", "Stochastic_Ponder", "MultiPV", "Resign_Threshold", "PV_Interval"):
-        assert name in options
-    assert options["Softmax_Temperature"].default == "174"
-    assert options["DNN_Model"].default == "<internal>"
+    wanted = {option.name: option.default for option in usi_options().declared}
+    assert {name: option.default for name, option in options.items()} == wanted
 
 
 def test_the_program_without_arguments_is_the_engine(engine_command: Command) -> None:

@@ -8,7 +8,7 @@ later.
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Any, Self
@@ -228,8 +228,8 @@ class Searcher:
             search_moves: The root moves to search, with a new tree; all if empty.
             compare: The root moves that get all visits of this search, to each the same number. The tree is kept.
             multipv: Maximum number of lines to report.
-            mates: Mates to search beside the tree, in threads of their own. A search by nodes does without, so that it
-                is the same each time. None: none.
+            mates: Mates to search beside the tree, in threads of their own. A search by nodes does without that of the
+                root, so that it is the same each time unless `pv_threads` are wanted. None: none.
             report: Called with the progress from this thread.
             report_interval_s: Seconds between reports; 0: no reports.
 
@@ -255,7 +255,9 @@ class Searcher:
         feed = Feed(tree, control, self._node_limit, shares=self._shares_batches, batch_visits=self._batch_visits)
         progress = partial(self._progress, feed, multipv)
         draw_ply = self._params.draw_ply
-        beside = MateThreads(tree, position, mates, draw_ply) if mates is not None and nodes is None else None
+        if mates is not None and nodes is not None:
+            mates = replace(mates, root_plies=0)
+        beside = None if mates is None else MateThreads(tree, position, mates, draw_ply)
         try:
             self._pool.start(feed)
             reason = _Watch(feed, progress, report, report_interval_s).wait()

@@ -36,6 +36,8 @@ MATE_PROBLEM = """手合割：詰将棋
 手数----指手---------消費時間--
    1 ５二金(53)   ( 0:00/00:00:00)
 """
+MATED = "7k1/7G1/7P1/9/9/9/9/9/K8 w - 2"
+SHORT_POSITION = "4k4/9/4P4/9/9/9/9/9/4K4 b G 1"
 FAST = ("--evaluator", "hash", "--nodes", "20")
 
 run = partial(command_runs.invoke, "analyse", COLUMNS="100", NO_COLOR="1")
@@ -57,7 +59,7 @@ def test_a_game_becomes_tables_and_files(short: Path, tmp_path: Path) -> None:
     rows = re.findall(r"^ +([1-4])  +(\S+)", result.stdout, re.MULTILINE)
     assert rows == [("1", "☗７六歩"), ("2", "☖３四歩"), ("3", "☗２二角成"), ("4", "☖同銀")]
     paths = [Path(line) for line in result.stdout.splitlines() if line.startswith(str(tmp_path))]
-    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png", "analysis.json"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa", "analysis.png", "analysis.json"]
     assert [path.name for path in paths] == names
     assert all(path.stat().st_size > 500 for path in paths)
 
@@ -98,6 +100,36 @@ def test_the_example_game(tmp_path: Path) -> None:
     (record,) = read_records(EXAMPLE)
     (annotated,) = read_records(tmp_path / "analysis.kifu")
     assert annotated.usi_moves() == record.usi_moves()
+
+
+SFEN = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
+
+
+def test_a_position_has_its_best_moves_and_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(SFEN, *FAST, "--multipv", 2)
+    assert result.exit_code == 0, result.output
+    assert len(re.findall(r"^ *[12] +\d+ .*☖", result.stdout, re.MULTILINE)) == 2
+    assert not list(tmp_path.iterdir())
+    (document,) = map(json.loads, run("startpos moves 7g7f", *FAST, "--json").stdout.splitlines())
+    assert [move["move"] for move in document["moves"]] == ["7g7f"]
+
+
+def test_a_file_of_positions(tmp_path: Path) -> None:
+    path = tmp_path / "positions.sfen"
+    path.write_text(f"{SFEN}\nstartpos moves 7g7f 3c3d\n{MATED}\n")
+    result = run(path, SHORT_POSITION, *FAST, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^positions.sfen$", result.stdout, re.MULTILINE)
+    assert re.search(r"^positions.sfen#3$", result.stdout, re.MULTILINE)
+    assert re.search(r"^ positions-2 .* 2 ", result.stdout, re.MULTILINE)
+    assert len(list((tmp_path / "out").glob("*/analysis.html"))) == 4
+
+
+def test_what_is_no_position_is_refused() -> None:
+    result = run("9/9/9 b - 1", *FAST)
+    assert result.exit_code == 1
+    assert "9/9/9 b - 1: the first position is impossible" in result.output
 
 
 def test_a_range_of_plies(short: Path) -> None:

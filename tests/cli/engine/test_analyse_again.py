@@ -206,5 +206,5 @@ def test_a_kill_loses_little(tmp_path: Path) -> None:
     assert after.positions[: len(before.positions)] == before.positions
     assert after.moves[: len(before.moves)] == before.moves
     assert {path.name for path in tmp_path.iterdir()} == {
-        "analysis.html", "analysis.svg", "analysis.kifu", "analysis.json", "analysis.lock",
+        "analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa", "analysis.json", "analysis.lock",
     }  # fmt: skip

@@ -80,7 +80,7 @@ def test_document_is_plain_and_complete() -> None:
 def test_files_are_written_whole(tmp_path: Path) -> None:
     _, analysis = game()
     paths = write_report(analysis, tmp_path / "a" / "b", png=True)
-    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.png", "analysis.json"]
+    names = ["analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa", "analysis.png", "analysis.json"]
     assert [path.name for path in paths] == names
     assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == sorted(path.name for path in paths)
     assert paths[0].read_text(encoding="utf-8").startswith("<!doctype html>")

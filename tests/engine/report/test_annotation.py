@@ -10,7 +10,7 @@ from places import ROOT
 
 from fukayomi.engine.analysis.analyser import analyse_record, assemble
 from fukayomi.engine.engine import Engine
-from fukayomi.engine.report.annotation import annotated
+from fukayomi.engine.report.annotation import annotated, annotated_csa
 from fukayomi.engine.report.files import write_report
 from fukayomi.shogi import Move
 from fukayomi.shogi.formats import read_record, read_records
@@ -31,9 +31,23 @@ def test_annotated_record_reads_back_with_our_scores(tmp_path: Path) -> None:
     assert re.search(r"#読み筋=△９四歩", read.moves[0].comment)
 
 
+def test_csa_has_scores_and_lines_as_floodgate_writes_them(tmp_path: Path) -> None:
+    record, analysis = game()
+    record.moves[0].comment = "端から"
+    write_report(analysis, tmp_path)
+    text = (tmp_path / "analysis.csa").read_text(encoding="utf-8")
+    assert re.search(r"^\+1716FU\n'\*\* -152 -9394FU\n'\* 端から$", text, re.MULTILINE)
+    (read,) = read_records(tmp_path / "analysis.csa")
+    assert read.usi_moves() == record.usi_moves()
+    assert [played.score_cp for played in read.moves] == [move.after.score.cp for move in analysis.moves]
+    assert "端から" in read.moves[0].comment
+    assert "【疑問手】勝率 60 → 45 %、最善は▲２六歩" in read.moves[0].comment
+
+
 def test_annotating_leaves_the_record_alone() -> None:
     record, analysis = game()
     annotated(analysis)
+    annotated_csa(analysis)
     assert [played.comment for played in record.moves] == ["", "", "", ""]
     assert [played.score_cp for played in record.moves] == [20, 20, 20, 20]
 

@@ -13,23 +13,26 @@ from pathlib import Path
 import pytest
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import Position
+from fukayomi._native import Position, SearchParams
 from fukayomi.engine.measuring.signature import POSITIONS, search_signature
 
 FOLDER = Path(__file__).parent
 TREES = {
-    "start": ("startpos", 40, 1),
-    "drops": (f"sfen {MATSURI}", 60, 8),
-    "mate": ("sfen lnS1+R1Bnl/2+N5k/2p3pg1/p1s4P1/5p2p/PPPp1PSb1/4P3P/2GSp4/LN1KG2rL b 4Pg 101", 200, 4),
-    "repetition": ("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h", 60, 4),
+    "start": ("startpos", 40, 1, 0),
+    "drops": (f"sfen {MATSURI}", 60, 8, 0),
+    "mate": ("sfen lnS1+R1Bnl/2+N5k/2p3pg1/p1s4P1/5p2p/PPPp1PSb1/4P3P/2GSp4/LN1KG2rL b 4Pg 101", 200, 4, 0),
+    "mate-after": ("sfen l5knl/3+R2g2/4ppsp1/pppN2p1p/9/P1PSbP+sPP/1P2K1N2/2+b1G4/LN3G1RL b S2Pg2p 61", 100, 4, 256),
+    "repetition": ("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h", 60, 4, 0),
 }
-"""Position, nodes, batch size."""
+"""Position, nodes, batch size, root_move_mate_nodes."""
 
 
 def tree(name: str) -> str:
     """The tree of a small search as text."""
-    position, nodes, batch_size = TREES[name]
-    runner = Runner(Position.from_usi(position), capacity=batch_size)
+    position, nodes, batch_size, root_move_mate_nodes = TREES[name]
+    params = SearchParams()
+    params.root_move_mate_nodes = root_move_mate_nodes
+    runner = Runner(Position.from_usi(position), params=params, capacity=batch_size)
     runner.run(nodes)
     return runner.search.tree_text()
 

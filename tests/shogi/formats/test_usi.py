@@ -34,6 +34,13 @@ def test_usi_lines_are_a_game_each() -> None:
     assert records[2].usi() == "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b"
 
 
+def test_the_word_sfen_may_be_missing() -> None:
+    text = "4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b\n4k4/9/9/9/9/9/9/9/4K4 b -\n"
+    with_moves, without = read_records(text.encode(), name="positions.sfen")
+    assert with_moves.usi() == "sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b"
+    assert (without.initial_sfen, len(without)) == ("4k4/9/9/9/9/9/9/9/4K4 b - 1", 0)
+
+
 @pytest.mark.parametrize("number", ["", " 0", " 1"])
 def test_the_move_number_may_be_missing_or_zero(number: str) -> None:
     assert read(f"sfen {START_SFEN.removesuffix(' 1')}{number} moves 7g7f\n").initial_sfen == START_SFEN

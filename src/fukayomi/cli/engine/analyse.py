@@ -20,6 +20,7 @@ from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES, ANALYS
 if TYPE_CHECKING:
     from fukayomi.cli.engine.analysis_games import Game
     from fukayomi.cli.engine.analysis_run import AnalysisRun
+    from fukayomi.shogi.record import Record
 
 BOTH_LIMITS = f"{ANALYSIS_NODES} nodes or {ANALYSIS_TIME_MS}ms per position, whichever comes first"
 
@@ -90,21 +91,26 @@ class ReportOptions:
 
 
 def analyse(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(metavar="GAME...", help="Game records: CSA, KIF, KI2, JKF or USI; folders, zip, tar."),
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="GAME|POSITION...",
+            help="Game records: CSA, KIF, KI2, JKF or USI; folders, zip, tar. Or positions: SFEN, USI.",
+        ),
     ],
     search: SearchOptions,
     report: ReportOptions,
 ) -> None:
     """Judge every move of a game: what was better, and how much win rate was lost.
 
-    Prints a table and writes a web page, an evaluation graph and a record with comments and variations.
+    Prints a table and writes a web page, an evaluation graph and records with comments and variations. Of a position
+    without moves it prints the best moves, and writes files only with --out.
 
     \b
     fukayomi analyse game.kif
     fukayomi analyse game.csa --time 1s --range 40:80
     fukayomi analyse games/ final.kif --out reports
+    fukayomi analyse "startpos moves 7g7f 3c3d" "8k/9/8G/9/9/9/9/9/8K w G 1" --nodes 5000
 
     Run the same command again after Ctrl-C or a kill: it goes on where it was. Another --range is added to the analysis
     in the folder; what was searched with lower limits is searched again. The analysis of another game or network is
@@ -114,6 +120,7 @@ def analyse(
     from fukayomi.engine.analysis.game_analysis import SearchLimits
 
     first, last = _parse_range(report.plies)
+    sources = [_source(each) for each in given]
     if report.number is not None and not _is_one_file(sources):
         raise typer.BadParameter("it counts the games of one file", param_hint="--game")
     nodes, time_ms = search.nodes, search.time_ms
@@ -123,8 +130,7 @@ def analyse(
     if game is not None and first > max(1, len(game.record)):
         outside = f"{report.plies!r} is outside the game, which has plies 1 to {len(game.record)}"
         raise typer.BadParameter(outside, param_hint="--range")
-    name = "analysis" if len(sources) > 1 else f"{sources[0].absolute().stem}-analysis"
-    out = report.out or (None if report.as_json else Path(name))
+    out = report.out or (None if report.as_json else _default_folder(sources))
     with open_network(search.model, search.evaluator) as network, _writing():
         run = AnalysisRun(network, SearchLimits(nodes, time_ms, search.multipv), first, last, report.png)
         if game is not None:
@@ -151,11 +157,34 @@ def _writing() -> Generator[None]:
         fail(f"cannot write the report: {error}")
 
 
-def _is_one_file(sources: list[Path]) -> bool:
-    return len(sources) == 1 and not os.path.isdir(sources[0])  # noqa: PTH112  # Path.is_dir raises where it may not look
+def _source(given: str) -> "Path | Record":
+    """A file or folder, or a position on the command line, as a game."""
+    from fukayomi.cli.engine.given_positions import is_position, line_record
+
+    if not is_position(given):
+        return Path(given)
+    try:
+        return line_record(given)
+    except ValueError as error:
+        fail(str(error))
 
 
-def _single_game(sources: list[Path], number: int | None) -> "Game | None":
+def _default_folder(sources: "list[Path | Record]") -> Path | None:
+    """Where the report goes; None: there is none, of positions on the command line."""
+    files = [source for source in sources if isinstance(source, Path)]
+    if not files:
+        return None
+    return Path("analysis" if len(sources) > 1 else f"{files[0].absolute().stem}-analysis")
+
+
+def _is_one_file(sources: "list[Path | Record]") -> bool:
+    if len(sources) > 1:
+        return False
+    source = sources[0]
+    return not (isinstance(source, Path) and os.path.isdir(source))  # noqa: PTH112  # Path.is_dir raises where it may not look
+
+
+def _single_game(sources: "list[Path | Record]", number: int | None) -> "Game | None":
     """The game that is to be analysed; None if there are several."""
     from fukayomi.cli.engine.analysis_games import Game, read_games, reading_errors
 
@@ -166,7 +195,8 @@ def _single_game(sources: list[Path], number: int | None) -> "Game | None":
     if number is None and len(games) > 1:
         return None
     if not games or len(games) < (number or 1):
-        fail(f"no game {number} in {sources[0]}: it has {len(games)}" if number else f"no game in {sources[0]}")
+        name = sources[0] if isinstance(sources[0], Path) else sources[0].name
+        fail(f"no game {number} in {name}: it has {len(games)}" if number else f"no game in {name}")
     if not isinstance(games[-1], Game):
         fail(games[-1].message)
     return games[-1]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.analysis.game_analysis import GameAnalysis
     from fukayomi.engine.report.files import ReportFolder
     from fukayomi.engine.report.index import AnalysisIndex
+    from fukayomi.shogi.record import Record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +35,12 @@ class _RunningGame:
     future: "Future[GameAnalysis]"
 
 
-def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None, *, as_json: bool) -> None:
+def analyse_several(run: AnalysisRun, sources: "Sequence[Path | Record]", out: Path | None, *, as_json: bool) -> None:
     """Analyse all games, several at once, each in a folder of its own; print the index, or a document for each.
 
     Args:
         run: How they are analysed.
-        sources: Files, folders and archives.
+        sources: Files, folders and archives; games themselves.
         out: Folder of the reports; None: none are written.
         as_json: Print the documents, each when its game is finished.
     """
@@ -53,6 +54,7 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
     problems = [each for each in found if isinstance(each, str)]
     sizes = [each for each in found if isinstance(each, int)]
     index = AnalysisIndex()
+    positions: list[tuple[str, GameAnalysis]] = []
 
     def finish(game: _RunningGame) -> None:
         analysis = game.future.result()
@@ -60,6 +62,8 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
             return
         files = run.finish(analysis, game.folder)
         index.add(analysis, game.name, game.folder.path.name if game.folder else "")
+        if not analysis.total_moves:
+            positions.append((game.name, analysis))
         bar.show(game=f"{len(index.games)} of {counted(len(sizes), 'game')}, ")
         if as_json:
             typer.echo(json_text(analysis.to_dict() | {"files": files}))
@@ -72,8 +76,15 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
     if not as_json and index.games:
         from rich.console import Console
 
-        Console(highlight=False).print(_table(index))
-        typer.echo(written)
+        from fukayomi.cli.engine.analysis_tables import print_position
+
+        console = Console(highlight=False)
+        for name, analysis in positions:
+            print_position(analysis, console, name)
+        if len(positions) < len(index.games):
+            console.print(_table(index))
+        if written is not None:
+            typer.echo(written)
     print_problems(problems)
     if run.is_interrupted:
         complete = sum(game.is_complete for game in index.games)
@@ -84,7 +95,7 @@ def analyse_several(run: AnalysisRun, sources: Sequence[Path], out: Path | None,
         fail("no game was analysed")
 
 
-def _sizes(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[int | str]:
+def _sizes(run: AnalysisRun, sources: "Sequence[Path | Record]") -> Iterator[int | str]:
     """For each game the number of positions to analyse, or the reason why it is not analysed."""
     for game in distinct(read_games(sources)):
         if not isinstance(game, Game):
@@ -95,7 +106,7 @@ def _sizes(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[int | str]:
             yield f"{game.record.name}: no ply in the range, it has {len(game.record)}"
 
 
-def _games(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[Game]:
+def _games(run: AnalysisRun, sources: "Sequence[Path | Record]") -> Iterator[Game]:
     """The games that are analysed."""
     with reading_errors():
         for game in distinct(read_games(sources)):
@@ -105,7 +116,7 @@ def _games(run: AnalysisRun, sources: Sequence[Path]) -> Iterator[Game]:
 
 def _analyse_at_once(
     run: AnalysisRun,
-    sources: Sequence[Path],
+    sources: "Sequence[Path | Record]",
     out: Path | None,
     bar: "Bar",
     at_once: int,
@@ -175,6 +186,8 @@ def _table(index: "AnalysisIndex") -> "Table":
     for name in ("moves", "loss % ☗ / ☖", "悪手 ☗ / ☖"):
         table.add_column(name, justify="right", no_wrap=True)
     for line in index.games:
+        if not line.total_moves:
+            continue
         moves = str(line.moves) if line.is_complete else f"{line.moves} of {line.total_moves}"
         table.add_row(
             Text(line.folder or line.name),

@@ -38,13 +38,13 @@ class Game:
         return name, f"{name}-{self.digest[:8]}"
 
 
-def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
+def read_games(sources: "Sequence[Path | Record]") -> "Iterator[Game | Dropped]":
     """The games of all sources in order, each once, and those that cannot be analysed.
 
     Reports inside folders are left out.
 
     Args:
-        sources: Files, folders and archives.
+        sources: Files, folders and archives; games themselves.
 
     Raises:
         SourceError: One of them cannot be read.
@@ -58,10 +58,14 @@ def read_games(sources: Sequence[Path]) -> "Iterator[Game | Dropped]":
 
     seen = SeenGames()
     for source in sources:
-        files, above = find_files([source]), source.parent
-        if source.is_dir():
-            files, above = [file for file in files if not is_report(file)], source
-        for found in iter_records(iter_sources(files), seen):
+        if isinstance(source, Path):
+            files, above = find_files([source]), source.parent
+            if source.is_dir():
+                files, above = [file for file in files if not is_report(file)], source
+            records = iter_records(iter_sources(files), seen)
+        else:
+            records, above = [source], Path()
+        for found in records:
             if isinstance(found, Dropped):
                 if found.reason is not Drop.COPY:
                     yield found

@@ -1,4 +1,5 @@
-"""An analysis in the terminal: a table of the moves, a table of the players, and the biggest mistakes."""
+"""An analysis in the terminal: a table of the moves, a table of the players, and the biggest mistakes; of a position
+without moves, its best moves."""
 
 from rich import box
 from rich.console import Console
@@ -22,13 +23,37 @@ STYLES = {
 
 
 def print_analysis(analysis: GameAnalysis, console: Console) -> None:
-    """Print the tables and the biggest mistakes."""
+    """Print the tables and the biggest mistakes, or of a position without moves its best moves."""
+    if not analysis.total_moves:
+        print_position(analysis, console)
+        return
     console.print(Text(f"☗ {analysis.black or '先手'}  ☖ {analysis.white or '後手'}  {analysis.date}", style="bold"))
     console.print(Text(analysis.result))
     console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
     console.print(_table_of_moves(analysis))
     console.print(_table_of_sides(analysis))
     _print_worst(console, analysis)
+
+
+def print_position(analysis: GameAnalysis, console: Console, name: str = "") -> None:
+    """Print the best moves of a position without moves."""
+    (position,) = analysis.positions
+    console.print(Text(name or position.sfen, style="bold"))
+    console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
+    if not position.lines:
+        console.print(analysis.result)
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("", "visits", "eval ☗", "win ☗ %"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("move", no_wrap=True)
+    table.add_column("")
+    for number, line in enumerate(position.lines, 1):
+        win = f"{100 * line.score.winrate:.0f}"
+        after = " ".join(line.japanese[1:])
+        move = Text(line.japanese[0], style="bold green" if number == 1 else "bold")
+        table.add_row(str(number), str(line.visits), evaluation(line.score), win, move, Text(after, style="dim"))
+    console.print(table)
 
 
 def _table_of_moves(analysis: GameAnalysis) -> Table:

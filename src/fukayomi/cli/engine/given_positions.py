@@ -1,19 +1,15 @@
 """Positions that a command is given: SFEN, USI, files of these, game records."""
 
 import os
-import re
 from collections.abc import Iterator
 
 from fukayomi.files.inputs import read_input
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import Format, read_records, scan_records
+from fukayomi.shogi.formats.detect import USI_LINE
 from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.record import Record, RecordError, UnknownFormatError
-
-_RANK = "[1-9+PLNSGBRKplnsgbrk]+"
-_SFEN = re.compile(rf"{_RANK}(/{_RANK})+\s")
-_POSITION = re.compile(rf"(position\s|startpos\b|sfen\s|{_SFEN.pattern})")
 
 
 def positions_of(source: str, ply: int | None) -> Iterator[tuple[str, Position]]:
@@ -48,9 +44,8 @@ def records_of(source: str) -> Iterator[Record]:
         ValueError: A text is not a position, or a record is damaged; the message names the place.
         OSError: The file cannot be read.
     """
-    is_text = ("/" in source and " " in source.strip()) or source.startswith("startpos")
-    if is_text and not os.path.exists(source):  # noqa: PTH110 - Path.exists fails for long texts
-        yield _line(source, source)
+    if is_position(source):
+        yield line_record(source)
         return
     data = read_input(source, LARGEST_RECORD)
     try:
@@ -60,20 +55,30 @@ def records_of(source: str) -> Iterator[Record]:
     numbered = [(n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
     if not numbered:
         raise ValueError(f"{source} has no position")
-    if not _POSITION.match(numbered[0][1]):
+    if not USI_LINE.match(numbered[0][1]):
         try:
             yield from read_records(data, name=source)
         except UnknownFormatError as error:
             raise ValueError(f"{source}: no SFEN, and {error.reason}") from error
         return
     for number, line in numbered:
-        yield _line(line, f"{source}:{number}")
+        yield line_record(line, f"{source}:{number}")
 
 
-def _line(text: str, name: str) -> Record:
-    """A line: SFEN or USI's `position`, with or without moves."""
-    usi = f"sfen {text.strip()}" if _SFEN.match(text.strip()) else text
-    (found,) = scan_records(usi.encode(), name=name, text_format=Format.USI)
+def is_position(source: str) -> bool:
+    """Whether an argument is a position itself and no file: SFEN, or USI's `position` with or without moves."""
+    is_text = ("/" in source and " " in source.strip()) or source.startswith("startpos")
+    return is_text and not os.path.exists(source)  # noqa: PTH110 - Path.exists fails for long texts
+
+
+def line_record(text: str, name: str | None = None) -> Record:
+    """A line as a game: SFEN or USI's `position`, with or without moves.
+
+    Raises:
+        ValueError: It is neither; the message begins with the name, without one with the text.
+    """
+    name = name or text
+    (found,) = scan_records(text.strip().encode(), name=name, text_format=Format.USI)
     if isinstance(found, RecordError):
         raise ValueError(f"{name}: {found.reason}") from found
     return found

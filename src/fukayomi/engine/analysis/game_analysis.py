@@ -432,8 +432,8 @@ class GameAnalysis(Tabular):
             png: Also write the graph as PNG.
 
         Returns:
-            The paths: ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, ``analysis.png`` if asked for, and
-            ``analysis.json``, from which `load` restores the analysis.
+            The paths: ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, ``analysis.csa``, ``analysis.png`` if
+            asked for, and ``analysis.json``, from which `load` restores the analysis.
 
         Raises:
             OSError: The folder or a file cannot be written.

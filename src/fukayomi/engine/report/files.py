@@ -1,19 +1,20 @@
-"""The folder of an analysis: the page, the graph, the record with scores in its comments, and the document."""
+"""The folder of an analysis: the page, the graph, records with scores in their comments, and the document."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis
-from fukayomi.engine.report.annotation import annotated
+from fukayomi.engine.report.annotation import annotated, annotated_csa
 from fukayomi.engine.report.document import DOCUMENT, document_text, read_analysis
 from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.files.atomic import replace_file
-from fukayomi.shogi.formats import write_kif
+from fukayomi.shogi.formats import write_csa, write_kif
 from fukayomi.shogi.record import Record, Result, Termination
 
-PAGE, GRAPH, KIF, PICTURE = "analysis.html", "analysis.svg", "analysis.kifu", "analysis.png"
+PAGE, GRAPH, KIF, CSA = "analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa"
+PICTURE = "analysis.png"
 INDEX = "index.html"
 """Name of the list of several analyses, in the folder above theirs."""
 LOCK = "analysis.lock"
@@ -75,7 +76,7 @@ class ReportFolder:
             if self.known.engine != engine:
                 held = f"an analysis by another network, {self.known.engine}"
                 raise ReportFolderError(f"{path} holds {held}: choose another folder")
-        elif found := [name for name in (PAGE, GRAPH, KIF, PICTURE) if (path / name).exists()]:
+        elif found := [name for name in (PAGE, GRAPH, KIF, CSA, PICTURE) if (path / name).exists()]:
             raise ReportFolderError(f"{path} holds {found[0]} without {DOCUMENT}: choose another folder")
 
     def keep(self, so_far: Callable[[], GameAnalysis]) -> None:
@@ -110,7 +111,7 @@ class ReportFolder:
         Raises:
             OSError: A file cannot be written.
         """
-        names = (PAGE, GRAPH, KIF, *([PICTURE] if png else []), DOCUMENT)
+        names = (PAGE, GRAPH, KIF, CSA, *([PICTURE] if png else []), DOCUMENT)
         paths = [self.path / name for name in names]
         is_new = self.known is None or analysis.to_dict() != self.known.to_dict()
         if not is_new and all(path.exists() for path in paths):
@@ -119,7 +120,7 @@ class ReportFolder:
 
 
 def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> list[Path]:
-    """Write ``analysis.html``, ``analysis.svg``, ``analysis.kifu``, if asked for ``analysis.png``, and the document.
+    """Write the page, the graph, the records, if asked for the graph as PNG, and the document.
 
     The document comes last: where it has the whole analysis, the other files have it too.
 
@@ -133,6 +134,7 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
         PAGE: analysis_page(analysis).encode(),
         GRAPH: graph_svg(analysis, PAGE).encode(),
         KIF: _kif(annotated(analysis)).encode(),
+        CSA: write_csa(annotated_csa(analysis)).encode(),
     }
     if png:
         contents[PICTURE] = graph_png(analysis)
@@ -156,5 +158,5 @@ def _kif(record: Record) -> str:
 
 def is_report(path: Path) -> bool:
     """Whether a file belongs to a report, so that it is no game to be analysed."""
-    names = (PAGE, GRAPH, KIF, PICTURE, DOCUMENT, LOCK, INDEX)
+    names = (PAGE, GRAPH, KIF, CSA, PICTURE, DOCUMENT, LOCK, INDEX)
     return path.name in names and any(path.with_name(name).exists() for name in (DOCUMENT, LOCK))

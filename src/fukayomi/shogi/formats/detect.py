@@ -16,12 +16,14 @@ class Format(StrEnum):
     KI2 = "ki2"
     JKF = "jkf"
     USI = "usi"
-    """Arguments of USI's ``position`` command, one game per line."""
+    """Arguments of USI's ``position`` command, or SFEN, one game per line."""
 
 
 _LOOKED_AT = 2000  # lines; a long comment may precede the first move
 _CSA = re.compile(r"V[123]|N[+-]|PI|P[1-9+-]|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}|\$[A-Z_+\-]+:|%[A-Z+\-]|'\*|'CSA encoding")
-_USI = re.compile(r"(?:position\s|startpos\b|sfen\s)")
+_RANK = "[1-9+PLNSGBRKplnsgbrk]+"
+USI_LINE = re.compile(rf"(?:position\s|startpos\b|sfen\s|{_RANK}(?:/{_RANK})+\s)")
+"""How a line with a game or a position begins."""
 _KI2 = re.compile(r"\s*[▲△▼▽☗☖]")
 _KIF = re.compile(r"手数-|\s*[0-9]{1,4}\s+[1-9]?[^\x00-\x7f]")
 _KIF_HEADER = re.compile(r"[^\s|+]{1,12}[：:]")
@@ -38,7 +40,7 @@ def detect_format(text: str) -> Format:
         return Format.JKF
     first_two = list(islice(_lines(text), 2))
     if first_two and all(
-        _USI.match(line) for line in first_two
+        USI_LINE.match(line) for line in first_two
     ):  # one line could be of an opening book, which has "sfen" lines too
         return Format.USI
     may_be_csa, has_header, has_board = True, False, False

@@ -1,8 +1,9 @@
-"""USI lines: the arguments of USI's ``position`` command, a game a line.
+"""USI lines: the arguments of USI's ``position`` command, a game a line; and SFEN without the word ``sfen``.
 
     startpos moves 7g7f 3c3d
     sfen 4k4/9/9/9/9/9/9/9/4K4 w G 1 moves 5a5b
     position startpos moves 2g2f resign
+    4k4/9/9/9/9/9/9/9/4K4 w G 1
 
 A word for the end of the game may follow the moves. Blank lines and lines that begin with ``#`` are left out.
 """
@@ -61,6 +62,8 @@ def _read_line(line: str, name: str, number: int) -> Record:
         del words[0]
     at = words.index("moves") if "moves" in words else len(words)
     start, moves = words[:at], words[at + 1 :]
+    if start and "/" in start[0]:
+        start.insert(0, "sfen")
     if start[:1] == ["sfen"] and len(start) - 1 in _SFEN_FIELDS:
         sfen = " ".join(start[1:])
     elif start == ["startpos"]:
