@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,21 @@ def test_the_cpus_are_shared_out_among_the_batches(
     plan = load(network, Plan("cpu")).plan
     assert plan.slots in (1, 2, 4, 8, 16)
     assert plan.threads == cpus // plan.slots
+    assert cache.exists()
+
+
+def test_a_disturbance_does_not_decide_on_the_batch_size(
+    network: NetworkFile, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speeds, calls = {4: 90.0, 8: 100.0, 16: 101.0, 32: 101.0}, Counter[int]()
+
+    def speed(model: object, plan: Plan, **_: object) -> float:
+        calls[plan.batch_size] += 1
+        disturbed = {(4, 2): 1.5, (8, 1): 0.5, (8, 3): 0.5, (16, 5): 1.2}
+        return speeds[plan.batch_size] * disturbed.get((plan.batch_size, calls[plan.batch_size]), 1.0)
+
+    monkeypatch.setattr(choice, "_speed", speed)
+    assert load(network, Plan("cpu", "fp32", 1, 1)).plan.batch_size == 8
     assert cache.exists()
 
 

@@ -15,6 +15,7 @@ Speeds on CPUs are counted in CPU time: what the network would reach with the CP
 depend on what else the computer does in the meantime. Only whether to use the CPUs together or apart goes by the clock.
 """
 
+import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,8 @@ MEASUREMENTS = 2
 """The best of so many counts."""
 ROUNDS = 2
 """The same, of two settings in turn."""
+BATCH_ROUNDS = 5
+"""The median of so many counts, of batch sizes in turn: they differ little, and a disturbance must not decide."""
 SLOW_S = 0.5
 """A measurement that takes longer is not repeated, and larger batches are not tried."""
 CLEARLY = 1.1
@@ -314,27 +317,31 @@ def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]
     """The batch size and its speed: the file's, the given one, or the smallest that is about as fast as any."""
     if model.fixed_batch or wanted:
         candidates = (model.fixed_batch or wanted,)
-    speeds = dict.fromkeys(candidates, 0.0)
-    for _ in range(ROUNDS):
+    measured: dict[int, list[float]] = {}
+    for _ in range(BATCH_ROUNDS):
         for size in candidates:
-            speeds[size] = max(speeds[size], _speed(model, replace(plan, batch_size=size)))
-            if size * plan.slots / speeds[size] > SLOW_S:
+            speed = _speed(model, replace(plan, batch_size=size), times=1)
+            measured.setdefault(size, []).append(speed)
+            if size * plan.slots / speed > SLOW_S:
                 candidates = ()  # larger ones, and another round, would take too long
                 break
+    speeds = {size: statistics.median(found) for size, found in measured.items()}
     enough = BATCH_SHARE * max(speeds.values())
     size = min(size for size, speed in speeds.items() if speed >= enough)
     return size, speeds[size]
 
 
-def _speed(model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False) -> float:
-    """Positions per second with the plan's batches in flight."""
+def _speed(
+    model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False, times: int = MEASUREMENTS
+) -> float:
+    """Positions per second with the plan's batches in flight: the best of some measurements."""
     by_clock = by_clock or get_backend(plan.backend).on_gpu
     cpus = min(plan.slots * plan.threads, usable_cpus())
     batch = model.fixed_batch or plan.batch_size
     slots = [filled_slot(model, batch, probe_positions()) for _ in range(plan.slots)]
     run_batches(model, slots, batch, 0)  # the first run plans its memory
     best = 0.0
-    for _ in range(MEASUREMENTS):
+    for _ in range(times):
         start, cpu_start = time.perf_counter(), time.process_time()
         runs = run_batches(model, slots, batch, MEASURE_S if seconds is None else seconds)
         clock_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
