@@ -34,6 +34,32 @@ class Interrupting(LoopListener):
             raise KeyboardInterrupt
 
 
+class Excluding(LoopListener):
+    """Says, before the second generation trains, that three of its four chunks are of a worker that is excluded."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def step_started(self, generation: int, step: str) -> None:
+        if (generation, step) != (2, "train"):
+            return
+        path = Manifest(self._folder).path
+        path.write_text(
+            path.read_text(encoding="utf-8").replace('"worker":"local"', '"worker":"w2"', 3), encoding="utf-8"
+        )
+        Manifest(self._folder).exclude("w2", "plays an old network")
+
+
+def test_a_run_goes_on_with_fewer_positions_when_a_worker_is_excluded(tmp_path: Path) -> None:
+    result = learn(learn_run.small(), tmp_path / "run", listener=Excluding(tmp_path / "run"))
+
+    assert result.finished
+    first, second = Journal(tmp_path / "run").all(Trained)
+    assert len(Manifest(tmp_path / "run").chunks()) == 1
+    assert second.seen_positions < first.seen_positions
+    assert (second.steps, second.network) == (first.steps, None)
+
+
 def test_a_run_takes_its_steps_in_order(small_run: Path) -> None:
     journal = Journal(small_run)
 

@@ -168,7 +168,8 @@ def train_generation(
     before = journal.last(Trained)
     total = sum(file.positions for file in files)
     budget = before.budget if before else 0.0
-    budget += (total - (before.seen_positions if before else 0)) * settings.learner.samples_per_position
+    seen = before.seen_positions if before else 0  # there are fewer now if a worker was excluded since
+    budget += max(0, total - seen) * settings.learner.samples_per_position
     batch = settings.training.batch
     least, most = settings.learner.least_positions, settings.learner.most_steps
     steps, rest = buy_steps(budget, batch, total=total, least=least, most=most)
