@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fukayomi.arena.results.match_db import read_games
-from fukayomi.data import write_data
+from fukayomi.data import read_data, write_data
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine import Engine
 from fukayomi.files.lock import FolderLock, LockedError
@@ -20,6 +20,7 @@ from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
+from fukayomi.loop.matches.play import OPENINGS
 from fukayomi.shogi import Position
 
 
@@ -32,6 +33,29 @@ class Interrupting(LoopListener):
     def step_started(self, generation: int, step: str) -> None:
         if step == self._step:
             raise KeyboardInterrupt
+
+
+def test_games_begin_at_the_openings_of_the_run(tmp_path: Path) -> None:
+    lines = ["startpos moves 1g1f 9c9d", "startpos moves 9g9f 1c1d"]
+    (tmp_path / "openings.sfen").write_text("\n".join(lines), encoding="utf-8")
+    changes = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
+    settings = learn_run.small(openings={"files": [str(tmp_path / "openings.sfen*2")]}, **changes)
+
+    assert learn(settings, tmp_path / "run").finished
+
+    chunks = Manifest(tmp_path / "run").chunks()
+    assert len(chunks) == 2
+    games = [game for chunk in chunks for part in read_data(tmp_path / "run" / chunk.path) for game in part]
+    begins = {tuple(int(move) for move in game.moves[:2]) for game in games}
+    assert begins <= {tuple(move.raw for move in Position.from_usi(line).moves) for line in lines}
+    assert len(games) == 4
+
+
+def test_the_openings_of_the_measurements_are_refused(tmp_path: Path) -> None:
+    settings = learn_run.small(openings={"files": [str(OPENINGS)]})
+    with pytest.raises(LoopError, match=r"openings, files: .* which is to be kept apart"):
+        learn(settings, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 class Excluding(LoopListener):

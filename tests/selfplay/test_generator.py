@@ -34,6 +34,7 @@ from fukayomi.selfplay import (
     generate,
     read_chunk,
 )
+from fukayomi.selfplay.chunk import read_chunk_info, sidecar_of
 from fukayomi.selfplay.journal import Journal
 from fukayomi.shogi import Position
 
@@ -250,6 +251,7 @@ def test_openings_are_where_games_begin(tmp_path: Path) -> None:
     games = decode_hcpe3(np.frombuffer(data, np.uint8), True)
     firsts = {int(games.moves[begin]) for begin in games.plies[:-1]}
     assert firsts == {positions[0].moves[0].raw, positions[1].moves[0].raw}
+    assert read_chunk_info(sidecar_of(find_chunks(tmp_path)[0])).settings["openings"] == openings.settings
 
 
 class Outside:

@@ -26,8 +26,8 @@ _TRAINING_TABLES = ("network", "training", "targets")
 _BASE: dict[str, Any] = {"training": {"schedule": "constant"}}
 """What differs from the defaults of `fukayomi train`."""
 _PATHS = (
-    ("learner", "initial"), ("learner", "supervised"), ("learner", "test"), ("gate", "openings"),
-    ("strength", "openings"),
+    ("learner", "initial"), ("learner", "supervised"), ("learner", "test"), ("openings", "files"),
+    ("gate", "openings"), ("strength", "openings"),
 )  # fmt: skip
 """Settings that are files."""
 

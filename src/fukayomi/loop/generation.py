@@ -11,10 +11,12 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
+from fukayomi.loop.matches.play import OPENINGS
 from fukayomi.loop.settings import GeneratorSettings, LoopError, LoopSettings
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
+from fukayomi.selfplay.openings import OpeningError, Openings, OpeningSet
 from fukayomi.selfplay.settings import SelfplaySettings
 
 WORKER = "local"
@@ -46,6 +48,7 @@ class Generator(Protocol):
         first_game: int,
         games: int,
         league: LeagueSettings | None,
+        openings: Openings | None,
         listener: Listener,
     ) -> Generated:
         """Write the chunks of games `first_game` to `first_game + games - 1`.
@@ -61,6 +64,7 @@ class Generator(Protocol):
             first_game: Number of the first game.
             games: Number of games.
             league: Who plays besides the network; None: nobody.
+            openings: Where games begin; None: at the start position.
             listener: Follows the games.
 
         Returns:
@@ -74,11 +78,11 @@ def local_generator(machine: GeneratorSettings) -> Generator:
 
     def play(
         settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int, games: int,
-        league: LeagueSettings | None, listener: Listener,
+        league: LeagueSettings | None, openings: Openings | None, listener: Listener,
     ) -> SelfplayResult:  # fmt: skip
         return play_here(
             machine, settings, network, out, name=name, seed=seed, first_game=first_game, games=games, league=league,
-            listener=listener,
+            openings=openings, listener=listener,
         )  # fmt: skip
 
     return play
@@ -125,6 +129,27 @@ def play_here(
         raise LoopError(f"league, {error}") from error
 
 
+def read_openings(settings: LoopSettings) -> Openings | None:
+    """Where the games of a run begin; None: at the start position.
+
+    Raises:
+        LoopError: A file holds no positions or cannot be read, or shares some with those of the gate or of the
+            measurements.
+    """
+    if not settings.openings.files:
+        return None
+    apart = [settings.gate.openings or OPENINGS] if settings.gate.mode != "off" else []
+    apart += [settings.strength.openings or OPENINGS] if settings.strength.games else []
+    try:
+        openings = Openings.read(settings.openings.files)
+        openings.keep_apart([OpeningSet.read(path) for path in dict.fromkeys(apart)])
+    except OpeningError as error:
+        raise LoopError(f"openings, files: {error}") from error
+    except OSError as error:
+        raise LoopError(f"openings, files: cannot read {error.filename}: {error.strerror}") from error
+    return openings
+
+
 def past_networks(settings: LoopSettings, journal: Journal) -> list[KeptNetwork]:
     """The earlier networks that are opponents in the generation that is due, in order."""
     past = settings.league.past if settings.league else 0
@@ -152,7 +177,9 @@ def league_settings(settings: LoopSettings, folder: RunFolder, journal: Journal)
     return LeagueSettings(**rules, networks=tuple(networks))
 
 
-def recorded_settings(settings: LoopSettings, league: LeagueSettings | None) -> dict[str, Any]:
+def recorded_settings(
+    settings: LoopSettings, league: LeagueSettings | None, openings: Openings | None
+) -> dict[str, Any]:
     """The settings in the sidecars of the generation that is due.
 
     Raises:
@@ -164,6 +191,8 @@ def recorded_settings(settings: LoopSettings, league: LeagueSettings | None) -> 
             values["league"] = league.recorded([file_sha256(network.file) for network in league.networks])
         except OSError as error:
             raise LoopError(f"league, network: {error.filename}: {error.strerror}") from error
+    if openings is not None:
+        values["openings"] = openings.settings
     return values
 
 
@@ -186,6 +215,7 @@ def play_generation(
     journal: Journal,
     play: Generator,
     league: LeagueSettings | None,
+    openings: Openings | None,
     listener: Listener,
 ) -> Played:
     """Generate the games of the generation that is due, and count them.
@@ -201,7 +231,7 @@ def play_generation(
     known = set(journal.chunks)
     generated = play(
         settings.selfplay, folder.verified(network), folder.games, name=WORKER, seed=settings.seed, first_game=first,
-        games=settings.games, league=league, listener=listener,
+        games=settings.games, league=league, openings=openings, listener=listener,
     )  # fmt: skip
     if not generated.finished:
         raise KeyboardInterrupt

@@ -14,6 +14,7 @@ from fukayomi.loop.generation import (
     league_settings,
     local_generator,
     play_generation,
+    read_openings,
     recorded_settings,
 )
 from fukayomi.loop.ingest import Manifest, ingest
@@ -23,6 +24,7 @@ from fukayomi.loop.matches.gate import test_candidate
 from fukayomi.loop.matches.strength import measure
 from fukayomi.loop.reanalysis import reanalyze_window
 from fukayomi.loop.settings import LoopSettings
+from fukayomi.selfplay.openings import Openings
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def learn(
     folder = RunFolder(out)
     if settings is None:
         settings = folder.saved_settings()
+    openings = read_openings(settings)
     with folder.lock():
         settings = folder.begin(settings)
         journal = Journal(folder.path, reanalyzes=settings.reanalysis is not None)
         with nullcontext(generate) if generate else _open_generator(settings, folder) as opened:
-            _take_steps(settings, folder, journal, opened, listener)
+            _take_steps(settings, folder, journal, opened, openings, listener)
     networks = journal.networks
     best = folder.networks / networks[-1].file if networks else folder.network(0)
     return LoopResult(folder.path, journal.generations, settings.generations, best)
@@ -97,11 +100,16 @@ def _open_generator(settings: LoopSettings, folder: RunFolder) -> Yields[Generat
 
 
 def _take_steps(
-    settings: LoopSettings, folder: RunFolder, journal: Journal, generate: Generator, listener: LoopListener
+    settings: LoopSettings,
+    folder: RunFolder,
+    journal: Journal,
+    generate: Generator,
+    openings: Openings | None,
+    listener: LoopListener,
 ) -> None:
     """Take all steps that are left, or those until Ctrl-C."""
     log = LogWriter(folder.path)
-    run = _Run(settings, folder, journal, generate, LoopListeners(log, listener))
+    run = _Run(settings, folder, journal, generate, openings, LoopListeners(log, listener))
     try:
         while journal.generations < settings.generations:
             run.take_step()
@@ -116,10 +124,16 @@ class _Run:
     """The steps of a run, each a function of the settings, the journal, and the files that the journal names."""
 
     def __init__(
-        self, settings: LoopSettings, folder: RunFolder, journal: Journal, generate: Generator, listener: LoopListener
+        self,
+        settings: LoopSettings,
+        folder: RunFolder,
+        journal: Journal,
+        generate: Generator,
+        openings: Openings | None,
+        listener: LoopListener,
     ) -> None:
         self._settings, self._folder, self._journal = settings, folder, journal
-        self._generate, self._listener = generate, listener
+        self._generate, self._openings, self._listener = generate, openings, listener
         self._steps: dict[Step, Callable[[], Entry]] = {
             "start": self._start,
             "selfplay": self._selfplay,
@@ -148,8 +162,10 @@ class _Run:
         network, manifest = self._journal.networks[-1], Manifest(self._folder.path)
         manifest.add_network(network.sha256, network.generation, network.name)
         league = league_settings(self._settings, self._folder, self._journal)
-        manifest.add_settings(recorded_settings(self._settings, league))
-        return play_generation(self._settings, self._folder, self._journal, self._generate, league, self._listener)
+        manifest.add_settings(recorded_settings(self._settings, league, self._openings))
+        return play_generation(
+            self._settings, self._folder, self._journal, self._generate, league, self._openings, self._listener
+        )
 
     def _ingest(self) -> Entry:
         generation, _ = self._journal.next_step

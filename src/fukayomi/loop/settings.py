@@ -87,6 +87,14 @@ class GeneratorSettings(StrictModel):
         return "fp32" if device == "cpu" else "auto"
 
 
+class OpeningSettings(StrictModel):
+    """Where games begin."""
+
+    files: tuple[str, ...] = ()
+    """Files of positions: hcp, or a line in SFEN or USI for each, with relative weights as in "balanced.sfen*2". None:
+    the start position. Those of the gate and of the measurements are refused."""
+
+
 class FleetSettings(StrictModel):
     """Workers on a Ray cluster that play the games; each runs what [generator] says."""
 
@@ -152,7 +160,7 @@ class PlaySettings(StrictModel):
     """What runs the networks, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu is each game the
     same in every run."""
     openings: Path | None = None
-    """File of openings that self-play does not use; None: those that come with the package."""
+    """File of openings, which self-play must not use; None: those that come with the package."""
 
 
 class RunReanalysisSettings(StrictModel):
@@ -303,6 +311,8 @@ class LoopSettings(StrictModel):
     """Shape of the network."""
     selfplay: SelfplaySettings = SelfplaySettings()
     """How games are played."""
+    openings: OpeningSettings = OpeningSettings()
+    """Where they begin."""
     generator: GeneratorSettings = GeneratorSettings()
     """What plays them."""
     fleet: FleetSettings | None = None

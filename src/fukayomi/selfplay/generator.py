@@ -185,6 +185,10 @@ def generate(
         values = settings.model_dump(mode="json")
         if opponents is not None:
             values["league"] = dict(opponents.settings)
+        if openings is not None and openings.sets:
+            values["openings"] = openings.settings
+        if book is not None:
+            values["book"] = {"sha256": _file_sha256(Path(book)), "plies": book_plies}
         is_split = opponents is not None and opponents.has_own_files
         worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games, is_split)
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
@@ -209,6 +213,11 @@ def network_sha256(network: str | Path | Network) -> str:
     if str(network) in STUBS:
         return hashlib.sha256(str(network).encode()).hexdigest()
     return NetworkFile(find_network(str(network))).sha256
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -74,6 +74,17 @@ class OpeningSet:
         except ShogiError as error:
             raise OpeningError(f"{self.name}, position {number + 1}: {error}") from error
 
+    @property
+    def suffix(self) -> str:
+        """Suffix of a file with `content`."""
+        return ".sfen" if self.hcps is None else HCP_SUFFIX
+
+    def content(self) -> bytes:
+        """A file that `read` reads as this set, the same whatever file it came from."""
+        if self.hcps is None:
+            return "".join(f"{position.usi()}\n" for position in self.lines).encode()
+        return self.hcps.tobytes()
+
     def keys(self) -> set[bytes]:
         """The positions that games begin with, as hcp."""
         if self.hcps is None:
@@ -92,7 +103,8 @@ class Openings:
     """
 
     def __init__(self, sets: Sequence[OpeningSet] = ()) -> None:
-        self._sets = tuple(sets)
+        self.sets = tuple(sets)
+        """The sets."""
         self._ends = list(accumulate(len(each) * each.weight for each in sets))
         """Up to which share of the draws each set comes."""
 
@@ -106,18 +118,23 @@ class Openings:
         """
         return cls([OpeningSet.read(*_source(source)) for source in sources])
 
+    @property
+    def settings(self) -> list[dict[str, str | float]]:
+        """What tells these openings from others, as plain values: hash of each set's content, and its weight."""
+        return [{"sha256": hashlib.sha256(each.content()).hexdigest(), "weight": each.weight} for each in self.sets]
+
     def draw(self, seed: int, number: int) -> Position:
         """The opening of a game.
 
         Raises:
             OpeningError: The bytes of the position are not a position.
         """
-        if not self._sets:
+        if not self.sets:
             return Position()
         digest = hashlib.sha256(f"opening {seed} {number}".encode()).digest()
         place = int.from_bytes(digest[:7]) / (1 << 56) * self._ends[-1]  # 56 bits: below 1
-        which = min(bisect.bisect_right(self._ends, place), len(self._sets) - 1)
-        chosen = self._sets[which]
+        which = min(bisect.bisect_right(self._ends, place), len(self.sets) - 1)
+        chosen = self.sets[which]
         begin = self._ends[which - 1] if which else 0.0
         return chosen.position(min(int((place - begin) / chosen.weight), len(chosen) - 1))
 
@@ -127,9 +144,9 @@ class Openings:
         Raises:
             OpeningError: A position is in both; the message names the files and how many there are.
         """
-        for each in self._sets:
+        for each in self.sets:
             _refuse_shared(each.name, each.keys(), others)
-        if not self._sets:
+        if not self.sets:
             _refuse_shared("the start position, where games begin,", {encode_hcp(Position())}, others)
 
 

@@ -5,10 +5,12 @@ import shutil
 from pathlib import Path
 
 import learn_run
+import numpy as np
 import pytest
 from fleet_parts import MACHINE, Cable, Notes, working
 from patience import until
 
+from fukayomi._native import encode_hcp
 from fukayomi.engine import EvaluatorError
 from fukayomi.loop import LoopError
 from fukayomi.loop.fleet.collector import Collector
@@ -19,6 +21,8 @@ from fukayomi.loop.fleet.worker import Worker
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.selfplay.league import LeagueNetwork, LeagueSettings
+from fukayomi.selfplay.openings import Openings, OpeningSet
+from fukayomi.shogi import Position
 
 SELFPLAY = learn_run.small(selfplay={"random": 20}).selfplay
 """Many moves are drawn: workers that play on while a busy machine waits repeat no game, which ingest would refuse."""
@@ -133,6 +137,21 @@ def test_a_league_plays_with_networks_of_the_store(store: Store, networks: tuple
     info = json.loads(store.read(chunks(store, number)[0]))
     assert sum(info["opponents"]["network-0000"]) == info["numbers"]
     assert str(tmp_path) not in store.read(task_name(number)).decode()
+
+
+def test_workers_get_the_openings(store: Store, networks: tuple[Path, Path], tmp_path: Path) -> None:
+    positions = tuple(Position.from_usi(f"startpos moves {moves}") for moves in ("7g7f", "2g2f 8c8d"))
+    hcps = np.frombuffer(b"".join(map(encode_hcp, positions)), np.uint8).reshape(-1, 32)
+    openings = Openings([OpeningSet("lines", None, positions, 2.0), OpeningSet("hcp", hcps)])
+    known = {file_sha256(networks[0])}
+    assert publish(store, SELFPLAY, networks[0], None, known, openings).number == 1
+    assert publish(store, SELFPLAY, networks[0], None, known, openings).number == 1
+    with working(store, tmp_path / "scratch") as worker:
+        until(lambda: worker.error or chunks(store, 1))
+        assert worker.error is None
+    info = json.loads(store.read(chunks(store, 1)[0]))
+    assert info["settings"]["openings"] == openings.settings
+    assert publish(store, SELFPLAY, networks[0], None, known).number == 2
 
 
 def test_workers_get_the_int8_files_of_networks(

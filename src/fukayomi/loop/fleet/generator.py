@@ -13,6 +13,7 @@ from fukayomi.loop.fleet.task import publish
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.selfplay.league import LeagueSettings
+from fukayomi.selfplay.openings import Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.tabular import counted
 
@@ -60,7 +61,7 @@ class FleetGenerator:
 
     def __call__(
         self, settings: SelfplaySettings, network: Path, out: Path, *, name: str, seed: int, first_game: int,
-        games: int, league: LeagueSettings | None, listener: Listener,
+        games: int, league: LeagueSettings | None, openings: Openings | None, listener: Listener,
     ) -> FleetResult:  # fmt: skip
         """See `Generator`. Name and numbers of the games are the workers' affair.
 
@@ -78,8 +79,8 @@ class FleetGenerator:
                     raise KeyboardInterrupt
 
             insist(
-                lambda: publish(self._store, settings, network, league, known, int8=self._int8), self._patience_s,
-                listener, wait,
+                lambda: publish(self._store, settings, network, league, known, openings, int8=self._int8),
+                self._patience_s, listener, wait,
             )  # fmt: skip
             self._patience_s = PATIENCE_S
             collector = Collector(self._store, self._folder)

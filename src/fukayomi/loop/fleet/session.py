@@ -4,6 +4,7 @@
 |---|---|
 | `session.json` | the task, the name of the worker, the seed |
 | `networks/` | its networks, by hash, with their int8 files |
+| `openings/` | where games begin |
 | `games/` | chunks, and the finished games that wait for theirs |
 | `sent.txt` | names of the chunks that are in the store |
 
@@ -28,7 +29,7 @@ from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.listener import Listener
 from fukayomi.loop.fleet.store import Store
-from fukayomi.loop.fleet.task import GAMES, Task
+from fukayomi.loop.fleet.task import GAMES, OPENINGS, Task
 from fukayomi.loop.generation import play_here
 from fukayomi.loop.settings import GeneratorSettings
 from fukayomi.selfplay.chunk import ChunkInfo, Name, find_chunks, sidecar_of
@@ -89,10 +90,10 @@ class Session:
 
     @classmethod
     def create(cls, scratch: Path, task: Task, name: str, store: Store) -> Self:
-        """Begin a task: fetch its networks.
+        """Begin a task: fetch its networks and openings.
 
         Raises:
-            StoreError: A network cannot be read.
+            StoreError: One of them cannot be read.
             OSError: The disk cannot be written.
         """
         seed = secrets.randbits(63)  # no other session has the same games
@@ -103,6 +104,9 @@ class Session:
             (folder / "networks").mkdir()
             for network in task.networks():
                 network.fetch(store, folder / "networks")
+            (folder / OPENINGS).mkdir()
+            for openings in task.openings:
+                replace_file(folder / OPENINGS / openings.local_name, openings.read(store))
             order = _Order(task=task, name=name, seed=seed)
             replace_file(folder / ORDER, order.model_dump_json(indent=1).encode())
         except BaseException:
@@ -164,7 +168,7 @@ class Session:
                 play_here(
                     machine, self.task.settings, networks / self.task.network.local_name, self.folder / GAMES,
                     seed=self._order.seed, league=self.task.league_settings(networks), name=self._order.name,
-                    until=self._end, listener=following,
+                    openings=self.task.opening_sets(self.folder / OPENINGS), until=self._end, listener=following,
                 )  # fmt: skip
             except _StoppedError:
                 pass

@@ -5,9 +5,10 @@
 | `current.json` | number and hash of the newest task; all that workers read again and again, some 100 bytes |
 | `tasks/000012.json` | a task |
 | `networks/SHA256.onnx` | the networks, and their int8 files; one that lies in the store already stays where it is |
+| `openings/SHA256.sfen` | where games begin: positions, or hcp |
 | `games/000012/NAME-SEED/NAME-000001.hcpe3` | the games that a worker played of a task, in chunks with sidecars |
 
-The learner alone writes the first three. Each file is complete or not there, and only `current.json` changes.
+The learner alone writes all but the last. Each file is complete or not there, and only `current.json` changes.
 """
 
 import hashlib
@@ -24,11 +25,13 @@ from fukayomi.loop.fleet.store import Store, StoreError
 from fukayomi.loop.settings import LoopError
 from fukayomi.selfplay.chunk import Sha256
 from fukayomi.selfplay.league import LeagueSettings
+from fukayomi.selfplay.openings import Openings, OpeningSet
 from fukayomi.selfplay.settings import SelfplaySettings
 
 CURRENT = "current.json"
 TASKS = "tasks"
 NETWORKS = "networks"
+OPENINGS = "openings"
 GAMES = "games"
 
 
@@ -89,6 +92,18 @@ class StoredNetwork(StoredFile):
             replace_file(int8_path(path), self.int8.read(store))
 
 
+class StoredOpenings(StoredFile):
+    """A set of openings of the store."""
+
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    """Weight of each of its positions."""
+
+    @property
+    def local_name(self) -> str:
+        """What a worker calls it."""
+        return self.name.rpartition("/")[2]
+
+
 class Task(_Model):
     """What to play."""
 
@@ -103,6 +118,8 @@ class Task(_Model):
     """Who plays besides, as plain values of `LeagueSettings`; None: nobody."""
     opponents: tuple[StoredNetwork, ...] = ()
     """The networks of the league, in order."""
+    openings: tuple[StoredOpenings, ...] = ()
+    """Where games begin; none: at the start position."""
 
     def networks(self) -> tuple[StoredNetwork, ...]:
         """All networks."""
@@ -121,6 +138,16 @@ class Task(_Model):
             for table, network in zip(self.league["network"], self.opponents, strict=True)
         ]
         return LeagueSettings.model_validate({**self.league, "network": tables})
+
+    def opening_sets(self, folder: Path) -> Openings | None:
+        """Where games begin; None: at the start position.
+
+        Args:
+            folder: Folder with the sets.
+        """
+        if not self.openings:
+            return None
+        return Openings([OpeningSet.read(folder / each.local_name, each.weight) for each in self.openings])
 
 
 class _Current(_Model):
@@ -169,6 +196,7 @@ def publish(
     network: Path,
     league: LeagueSettings | None,
     known: set[str],
+    openings: Openings | None = None,
     *,
     int8: bool = False,
 ) -> Task:
@@ -180,6 +208,7 @@ def publish(
         network: The network that plays.
         league: Who plays besides; None: nobody.
         known: SHA-256 of the networks of the run; the store of another run is refused.
+        openings: Where games begin; None: at the start position.
         int8: Whether the networks play in int8; their int8 files lie beside them.
 
     Returns:
@@ -201,6 +230,7 @@ def publish(
         settings=settings,
         league=None if league is None else league.model_dump(mode="json", by_alias=True, exclude=without_files),
         opponents=tuple(_put_network(store, each.file, int8=int8) for each in (league.networks if league else ())),
+        openings=tuple(_put_openings(store, each) for each in (openings.sets if openings else ())),
     )
     if before is not None and before == task.model_copy(update={"number": before.number}):
         return before
@@ -236,3 +266,13 @@ def _put(store: Store, network: Path) -> StoredFile:
     if store.sizes(NETWORKS).get(name) != len(data):
         store.write(name, data)
     return StoredFile(name=name, sha256=sha256)
+
+
+def _put_openings(store: Store, openings: OpeningSet) -> StoredOpenings:
+    """Put a set of openings into the store, unless it is there."""
+    data = openings.content()
+    sha256 = hashlib.sha256(data).hexdigest()
+    name = f"{OPENINGS}/{sha256}{openings.suffix}"
+    if store.sizes(OPENINGS).get(name) != len(data):
+        store.write(name, data)
+    return StoredOpenings(name=name, sha256=sha256, weight=openings.weight)
