@@ -1,7 +1,7 @@
 """The tables of docs/learning.md: what settings, data and kinds of networks give, over several seeds.
 
     .venv/bin/fukayomi data convert GAMES -o games.hcpe3
-    .venv/bin/fukayomi data split games.hcpe3 train.hcpe3 test.hcpe3 --every 50
+    .venv/bin/fukayomi data split games.hcpe3 -o train.hcpe3 -o test.hcpe3 --every 50
     .venv/bin/python tools/learning_tables.py train.hcpe3 --test test.hcpe3 --out out/tables --jobs 2
 
 Every run is kept in OUT; run the same command again to resume, or with other tables. Runs that several tables need are

@@ -12,7 +12,7 @@ from fukayomi.cli.common.commands import add_command, flowing
 from fukayomi.cli.common.options import spread_options
 from fukayomi.cli.common.streams import guarded_output
 
-# Words of the command, in the order of the help, and where its function is.
+# Words of the command, and where its function is. The help has them in this order, and groups of commands last.
 _COMMANDS = {
     "analyse": "engine.analyse:analyse",
     "web": "web.web:web",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.settings import INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
+from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
 from fukayomi.shogi import Position
 from fukayomi.usi.options import Options
 
@@ -172,7 +172,7 @@ class Network:
 def _name(model: "str | Path | Evaluator") -> str:
     if not isinstance(model, str | Path):
         return type(model).__name__
-    if str(model) == INTERNAL_NETWORK:
+    if str(model) in (INTERNAL_NETWORK, EMBEDDED):
         return "embedded network"
     return str(model).strip("<>") if model in STUBS else Path(model).name
 
@@ -198,7 +198,7 @@ def find_network(model: str) -> Path:
     Raises:
         EvaluatorError: There is no such file, or it is a checkpoint.
     """
-    if model in ("", INTERNAL_NETWORK):
+    if model in ("", INTERNAL_NETWORK, EMBEDDED):
         return embedded_network()
     try:
         path = Path(model).expanduser()

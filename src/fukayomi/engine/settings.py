@@ -13,7 +13,8 @@ from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color
 from fukayomi.usi.options import Options, check, combo, filename, spin, string
 
-INTERNAL_NETWORK = "<internal>"
+INTERNAL_NETWORK, EMBEDDED = "<internal>", "embedded"
+"""Names of the network that comes with the package; the second needs no quotes in a shell."""
 ANALYSIS_NODES = 800
 ANALYSIS_TIME_MS = 350
 """Limits of each search in the analysis of a game. Both hold unless the user sets one: the nodes on a fast computer,

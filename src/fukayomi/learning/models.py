@@ -19,7 +19,9 @@ from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx_model import OnnxModel
 from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.network import embedded_network
 from fukayomi.engine.sampling import sample_positions
+from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import Activation, NetworkConfigError
@@ -77,13 +79,13 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> P
 
     Args:
         path: By its name, a parameter file (.safetensors), a file of dlshogi (.npz, .pth), an ONNX file that
-            `export_network` wrote, or else a checkpoint.
+            `export_network` wrote, or else a checkpoint. "embedded": the network that comes with the package.
         activation: Activation of a network of dlshogi whose file does not say it (`fukayomi.nn.load_dlshogi`).
 
     Raises:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
-    path = Path(path)
+    path = _named(path)
     if path.suffix in DLSHOGI_SUFFIXES:
         return load_dlshogi(path, activation=activation)
     if path.suffix == ".safetensors":
@@ -125,7 +127,13 @@ def load_model(path: Path | str) -> nn.Module:
     Raises:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
-    return OnnxNetwork(Path(path)) if Path(path).suffix == ".onnx" else load_network(path)
+    path = _named(path)
+    return OnnxNetwork(path) if path.suffix == ".onnx" else load_network(path)
+
+
+def _named(path: Path | str) -> Path:
+    """The file of that name."""
+    return embedded_network() if str(path) in (EMBEDDED, INTERNAL_NETWORK) else Path(path)
 
 
 def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool = False) -> Agreement | None:

@@ -11,8 +11,6 @@ import torch
 
 from fukayomi.engine.choice import LARGEST_VALUE_ERROR, LEAST_TOP1
 from fukayomi.engine.evaluators.backends.network_file import int8_path
-from fukayomi.engine.network import embedded_network
-from fukayomi.engine.settings import INTERNAL_NETWORK
 from fukayomi.files.atomic import copy_or_link
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.curves.readers import read_run
@@ -76,7 +74,7 @@ def create_network(settings: LoopSettings, folder: RunFolder, listener: Listener
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(settings.network)
     if (initial := settings.learner.initial) is not None:
-        given = load_network(embedded_network() if str(initial) == INTERNAL_NETWORK else initial)
+        given = load_network(initial)
         try:
             embed_network(given, network)
         except NetworkConfigError as error:

@@ -13,6 +13,7 @@ import typer
 from fukayomi.cli.common.errors import INTERRUPTED, fail
 from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.text import json_text
+from fukayomi.engine.settings import EMBEDDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 POSITIONS = 100
 SECONDS = 1.0
-EMBEDDED = "embedded"
 STUBS = ("<hash>", "<uniform>")
 
 
@@ -140,7 +140,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
 
     found: list[Subject] = []
     for model in options.model or ([] if options.engine else [EMBEDDED]):
-        network = stack.enter_context(Network(None if model == EMBEDDED else model, cache_mb=0))
+        network = stack.enter_context(Network(model, cache_mb=0))
         found.append(NetworkSubject(model if model in (EMBEDDED, *STUBS) else Path(model).name, network))
     commands = dict(split_option("--engine", text, "=", "NAME=COMMAND") for text in options.engine or [])
     given: dict[str, dict[str, str | int | bool]] = {name: {} for name in commands}

@@ -13,6 +13,7 @@ from fukayomi.cli.common.options import AsJson, check_target
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.learning.target_options import Device, TargetOptions
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def eval_model(
         list[Path],
         typer.Argument(
             metavar="NETWORK... [TEST...]",
-            help="Networks: checkpoints, .safetensors and .onnx files, dlshogi's .npz and .pth. Without --test, the "
-            "files after them are one test set: hcpe, hcpe2, hcpe3, psv and avg files.",
+            help="Networks: checkpoints, .safetensors and .onnx files, dlshogi's .npz and .pth; embedded is the "
+            "embedded one. Without --test, the files after them are one test set: hcpe, hcpe2, hcpe3, psv and avg.",
         ),
     ],
     targets: TargetOptions,
@@ -103,11 +104,15 @@ def _networks_and_tests(files: list[Path], tests: list[Path] | None) -> tuple[di
     """Networks and test sets by name."""
     if tests:
         return _named(files), {name: [path] for name, path in _named(tests).items()}
-    networks = files[:1] + list(takewhile(lambda path: path.suffix.lower() in NETWORK_SUFFIXES, files[1:]))
+    networks = files[:1] + list(takewhile(_is_network, files[1:]))
     rest = files[len(networks) :]
     if not rest:
         fail("there is no test set: name its files after the networks, or give --test FILE", USAGE)
     return _named(networks), {" + ".join(_named(rest)): rest}
+
+
+def _is_network(path: Path) -> bool:
+    return path.suffix.lower() in NETWORK_SUFFIXES or str(path) == EMBEDDED
 
 
 def _named(paths: list[Path]) -> dict[str, Path]:

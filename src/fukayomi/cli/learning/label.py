@@ -13,14 +13,13 @@ from fukayomi.cli.common.errors import fail
 from fukayomi.cli.common.options import AsJson, parse_time
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.data.verb_command import print_findings, print_json, resumable
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.learning.labelling.settings import MULTIPV, TEMPERATURE, WORKERS, LabelSettings, Plies
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.engine.network import Network
     from fukayomi.usi.engine import UsiEngine
-
-EMBEDDED = "embedded"
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     if options.option or options.engine_dir:
         raise LabelError("--option and --engine-dir belong to --engine")
     try:
-        with Network(None if options.network == EMBEDDED else options.network) as network:
+        with Network(options.network) as network:
             yield network
     except EvaluatorError as error:
         fail(str(error))

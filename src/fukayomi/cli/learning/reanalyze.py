@@ -11,7 +11,7 @@ from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.data.verb_command import resumable
-from fukayomi.cli.learning.label import EMBEDDED
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.learning.reanalysis.settings import ReanalysisSettings, Root, Selection
 from fukayomi.tabular import counted
 
@@ -136,7 +136,7 @@ def reanalyze(
         )
         cache_mb = 0 if search.workers == 1 else CACHE_MB
         try:
-            with Network(None if network == EMBEDDED else network, cache_mb=cache_mb) as loaded:
+            with Network(network, cache_mb=cache_mb) as loaded:
                 result = run(inputs, loaded, settings, layer=output.layer, workers=search.workers, listener=listener)
         except EvaluatorError as error:
             fail(str(error))

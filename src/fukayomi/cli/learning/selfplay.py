@@ -22,6 +22,7 @@ from fukayomi.cli.learning.selfplay_options import (
     SearchOptions,
     SwitchOptions,
 )
+from fukayomi.engine.settings import EMBEDDED
 
 if TYPE_CHECKING:
     from fukayomi.selfplay.generator import SelfplayResult
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def selfplay(
-    network: Annotated[str, typer.Argument(help="Network file; '<internal>' is the embedded network.")],
+    network: Annotated[str, typer.Argument(help=f"Network file; {EMBEDDED} is the embedded one.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the games; it is made.")],
     run: RunOptions,
     search: SearchOptions,

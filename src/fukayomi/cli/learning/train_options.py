@@ -237,7 +237,7 @@ class RunOptions:
         option(
             "A network from whose weights training begins, and whose shape it has; with a larger --network it grows, "
             "and plays the same at first. A checkpoint, .safetensors, dlshogi's .npz or .pth, or an .onnx file of "
-            "fukayomi export."
+            "fukayomi export; embedded is the embedded network."
         ),
     ] = None
     teacher: Annotated[

@@ -25,6 +25,7 @@ import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from fukayomi._native import EVAL_SCALE
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.files.inputs import read_input
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
@@ -156,7 +157,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     run: Any = found.get("run")
     if isinstance(run, dict):
         for name in NETWORK_FILES:
-            if isinstance(file := cast("dict[str, Any]", run).get(name), str):
+            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and file != EMBEDDED:
                 run[name] = str(path.parent.absolute() / file)
     return found
 
@@ -217,8 +218,12 @@ def resolved(
             data.n_step,
             data.position_weights,
         ),
-        replace(run, **{name: str(Path(file).absolute()) for name in NETWORK_FILES if (file := getattr(run, name))}),
+        replace(run, **{name: _full(file) for name in NETWORK_FILES if (file := getattr(run, name))}),
     )
+
+
+def _full(network: str) -> str:
+    return network if network == EMBEDDED else str(Path(network).absolute())
 
 
 def split_weight(text: str) -> tuple[Path, float]:
