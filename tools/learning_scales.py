@@ -15,15 +15,15 @@ class Scale:
     )
     """The network that all others are compared with."""
     settings: TrainingSettings = TrainingSettings(  # noqa: RUF009 - frozen
-        steps=1000, batch=256, optimizer="adamw", lr=0.005, warmup=50, weight_decay=0.02
+        steps=400, batch=256, optimizer="adamw", lr=0.005, warmup=20, weight_decay=0.02
     )
     """How it learns."""
-    positions: int = 200_000
+    positions: int = 100_000
     """How many it learns from."""
     dropout: float = 0.1
-    averaging: int = 10
+    averaging: int = 4
     """Steps between two updates of averaged weights. dlshogi's 250 of a run of 25 000 steps."""
-    sizes: tuple[int, ...] = (25_000, 50_000, 100_000, 200_000, 400_000, 800_000)
+    sizes: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000, 200_000)
     """Numbers of positions; each takes the same steps."""
     blocks: tuple[int, ...] = ()
     """Numbers of blocks; none: they are not compared."""
@@ -39,14 +39,14 @@ class Scale:
     """Positions, all if there are fewer, whose duplicates are averaged or not; few of them have few duplicates."""
     plies: tuple[int, ...] = (24, 28, 34, 60)
     """Where the ranges of plies end, on which averaged and other duplicates are tested."""
-    labelled: int = 60_000
+    labelled: int = 30_000
     """Positions with shares of visits."""
     label_nodes: int = 64
     """Nodes of each search for them."""
     random_games: int = 300
     """Games of each network against itself, with moves at random as in the seed's matches."""
-    random_nodes: int = 32
-    colour_games: int = 600
+    random_nodes: int = 16
+    colour_games: int = 400
     colour_nodes: int = 16
     seeds: int = 3
 

@@ -30,7 +30,7 @@ from work_folder import StoppedError, pieces_of_work
 from fukayomi.arena import elo
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning import Dataset, TrainingSettings
-from fukayomi.loop.matches.play import OPENINGS
+from fukayomi.loop.settings import OPENINGS
 from fukayomi.selfplay import SelfplayListener, SelfplaySettings, find_chunks, generate
 from fukayomi.selfplay.journal import GameSummary
 

@@ -13,14 +13,15 @@ from fukayomi.data import read_data, write_data
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.engine import Engine
 from fukayomi.files.lock import FolderLock, LockedError
+from fukayomi.learning import models
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import load_network
-from fukayomi.loop import LoopError, LoopListener, learn, learner
+from fukayomi.loop import LoopError, LoopListener, learn
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
-from fukayomi.loop.matches.play import OPENINGS
+from fukayomi.loop.settings import OPENINGS
 from fukayomi.shogi import Position
 
 
@@ -56,6 +57,17 @@ def test_the_openings_of_the_measurements_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LoopError, match=r"openings, files: .* which is to be kept apart"):
         learn(settings, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_teacher_s_targets_count(tmp_path: Path) -> None:
+    changes = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
+    for name, changed in (("alone", {}), ("taught", {"teacher": "<internal>"})):
+        learn(learn_run.small(learner=changed, **changes), tmp_path / name)
+    (alone,), (taught,) = (Journal(tmp_path / name).all(Trained) for name in ("alone", "taught"))
+    assert alone.steps == taught.steps
+    assert alone.network != taught.network
+    with pytest.raises(LoopError, match=r"training, teacher_weight: there is no teacher; name one in learner\.teacher"):
+        learn_run.small(training={"teacher_weight": 0.9})
 
 
 class Excluding(LoopListener):
@@ -172,7 +184,7 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
     small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one stands for it, which is smaller and faster to read."""
-    monkeypatch.setattr(learner, "embedded_network", lambda: RunFolder(small_run).checkpoint(2))
+    monkeypatch.setattr(models, "embedded_network", lambda: RunFolder(small_run).checkpoint(2))
 
     first = create_network(learn_run.small(learner={"initial": "<internal>"}), RunFolder(tmp_path))
 

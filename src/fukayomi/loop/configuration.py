@@ -13,7 +13,7 @@ from fukayomi import __version__
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
 from fukayomi.files.inputs import read_input
-from fukayomi.learning.settings import TrainingError
+from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.nn.config import NetworkConfigError
@@ -26,8 +26,8 @@ _TRAINING_TABLES = ("network", "training", "targets")
 _BASE: dict[str, Any] = {"training": {"schedule": "constant"}}
 """What differs from the defaults of `fukayomi train`."""
 _PATHS = (
-    ("learner", "initial"), ("learner", "supervised"), ("learner", "test"), ("openings", "files"),
-    ("gate", "openings"), ("strength", "openings"),
+    ("learner", "initial"), ("learner", "teacher"), ("learner", "supervised"), ("learner", "test"),
+    ("openings", "files"), ("gate", "openings"), ("strength", "openings"),
 )  # fmt: skip
 """Settings that are files."""
 
@@ -171,6 +171,10 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
         raise LoopError("targets, layer: a learning run makes its layers itself; add the table [reanalysis]")
     if settings.training.val_lambda_decay:
         raise LoopError("training, val_lambda_decay: a learning run has no epochs; set val_lambda")
+    plain, training = TrainingSettings(), settings.training
+    for name in ("teacher_weight", "teacher_temperature"):
+        if settings.learner.teacher is None and getattr(training, name) != getattr(plain, name):
+            raise LoopError(f"training, {name}: there is no teacher; name one in learner.teacher")
     for file in (*settings.learner.supervised, *settings.learner.test):
         try:
             path, _ = split_weight(file)

@@ -11,8 +11,7 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
-from fukayomi.loop.matches.play import OPENINGS
-from fukayomi.loop.settings import GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.settings import OPENINGS, GeneratorSettings, LoopError, LoopSettings
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings

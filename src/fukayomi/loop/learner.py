@@ -218,6 +218,7 @@ def _train(
                 data,
                 folder.learner,
                 test=test,
+                teacher=settings.learner.teacher,
                 settings=replace(settings.training, steps=stop, epochs=None),
                 device=settings.learner.device,
                 threads=settings.learner.threads,

@@ -43,6 +43,8 @@ from fukayomi.selfplay.settings import SelfplaySettings
 GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
 Precision = Literal["fp32", "int8"]
+OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
+"""Openings for measuring strength; made by `tools/measuring_openings.py`."""
 INT8_DEVICES = ("cpu", "openvino")
 """Devices that compute in int8."""
 
@@ -127,6 +129,9 @@ class LearnerSettings(StrictModel):
     """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, or .onnx of `fukayomi export`;
     "<internal>": those of the network that comes with the package; None: random weights. A network that is smaller
     than the table network grows to it."""
+    teacher: Path | None = None
+    """File of a network whose policy and value are targets too, with the share training.teacher_weight (distillation);
+    "<internal>": the network that comes with the package. None: none."""
     supervised: tuple[str, ...] = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0

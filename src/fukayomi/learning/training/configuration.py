@@ -25,7 +25,7 @@ import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.engine.settings import EMBEDDED
+from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
 from fukayomi.files.inputs import read_input
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
@@ -83,6 +83,8 @@ class RunSettings:
 
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
+EMBEDDED_NAMES = (EMBEDDED, INTERNAL_NETWORK)
+"""Values of these that are no files."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     run: Any = found.get("run")
     if isinstance(run, dict):
         for name in NETWORK_FILES:
-            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and file != EMBEDDED:
+            if isinstance(file := cast("dict[str, Any]", run).get(name), str) and file not in EMBEDDED_NAMES:
                 run[name] = str(path.parent.absolute() / file)
     return found
 
@@ -223,7 +225,7 @@ def resolved(
 
 
 def _full(network: str) -> str:
-    return network if network == EMBEDDED else str(Path(network).absolute())
+    return network if network in EMBEDDED_NAMES else str(Path(network).absolute())
 
 
 def split_weight(text: str) -> tuple[Path, float]:

@@ -15,10 +15,8 @@ from fukayomi.engine.engine import Engine
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
-from fukayomi.loop.settings import LoopError, PlaySettings
+from fukayomi.loop.settings import OPENINGS, LoopError, PlaySettings
 
-OPENINGS = Path(__file__).parent / "openings.sfen"
-"""Openings that self-play does not use; made by `tools/measuring_openings.py`."""
 BATCH = 8
 """Positions per batch on a CPU."""
 MEMORY_MB = 64
