@@ -7,17 +7,16 @@
 Positions of the games are drawn and labelled by `label_positions` in three ways of about the same number of nodes:
 several lines at --nodes; one line at --nodes; and one line at a quarter of that on four times as many positions. Tiny
 networks learn from each, and from the first way with the best line alone, all with the same steps. They are tested on
-positions of other games: against the engine's moves at --test-nodes, and against results. Each figure is the mean over
-the seeds and its standard error; the differences to single moves are paired by seed. The engine's seconds are printed
-too, and the temperature of shares that best predicts the engine's moves at --test-nodes (maximum likelihood, over the
-positions where that move is one of the lines).
+positions of other games: against the engine's moves at --test-nodes, and against results. Figures and differences to
+single moves have intervals as in tools/learning_tables.py. The engine's seconds are printed too, and the temperature of
+shares that best predicts the engine's moves at --test-nodes (maximum likelihood, over the positions where that move is
+one of the lines).
 
 Run the same command again to resume. OUT/ablation.json has the figures of each run.
 """
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -26,11 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from learning_report import MEASURES, Table, metrics_of
 from numpy.typing import NDArray
+from trained_arms import train_arm
+from work_folder import StoppedError
 
 from fukayomi.data.verbs import sample, split
 from fukayomi.files.atomic import replace_file
-from fukayomi.learning import Dataset, LabelSettings, TrainingSettings, evaluate, label_positions, train
+from fukayomi.learning import Dataset, LabelSettings, TrainingSettings, evaluate_networks, label_positions
 from fukayomi.learning.labelling.settings import TEMPERATURE
 from fukayomi.nn import NetworkConfig
 from fukayomi.usi import UsiEngine
@@ -39,7 +41,6 @@ HELD_OUT = 20
 """One game in so many is for the tests."""
 MORE = 4
 """How many times as many positions the third way has."""
-MEASURES = ("policy_accuracy", "policy_loss", "value_accuracy", "result_loss", "search_value_loss")
 BASELINE = "one line"
 RESAMPLES = 300
 """Of the bootstrap."""
@@ -79,7 +80,7 @@ class Ablation:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.engine = UsiEngine(options.engine, options=dict(text.split("=", 1) for text in options.option))
         self._found = self.folder / "ablation.json"
-        self.found: dict[str, Any] = {"settings": {}, "seconds": {}, "runs": {}}
+        self.found: dict[str, Any] = {"settings": {}, "seconds": {}, "rows": {}}
         if self._found.exists():
             self.found = json.loads(self._found.read_text("utf-8"))
         settings = {
@@ -123,35 +124,27 @@ class Ablation:
 
         return self.make(labels.file, write)
 
-    def run(self, arm: Arm, seed: int, test: Path) -> None:
-        """Train and test one network."""
-        key = f"{arm.name}, seed {seed}"
-        if key in self.found["runs"]:
-            return
+    def trained(self, arm: Arm, seed: int) -> Path:
+        """The checkpoint of one network."""
         options = self.options
-        data = Dataset(self.label(arm.labels, "train"), temperature=arm.temperature)
-        print(key, file=sys.stderr, flush=True)
-        folder = self.folder / "runs" / key.replace(", ", "-").replace(" ", "-")
-        begin = time.monotonic()
-        result = train(
-            NetworkConfig(blocks=options.blocks, channels=options.channels),
-            data,
-            folder,
-            settings=TrainingSettings(
-                steps=options.steps, batch=options.batch, warmup=options.steps // 20, seed=seed, amp="off"
-            ),
-            threads=options.threads,
-            resume=(folder / "checkpoint.pt").exists(),
+        name = f"{arm.name}, seed {seed}"
+        folder = self.folder / "runs" / name.replace(", ", "-").replace(" ", "-")
+        settings = TrainingSettings(
+            steps=options.steps, batch=options.batch, warmup=options.steps // 20, seed=seed, amp="off"
         )
-        if not result.finished:
-            sys.exit("stopped; run the same command again to resume")
-        found = evaluate(result.checkpoint, Dataset(test)).as_dict()
-        self.found["runs"][key] = {name: found[name] for name in MEASURES} | {"seconds": time.monotonic() - begin}
-        self.save()
+        print(name, file=sys.stderr, flush=True)
+        data = Dataset(self.label(arm.labels, "train"), temperature=arm.temperature)
+        shape = NetworkConfig(blocks=options.blocks, channels=options.channels)
+        return train_arm(shape, data, folder, settings, "cpu", options.threads)
 
-    def values(self, arm: str, measure: str) -> list[float]:
-        """A measure of an arm, by seed."""
-        return [self.found["runs"][f"{arm}, seed {seed}"][measure] for seed in range(self.options.seeds)]
+    def tested(self, compared: Sequence[Arm], seed: int, test: Path) -> list[dict[str, Any]]:
+        """The rows of the evaluation of one seed's networks, trained if they are not there."""
+        if str(seed) not in self.found["rows"]:
+            base, *others = sorted(compared, key=lambda arm: arm.name != BASELINE)
+            networks = {arm.name: self.trained(arm, seed) for arm in (base, *others)}
+            self.found["rows"][str(seed)] = evaluate_networks(networks, {"test": Dataset(test)}).rows()
+            self.save()
+        return self.found["rows"][str(seed)]
 
 
 def arms(options: argparse.Namespace) -> list[Arm]:
@@ -168,26 +161,25 @@ def arms(options: argparse.Namespace) -> list[Arm]:
     ]
 
 
-def table(ablation: Ablation, compared: Sequence[Arm]) -> str:
-    """The figures as Markdown."""
-    test = ablation.options.test_nodes
-    lines = [
-        f"| labels | nodes | positions | engine, s | {' | '.join(name.replace('_', ' ') for name in MEASURES)} |",
-        f"|{'---|' * (4 + len(MEASURES))}",
-    ]
+def table(ablation: Ablation, compared: Sequence[Arm], test: Path) -> Table:
+    """The figures of all seeds; networks are trained and tested if they are not yet."""
+    rows = [ablation.tested(compared, seed, test) for seed in range(ablation.options.seeds)]
+    table = Table("Labels of about the same cost", ("nodes", "positions", "engine_s", *MEASURES))
     for arm in compared:
         labels, seconds = arm.labels, ablation.found["seconds"].get(arm.labels.file)
-        head = [arm.name, f"{labels.nodes:,}", f"{labels.positions:,}", "?" if seconds is None else f"{seconds:.0f}"]
-        lines.append(row([*head, *(estimate(ablation.values(arm.name, name)) for name in MEASURES)]))
+        cost = {
+            "nodes": labels.nodes,
+            "positions": labels.positions,
+            "engine_s": "?" if seconds is None else f"{seconds:.0f}",
+        }
+        table.rows.append((arm.name, cost | metrics_of(rows, arm.name, None, "test"), False))
     for arm in compared:
         if arm.name != BASELINE:
-            differences = [
-                [a - b for a, b in zip(ablation.values(arm.name, name), ablation.values(BASELINE, name), strict=True)]
-                for name in MEASURES
-            ]
-            lines.append(row([f"{arm.name} - {BASELINE}", "", "", "", *(estimate(each, "+") for each in differences)]))
-    seeds = f"{ablation.options.seeds} seeds, mean ± standard error; tested on the engine's moves at {test:,} nodes"
-    return "\n".join([*lines, "", seeds])
+            table.rows.append((f"{arm.name} − {BASELINE}", metrics_of(rows, arm.name, BASELINE, "test"), True))
+    table.notes.append(
+        f"{ablation.options.seeds} seeds; tested on the engine's moves at {ablation.options.test_nodes:,} nodes."
+    )
+    return table
 
 
 def fit_temperature(shares: Dataset, moves: Dataset) -> str:
@@ -214,18 +206,6 @@ def fit_temperature(shares: Dataset, moves: Dataset) -> str:
         f"these moves are among the lines at {len(logs) / len(moves):.1%} of {len(moves)} positions, and most likely "
         f"with temperature {best:.3f} (95 % interval {low:.3f} to {high:.3f})"
     )
-
-
-def row(cells: Sequence[str]) -> str:
-    """A row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"
-
-
-def estimate(values: Sequence[float], sign: str = "") -> str:
-    """A mean with its standard error."""
-    if len(values) < 2:
-        return f"{values[0]:{sign}.4f}"
-    return f"{statistics.mean(values):{sign}.4f} ± {statistics.stdev(values) / len(values) ** 0.5:.4f}"
 
 
 def read_options(words: Sequence[str] | None) -> argparse.Namespace:
@@ -261,10 +241,10 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.seeds:
         for arm in compared:
             ablation.label(arm.labels, "train")
-        for seed in range(options.seeds):
-            for arm in compared:
-                ablation.run(arm, seed, test)
-        print(table(ablation, compared))
+        try:
+            print(f"{table(ablation, compared, test).markdown()}\n")
+        except StoppedError:
+            sys.exit("stopped; run the same command again to resume")
     print(fit)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from label_ablation import row
 
 MEASURES = ("policy_loss", "result_loss", "search_value_loss", "policy_accuracy", "value_accuracy")
 
@@ -60,6 +59,11 @@ def fit_curve(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, f
 def shares(found: Mapping[str, float], top: int) -> float:
     """The share of the commonest ones together."""
     return sum(sorted(found.values(), reverse=True)[:top])
+
+
+def row(cells: Sequence[str]) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
 Cell = Figure | str | int

@@ -25,8 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from label_ablation import MEASURES, row
-from learning_report import mean_of, text_of
+from learning_report import MEASURES, mean_of, row, text_of
 from trained_arms import Machine, export_arm, play_arms, train_arm
 from tune_search import read_openings
 from work_folder import StoppedError

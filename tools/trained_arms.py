@@ -16,6 +16,7 @@ from fukayomi.engine import Engine, Network
 
 if TYPE_CHECKING:
     from fukayomi.learning import Dataset, TrainingSettings
+    from fukayomi.nn import NetworkConfig
 
 BATCH = 8
 """Positions per batch in matches."""
@@ -38,8 +39,23 @@ class Machine:
         return {"device": self.device, "precision": self.precision, "threads": threads}
 
 
-def train_arm(shape: str, data: "Dataset", run: Path, settings: "TrainingSettings", device: str) -> Path:
-    """Train a network, or go on.
+def train_arm(
+    shape: "NetworkConfig | str",
+    data: "Dataset",
+    run: Path,
+    settings: "TrainingSettings",
+    device: str,
+    threads: int = 1,
+) -> Path:
+    """Train a network, go on, or take the one that is finished.
+
+    Args:
+        shape: The network, or its name.
+        data: What it learns from.
+        run: Folder of the run.
+        settings: How it learns.
+        device: Where.
+        threads: Threads, if that is a CPU.
 
     Returns:
         Its checkpoint.
@@ -48,11 +64,17 @@ def train_arm(shape: str, data: "Dataset", run: Path, settings: "TrainingSetting
         StoppedError: The user stopped it.
     """
     from fukayomi.learning import train
+    from fukayomi.learning.checkpoint import load_checkpoint
     from fukayomi.nn import NetworkConfig
 
+    checkpoint = run / "checkpoint.pt"
+    resume = checkpoint.exists()
+    if resume and load_checkpoint(checkpoint).step == settings.total_steps(data.epoch_size):
+        return checkpoint
+    config = NetworkConfig.from_name(shape) if isinstance(shape, str) else shape
     result = train(
-        NetworkConfig.from_name(shape), data, run, settings=settings, device=device,
-        threads=1 if device in ("cpu", "auto") else None, resume=(run / "checkpoint.pt").exists(),
+        config, data, run, settings=settings, device=device,
+        threads=threads if device in ("cpu", "auto") else None, resume=resume,
     )  # fmt: skip
     if not result.finished:
         raise StoppedError

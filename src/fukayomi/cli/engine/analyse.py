@@ -110,7 +110,7 @@ def analyse(
     fukayomi analyse game.kif
     fukayomi analyse game.csa --time 1s --range 40:80
     fukayomi analyse games/ final.kif --out reports
-    fukayomi analyse "startpos moves 7g7f 3c3d" "8k/9/8G/9/9/9/9/9/8K w G 1" --nodes 5000
+    fukayomi analyse "startpos moves 7g7f 3c3d" --nodes 5000
 
     Run the same command again after Ctrl-C or a kill: it goes on where it was. Another --range is added to the analysis
     in the folder; what was searched with lower limits is searched again. The analysis of another game or network is
