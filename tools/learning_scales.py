@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from fukayomi.learning import TrainingSettings
+from fukayomi.learning.settings import OptimizerName
 from fukayomi.nn import NetworkConfig
 
 
@@ -23,8 +24,15 @@ class Scale:
     dropout: float = 0.1
     averaging: int = 4
     """Steps between two updates of averaged weights. dlshogi's 250 of a run of 25 000 steps."""
+    optimizers: tuple[tuple[OptimizerName, float, float], ...] = (
+        ("adamw", 0.002, 0.02), ("adamw", 0.0125, 0.02),
+        ("muon", 0.005, 0.02), ("muon", 0.0125, 0.02),
+        ("sgd", 0.05, 1e-4), ("sgd", 0.2, 1e-4),
+    )  # fmt: skip
+    """Optimisers that are compared with that of all other tables, their learning rates, and their weight decay, which
+    AdamW and Muon multiply by the learning rate."""
     sizes: tuple[int, ...] = (12_500, 25_000, 50_000, 100_000, 200_000)
-    """Numbers of positions; each takes the same steps."""
+    """Numbers of positions."""
     blocks: tuple[int, ...] = ()
     """Numbers of blocks; none: they are not compared."""
     large_kernel_interval: int = 2
@@ -73,6 +81,7 @@ TINY = replace(
     settings=TrainingSettings(steps=4, batch=8, optimizer="adamw", lr=0.005, warmup=1, amp="off"),
     positions=64,
     averaging=2,
+    optimizers=(("muon", 0.01, 0.02), ("sgd", 0.1, 1e-4)),
     sizes=(16, 32, 64),
     blocks=(1, 3),
     speed_blocks=5,

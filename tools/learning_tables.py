@@ -87,11 +87,43 @@ def val_lambda(study: Study) -> list[Table]:
     return [compared(study, "The share of the evaluation in the value's target", arms)]
 
 
-def positions(study: Study) -> list[Table]:
-    """Numbers of positions, with the same number of steps; numbers of blocks."""
+def optimizers(study: Study) -> list[Table]:
+    """AdamW, Muon and SGD, each with several learning rates."""
     base = study.base()
-    arms = {f"{size:,}": replace(base, data=study.drawn(size)) for size in study.scale.sizes}
-    table = compared(study, "Positions, with the same number of steps", arms)
+    arms = {f"{base.settings.optimizer} {base.settings.lr:g}": base} | {
+        f"{name} {rate:g}": replace(base, settings=replace(base.settings, optimizer=name, lr=rate, weight_decay=decay))
+        for name, rate, decay in study.scale.optimizers
+    }
+    table = compared(study, "Optimisers and their learning rates", arms)
+    decays = {name: decay for name, _, decay in study.scale.optimizers}
+    table.notes.append(f"Weight decay: {', '.join(f'{name} {decay:g}' for name, decay in decays.items())}.")
+    return [table]
+
+
+def positions(study: Study) -> list[Table]:
+    """Numbers of positions, each seen equally often, or with the same number of steps; numbers of blocks."""
+    base, scale = study.base(), study.scale
+    sized = {f"{size:,}": replace(base, data=study.drawn(size)) for size in scale.sizes}
+    per_position = scale.settings.total_steps(0) / scale.positions
+    passes = {
+        name: replace(run, settings=replace(run.settings, steps=max(1, round(size * per_position))))
+        for (name, run), size in zip(sized.items(), scale.sizes, strict=True)
+    }
+    once = fitted(study, "Positions, each seen as often", passes)
+    once.notes[0] = (
+        f"{scale.seeds} seeds; each position is seen {per_position * scale.settings.batch:.2f} times, "
+        f"so twice the positions are twice the steps."
+    )
+    found = [once, fitted(study, "Positions, with the same number of steps", sized)]
+    if scale.blocks:
+        arms = {f"{n} blocks": replace(base, network=replace(base.network, blocks=n)) for n in scale.blocks}
+        found.append(compared(study, "Blocks, with the same number of steps", arms))
+    return found
+
+
+def fitted(study: Study, title: str, arms: Mapping[str, Run]) -> Table:
+    """A table of numbers of positions, with curves through the accuracies."""
+    table = compared(study, title, arms)
     rows = study.compare(arms, study.tests())
     for measure in ("policy_accuracy", "value_accuracy"):
         fits = [
@@ -109,10 +141,7 @@ def positions(study: Study) -> list[Table]:
             f"{measure.replace('_', ' ')} = a − b (positions / {max(study.scale.sizes):,})^−c, fitted to each seed: "
             f"a = {text_of(a, False)}, b = {text_of(b, False)}, c = {text_of(c, False)}"
         )
-    if not study.scale.blocks:
-        return [table]
-    arms = {f"{n} blocks": replace(base, network=replace(base.network, blocks=n)) for n in study.scale.blocks}
-    return [table, compared(study, "Blocks, with the same number of steps", arms)]
+    return table
 
 
 def kinds(network: NetworkConfig, interval: int) -> dict[str, NetworkConfig]:
@@ -276,7 +305,7 @@ def played(
 
 
 TABLES: dict[str, Callable[[Study], list[Table]]] = {
-    "ema": averages, "val-lambda": val_lambda, "positions": positions, "networks": networks,
+    "ema": averages, "val-lambda": val_lambda, "optimizers": optimizers, "positions": positions, "networks": networks,
     "duplicates": duplicates, "visits": visits, "heads": heads, "colour": colour,
 }  # fmt: skip
 
