@@ -1,28 +1,25 @@
 """What Gumbel at the root is worth beside PUCT, for the same number of evaluator calls.
 
 A player is a rule, its simulations, and options of the search: gumbel-16 evaluates the root and 16 leaves of each
-position, and gumbel-16,gumbel_c_scale=1 does so with another constant. Three measurements:
+position, and gumbel-16,gumbel_c_scale=1 does so with another constant. Two measurements:
 
 - teach: positions are searched by each player, and what it teaches is compared with the visits of a long search, by
   cross-entropy in nats: less is better, and the first row is the network's policy without search.
 - play: each pair of players plays a match from each seed, all with one network, a leaf at a time, without chance, from
   an empty tree for each move.
-- learn: each player generates games of the network against itself, all with the same number of evaluator calls. A new
-  network learns from each, and those of a seed play matches. So the ratings are those after equal generation cost.
 
     .venv/bin/python tools/gumbel_cost.py teach --out out/gumbel
     .venv/bin/python tools/gumbel_cost.py play --openings OPENINGS.sfen --out out/gumbel --jobs 2
-    .venv/bin/python tools/gumbel_cost.py learn --openings OPENINGS.sfen --out out/gumbel --jobs 2 --calls 10000000
 
-What was done is kept in OUT; run the same command again to resume, or with more games, seeds or players. The tables of
-play and learn have the Elo ratings of all seeds together with their 95 % errors, and those of each seed.
+What was done is kept in OUT; run the same command again to resume, or with more games, seeds or players. The table of
+play has the Elo ratings of all seeds together with their 95 % errors, and those of each seed. What networks learn from
+games of each rule, for the same number of calls, is an option of tools/selfplay_ablation.py: --only root.
 """
 
 import argparse
 import json
 import math
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from trained_arms import MOST_PLIES, Machine, export_arm, play_arms, train_arm
+from trained_arms import MOST_PLIES
 from tune_search import MEMORY_MB, Log, read_openings
 from work_folder import StoppedError, pieces_of_work
 
@@ -39,7 +36,6 @@ from fukayomi.arena import MovePlayer, play_match, rate
 from fukayomi.engine import Network
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.sampling import sample_positions
-from fukayomi.files.atomic import replace_file
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import BestMove, Go
@@ -54,9 +50,7 @@ LONG_SEARCH = 800
 EVEN_SHARE = 0.01
 """Share of the even distribution that a policy is mixed with, so that the cross-entropy is finite."""
 BATCH = 8
-"""Positions per batch, except in matches of two rules."""
-PARALLEL = 16
-"""Games at once: they are all played to their end, which costs calls beyond those that were asked for."""
+"""Positions per batch, except in matches."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +103,10 @@ class Plan:
     openings: tuple[str, ...]
     games: int
     out: Path
-    calls: int
-    steps: int
-    shape: str
-    match_nodes: int
 
-    def folder(self, kind: str, seed: int, name: str | Sequence[str]) -> Path:
-        """Where a piece of work is kept."""
-        return self.out / kind / f"seed-{seed}" / (name if isinstance(name, str) else "_".join(name))
+    def folder(self, seed: int, pair: Sequence[str]) -> Path:
+        """Where a match is kept."""
+        return self.out / "play" / f"seed-{seed}" / "_".join(pair)
 
     def opened(self, batch_size: int) -> Network:
         """The network, the same to the last digit in each run."""
@@ -211,7 +201,7 @@ def play(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
             games=plan.games,
             clock={name: f"nodes={root.calls}" for name, root in roots.items()},
             openings=list(plan.openings),
-            folder=plan.folder("play", seed, pair),
+            folder=plan.folder(seed, pair),
             seed=seed,
             rules={"max_plies": MOST_PLIES},
             listener=Log(f"seed {seed}, {pair[0]} against {pair[1]}"),
@@ -220,70 +210,21 @@ def play(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
         raise StoppedError
 
 
-# ---------------------------------------------------------------------------------------------------- learn
-
-
-def learn(plan: Plan, seed: int, name: str) -> None:
-    """Generate games, and train a network with them."""
-    from fukayomi.learning import Dataset, TrainingSettings
-    from fukayomi.selfplay import SelfplaySettings, find_chunks, generate
-
-    root, folder = Root.from_name(name), plan.folder("learn", seed, name)
-    if (folder / "network.onnx").exists():
-        return
-    settings = SelfplaySettings(
-        **{"root_rule": root.rule.name.lower(), "playouts": root.simulations, "early_stop": False, "extension": 0.0},
-        **dict(root.options),
-    )
-    result = generate(
-        settings, plan.network or "<internal>", folder / "games", positions=max(1, plan.calls // root.calls),
-        seed=seed, parallel=PARALLEL, device="cpu", precision="fp32", threads=1, batch_size=BATCH, cache_mb=0,
-    )  # fmt: skip
-    if not result.finished:
-        raise StoppedError
-    done = result.progress
-    figures = {"generated_calls": done.evaluations, "positions": done.positions, "generated_games": done.games}
-    print(f"seed {seed}, {name}: {figures}", file=sys.stderr, flush=True)
-    replace_file(folder / "generated.json", json.dumps(figures).encode())
-    training = TrainingSettings(steps=plan.steps, warmup=plan.steps // 20, batch=256, seed=seed, amp="off")
-    checkpoint = train_arm(plan.shape, Dataset(*find_chunks(folder / "games")), folder / "run", training, "cpu")
-    export_arm(checkpoint, folder / "network.onnx")
-
-
-def play_learned(plan: Plan, seed: int, pair: tuple[str, str]) -> None:
-    """Play or resume a match of two networks that have learned, by the engine's search."""
-    play_arms(
-        {name: plan.folder("learn", seed, name) / "network.onnx" for name in pair},
-        plan.folder("learned", seed, pair),
-        games=plan.games,
-        nodes=plan.match_nodes,
-        openings=plan.openings,
-        seed=seed,
-        machine=Machine(),
-        name=f"seed {seed}, {pair[0]} against {pair[1]}",
-    )
-
-
-def rated(plan: Plan, kind: str, players: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:
+def rated(plan: Plan, players: Sequence[str], seeds: Sequence[int]) -> list[dict[str, Any]]:
     """A row for each player: its calls, and its ratings by all seeds and by each."""
 
     def ratings(of: Sequence[int], simulations: int) -> Any:
-        folders = [plan.folder(kind, seed, pair) for seed in of for pair in combinations(players, 2)]
+        folders = [plan.folder(seed, pair) for seed in of for pair in combinations(players, 2)]
         return rate(folders, scale=ELO_SCALE, average=0.0, simulations=simulations)
 
     pooled = ratings(seeds, 1000)
     single = {seed: ratings([seed], 0) for seed in seeds}
 
-    def generated(name: str) -> dict[str, int]:
-        files = [plan.folder("learn", seed, name) / "generated.json" for seed in seeds]
-        figures = [json.loads(file.read_text("utf-8")) for file in files if kind == "learned"]
-        return {key: sum(each[key] for each in figures) for key in (figures[0] if figures else ())}
-
     return [
         {
             "player": name, "calls": Root.from_name(name).calls, "games": pooled[name].played,
             "points": pooled[name].points, "elo": pooled[name].rating, "elo_error": pooled[name].error,
-            "elo_by_seed": {str(seed): found[name].rating for seed, found in single.items()}, **generated(name),
+            "elo_by_seed": {str(seed): found[name].rating for seed, found in single.items()},
         }
         for name in players
     ]  # fmt: skip
@@ -301,17 +242,13 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
             texts = [str(row[name]) for name in cells[0]] + [f"{row[name]:.2f}" for name in cells[1]]
             lines.append(f"| {' | '.join(texts)} |")
         return "\n".join(lines)
-    has_learned = "generated_calls" in rows[0]
-    head = ["player", "calls a position", *(["calls", "positions"] if has_learned else [])]
-    head += ["games", "score", "Elo", "Elo by seed"]
+    head = ["player", "calls a position", "games", "score", "Elo", "Elo by seed"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
         error = "" if row["elo_error"] is None else f" ±{row['elo_error']:.0f}"
-        texts = [row["player"], str(row["calls"])]
-        if has_learned:
-            texts += [f"{row['generated_calls']:,}", f"{row['positions']:,}"]
-        texts += [str(row["games"]), f"{row['points'] / row['games']:.1%}", f"{row['elo']:+.0f}{error}"]
-        texts.append(", ".join(f"{elo:+.0f}" for elo in row["elo_by_seed"].values()))
+        seeds = ", ".join(f"{elo:+.0f}" for elo in row["elo_by_seed"].values())
+        score = f"{row['points'] / row['games']:.1%}"
+        texts = [row["player"], str(row["calls"]), str(row["games"]), score, f"{row['elo']:+.0f}{error}", seeds]
         lines.append(f"| {' | '.join(texts)} |")
     return "\n".join(lines)
 
@@ -319,7 +256,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("teach", "play", "learn"))
+    parser.add_argument("what", choices=("teach", "play"))
     parser.add_argument("--out", type=Path, required=True, help="folder of the measurement")
     parser.add_argument("--openings", type=Path, help="a file of 'startpos moves ...' lines, for matches")
     parser.add_argument("--network", help="ONNX file; the embedded network without it")
@@ -328,10 +265,6 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--games", type=int, default=400, help="games of each pair from each seed")
     parser.add_argument("--opening-plies", type=int, default=24)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--calls", type=int, default=1_000_000, help="learn: evaluator calls of each player and seed")
-    parser.add_argument("--steps", type=int, default=2000, help="learn: steps of training, batches of 256")
-    parser.add_argument("--shape", default="resnet3x48_relu", help="learn: shape of the networks")
-    parser.add_argument("--match-nodes", type=int, default=50, help="learn: nodes per move of the matches")
     parser.add_argument("--jobs", type=int, default=1, help="pieces of work at once, each on one core")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(words)
@@ -345,10 +278,7 @@ def read_options(words: Sequence[str] | None) -> argparse.Namespace:
         lines = [] if options.openings is None else read_openings(options.openings, options.opening_plies)
     except (ValueError, OSError) as error:
         parser.error(str(error))
-    options.plan = Plan(
-        network=options.network, openings=tuple(lines), games=options.games, out=options.out, calls=options.calls,
-        steps=options.steps, shape=options.shape, match_nodes=options.match_nodes,
-    )  # fmt: skip
+    options.plan = Plan(network=options.network, openings=tuple(lines), games=options.games, out=options.out)
     return options
 
 
@@ -360,15 +290,10 @@ def main(words: Sequence[str] | None = None) -> None:
         rows = teach(plan, players, options.positions)
     else:
         pairs = list(combinations(players, 2))
-        kind = "play" if options.what == "play" else "learned"
         with pieces_of_work(plan.out, options.jobs) as pool:
-            if options.what == "learn":
-                for each in as_completed([pool.submit(learn, plan, seed, name) for seed in seeds for name in players]):
-                    each.result()
-            work = play if options.what == "play" else play_learned
-            for each in as_completed([pool.submit(work, plan, seed, pair) for seed in seeds for pair in pairs]):
+            for each in as_completed([pool.submit(play, plan, seed, pair) for seed in seeds for pair in pairs]):
                 each.result()
-        rows = rated(plan, kind, players, seeds)
+        rows = rated(plan, players, seeds)
     print(json.dumps(rows) if options.json else markdown(rows))
 
 

@@ -58,6 +58,8 @@ class Scale:
     """Games against itself at once."""
     chunk_games: int
     generator_batch: int
+    root_playouts: tuple[int, int] = (16, 100)
+    """Of Gumbel and of PUCT, and of PUCT again, in the arms of the option "root"."""
     machine: Machine = Machine()  # noqa: RUF009 - frozen
     max_move: int = 320
 
@@ -66,7 +68,7 @@ SMALL = Scale(
     calls=500_000, playouts=32, steps=300, batch=256, shape="resnet3x48_relu", games=160, match_nodes=32, parallel=16,
     chunk_games=8, generator_batch=16,
 )  # fmt: skip
-"""For one CPU core: 20 to 25 minutes for one option, two hours for all."""
+"""For one CPU core: 20 to 25 minutes for one option, three hours for all."""
 SCALES = {
     "small": SMALL,
     "gpu": Scale(
@@ -75,14 +77,15 @@ SCALES = {
     ),
     "tiny": replace(
         SMALL, calls=600, playouts=4, steps=2, batch=8, shape="resnet1x8", games=2, match_nodes=2, parallel=4,
-        chunk_games=2, max_move=24,
+        chunk_games=2, root_playouts=(4, 6), max_move=24,
     ),
 }  # fmt: skip
 
 
-def arms_of(playouts: int) -> dict[str, dict[str, dict[str, Any]]]:
+def arms_of(scale: Scale) -> dict[str, dict[str, dict[str, Any]]]:
     """The settings of each option's arms, by option and arm; an option may have several."""
-    few = max(1, playouts // 4)
+    playouts, few = scale.playouts, max(1, scale.playouts // 4)
+    less, more = scale.root_playouts
     return {
         "playout-cap": {"playout-cap": {"playouts": 2 * playouts, "cheap": 0.75, "cheap_playouts": few}},
         "forced-playouts": {"forced-playouts": {"forced_playouts": 2.0}},
@@ -93,10 +96,15 @@ def arms_of(playouts: int) -> dict[str, dict[str, dict[str, Any]]]:
             "unvisited half": {"fpu": "half", "fpu_root": "half"},
             "unvisited loss": {"fpu": "loss", "fpu_root": "loss"},
         },
+        "root": {
+            f"gumbel {less}": {"root_rule": "gumbel", "playouts": less},
+            f"puct {less}": {"playouts": less},
+            f"puct {more}": {"playouts": more},
+        },
     }
 
 
-OPTIONS = tuple(arms_of(4))
+OPTIONS = tuple(arms_of(SMALL))
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ class Plan:
     def settings(self, arm: str) -> SelfplaySettings:
         """How an arm plays."""
         scale = self.scale
-        changes = {name: values for option in arms_of(scale.playouts).values() for name, values in option.items()}
+        changes = {name: values for option in arms_of(scale).values() for name, values in option.items()}
         base = {
             "playouts": scale.playouts, "early_stop": False, "extension": 0.0, "random": 16, "random_cutoff": 0.05,
             "max_move": scale.max_move, "out_max_move": True, "chunk_games": scale.chunk_games,
@@ -326,7 +334,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure, and print the table."""
     options = read_options(words)
     plan: Plan = options.plan
-    found = arms_of(plan.scale.playouts)
+    found = arms_of(plan.scale)
     arms = [arm for option in OPTIONS if option in options.only for arm in found[option]]
     settings = {"network": plan.network, "scale": asdict(plan.scale), "openings": len(plan.openings)}
     with pieces_of_work(plan.out, options.jobs, settings) as pool:

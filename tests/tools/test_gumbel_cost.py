@@ -44,18 +44,6 @@ def test_rules_play_matches_that_are_kept(tmp_path: Path) -> None:
     assert "gumbel-4,gumbel_c_scale=1" in again.stdout
 
 
-def test_networks_learn_from_games_of_the_same_cost(tmp_path: Path) -> None:
-    arguments = ("--players", "gumbel-8", "puct-2", "--seeds", "1", "--calls", "3000", "--steps", "2", "--games", "2")
-    played = run("learn", tmp_path / "out", *arguments, "--shape", "resnet1x16_relu", "--match-nodes", "2", "--json")
-    assert played.returncode == 0, played.stderr
-    rows = json.loads(played.stdout)
-    assert [row["calls"] for row in rows] == [9, 3]
-    assert rows[0]["positions"] >= 3000 // 9
-    assert rows[1]["positions"] >= 3000 // 3
-    assert all(row["generated_calls"] > 0.5 * row["calls"] * row["positions"] for row in rows)
-    assert all(row["games"] == 2 for row in rows)
-
-
 @pytest.mark.parametrize(
     ("players", "message"),
     [

@@ -57,7 +57,7 @@ def test_an_option_is_measured_beside_the_base_and_kept(tmp_path: Path, capsys: 
 def test_all_options_of_the_documentation_are_arms_with_valid_settings(tmp_path: Path) -> None:
     plan = Plan(tmp_path, SCALES["small"], "<hash>", ())
     base = plan.settings(BASE)
-    found = arms_of(plan.scale.playouts)
+    found = arms_of(plan.scale)
 
     assert tuple(found) == OPTIONS
     for option in found.values():
