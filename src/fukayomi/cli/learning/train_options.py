@@ -211,8 +211,9 @@ class TargetOptions:
     n_step: Annotated[
         int | None,
         option(
-            "In hcpe3, take the value from the evaluation so many plies later, or from the result if the game ends "
-            "before. Test sets keep their own.",
+            "In hcpe3, number of plies between a position and the later evaluation that is its value target, seen from "
+            "the position's side to move; where the game ends before that, its result. 0: the position's own "
+            "evaluation. Test sets keep their own.",
             0, min=0, max=100,
         ),
     ] = None  # fmt: skip
