@@ -67,7 +67,8 @@ class OptimisationOptions:
     preset: Annotated[
         PresetName | None,
         option(
-            "Settings to start from. dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
+            "Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. "
+            "dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
             "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5."
         ),
     ] = None
