@@ -26,7 +26,7 @@ START_S = 300
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None or not Path("/proc/self/cmdline").exists() or " " in sys.executable,
-    reason="needs ray (pip install 'fukayomi[ray]') in a path without spaces, which Ray splits, and Linux's /proc",
+    reason="needs ray (pip install '.[ray]') in a path without spaces, which Ray splits, and Linux's /proc",
 )
 
 

@@ -39,8 +39,9 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     early_stop: bool = True
     """Whether a search ends when the best move cannot be overtaken any more."""
     extension: Annotated[float, Field(ge=0, le=100)] = 1.2
-    """A search is extended by half, at most twice, while the best move has fewer than so many times the visits of the
-    second; 0: never."""
+    """Ratio of the visits of the best move to those of the second below which a search that has used up its playouts
+    gets half as many more, at most twice. With 1.2 a search goes on while the best move leads by less than a fifth; 0:
+    no search is extended."""
     reuse: bool = False
     """Whether to keep the subtree of the move played."""
     leaves: Annotated[int, Field(ge=1, le=64)] = 1
@@ -144,8 +145,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     cheap_playouts: Annotated[int, Field(ge=1, le=1_000_000)] = 100
     """Visits of such a search."""
     soft_playouts: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    """Instead of ending at the threshold, a game is played on with so many visits, and its positions from there on have
-    the weight soft_weight (soft resignation); 0: it ends."""
+    """Visits of each search after the threshold is exceeded: the game is then played on to its end, and these positions
+    have the weight soft_weight (soft resignation). 0: the game ends by resignation at the threshold."""
     soft_weight: Share = 0.1
     """Weight of these positions."""
     surprise: Share = 0.0

@@ -53,7 +53,7 @@ def user_errors() -> Generator[None]:
         module = (error.name or "").partition(".")[0]
         if module not in EXTRA_OF_MODULE:
             raise
-        fail(f"this command needs {module}: pip install 'fukayomi[{EXTRA_OF_MODULE[module]}]'")
+        fail(f"this command needs {module}: pip install '.[{EXTRA_OF_MODULE[module]}]' in a checkout of fukayomi")
     except OSError as error:
         is_plain = error.filename is not None and error.strerror  # "[Errno 2] No such file or directory: 'a'"
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))

@@ -67,7 +67,8 @@ class OptimisationOptions:
     preset: Annotated[
         PresetName | None,
         option(
-            "Settings to start from. dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
+            "Settings to start from. dlshogi: the defaults of its train.py, lr 0.01 constant, with averages. "
+            "dlshogi-large: batch 4096, 12 epochs, halving, warm-up, bf16, averages. "
             "reanalyze: as in MuZero Reanalyze, 2 epochs, --value-weight 0.25, --n-step 5."
         ),
     ] = None
@@ -211,8 +212,9 @@ class TargetOptions:
     n_step: Annotated[
         int | None,
         option(
-            "In hcpe3, take the value from the evaluation so many plies later, or from the result if the game ends "
-            "before. Test sets keep their own.",
+            "In hcpe3, number of plies between a position and the later evaluation that is its value target, seen from "
+            "the position's side to move; where the game ends before that, its result. 0: the position's own "
+            "evaluation. Test sets keep their own.",
             0, min=0, max=100,
         ),
     ] = None  # fmt: skip

@@ -85,7 +85,7 @@ def web(
     fukayomi web game.kif
     fukayomi web runs/ matches/ --port 8000 --no-browser
 
-    It needs the extra web: pip install 'fukayomi\\[web]'
+    It needs the extra web: pip install '.\\[web]' in a checkout of fukayomi
     """
     exit_at_sigterm()
     with user_errors():

@@ -1,4 +1,4 @@
-"""Networks in OpenVINO, on the CPU. Needs ``pip install 'fukayomi[openvino]'``."""
+"""Networks in OpenVINO, on the CPU. Needs ``pip install '.[openvino]'``."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class OpenVino:
 
     def problem(self) -> str | None:
         """The library is not installed."""
-        return missing_library("openvino", "pip install 'fukayomi[openvino]'")
+        return missing_library("openvino", "pip install '.[openvino]' in a checkout of fukayomi")
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32, bf16 where the CPU computes in it, int8 where the file is there."""

@@ -1,4 +1,4 @@
-"""Networks of parameter files (.safetensors) in torch. Needs ``pip install 'fukayomi[train]'``."""
+"""Networks of parameter files (.safetensors) in torch. Needs ``pip install '.[train]'``."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import CPU_BATCHES, GPU_BATCHES
 
 SUFFIX = ".safetensors"
-REMEDY = "pip install 'fukayomi[train]'"
+REMEDY = "pip install '.[train]' in a checkout of fukayomi"
 
 
 class TorchCpu:
