@@ -127,7 +127,9 @@ def _guarded(found: Found, make: Callable[[], Any]) -> Document:
         return Document.of(head | make())
     except ImportError as error:
         package = error.name or "a package"
-        missing = f"{package} is not installed; the extra train has it: pip install '.[train]' in a checkout of fukayomi"
+        missing = (
+            f"{package} is not installed; the extra train has it: pip install '.[train]' in a checkout of fukayomi"
+        )
         return Document.of(head | {"error": missing})
     except (ValueError, OSError) as error:
         return Document.of(head | {"error": _without_path(str(error), found)})
