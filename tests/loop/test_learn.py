@@ -61,7 +61,7 @@ def test_the_openings_of_the_measurements_are_refused(tmp_path: Path) -> None:
 
 def test_a_teacher_s_targets_count(tmp_path: Path) -> None:
     changes = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
-    for name, changed in (("alone", {}), ("taught", {"teacher": "<internal>"})):
+    for name, changed in (("alone", {}), ("taught", {"teacher": "embedded"})):
         learn(learn_run.small(learner=changed, **changes), tmp_path / name)
     (alone,), (taught,) = (Journal(tmp_path / name).all(Trained) for name in ("alone", "taught"))
     assert alone.steps == taught.steps
@@ -186,7 +186,7 @@ def test_a_run_begins_with_the_weights_of_the_embedded_network(
     """Another one stands for it, which is smaller and faster to read."""
     monkeypatch.setattr(models, "embedded_network", lambda: RunFolder(small_run).checkpoint(2))
 
-    first = create_network(learn_run.small(learner={"initial": "<internal>"}), RunFolder(tmp_path))
+    first = create_network(learn_run.small(learner={"initial": "embedded"}), RunFolder(tmp_path))
 
     assert first.sha256 == Journal(small_run).networks[2].sha256
     assert load_checkpoint(RunFolder(tmp_path).learner / "checkpoint.pt").step == 0

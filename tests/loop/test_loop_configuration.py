@@ -28,7 +28,7 @@ def test_a_file_wins_over_its_preset_and_later_layers_over_the_file(tmp_path: Pa
 
 @pytest.mark.parametrize("name", preset_names())
 def test_saved_settings_are_read_as_the_same_settings(name: str, tmp_path: Path) -> None:
-    settings = build_settings({"preset": name}, {"strength": {"anchor": [{"name": "us", "network": "<internal>"}]}})
+    settings = build_settings({"preset": name}, {"strength": {"anchor": [{"name": "us", "network": "embedded"}]}})
     file = tmp_path / "run.toml"
     file.write_text(settings_text(settings))
 
@@ -159,7 +159,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples" / "learn").gl
 def test_there_is_an_example_of_a_supervised_network_with_a_league() -> None:
     settings = build_settings(read_settings(next(file for file in EXAMPLES if file.stem == "supervised-league")))
 
-    assert str(settings.learner.initial) == "<internal>"
+    assert str(settings.learner.initial) == "embedded"
     assert settings.league
     assert settings.league.engines[0].options["UCI_Variant"] == "shogi"
     assert settings.league.engines[0].clock.nodes

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from fukayomi import __version__
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.files.inputs import read_input
 from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
@@ -77,8 +78,8 @@ def read_settings(path: Path) -> dict[str, Any]:
         if "file" in network:
             network["file"] = _from_folder(network["file"], folder)
     for anchor in _tables(found, "strength", "anchor"):
-        if isinstance(network := anchor.get("network"), str) and not network.startswith("<"):
-            anchor["network"] = str(folder / network)
+        if "network" in anchor:
+            anchor["network"] = _from_folder(anchor["network"], folder)
     return found
 
 
@@ -192,10 +193,15 @@ def _tables(found: dict[str, Any], table: str, name: str) -> list[dict[str, Any]
 
 
 def _from_folder(value: Any, folder: Path) -> Any:
-    """A path, or several, made absolute; "<internal>" stays."""
+    """A path, or several, made absolute; "embedded" stays."""
     if isinstance(value, str):
-        return value if value.startswith("<") else str(folder / value)
+        return value if _is_named(value) else str(folder / value)
     return [_from_folder(each, folder) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _is_named(network: str) -> bool:
+    """Whether it is no file: the embedded network, or an evaluator for tests."""
+    return network == EMBEDDED or network.startswith("<")
 
 
 def _plain(value: Any) -> Any:

@@ -127,11 +127,11 @@ class LearnerSettings(StrictModel):
     """Optimiser steps of a generation, at most, however many games a fleet delivers; None: no limit."""
     initial: Path | None = None
     """File of the first network's weights: a checkpoint, .safetensors, .npz, .pth, or .onnx of `fukayomi export`;
-    "<internal>": those of the network that comes with the package; None: random weights. A network that is smaller
+    "embedded": those of the network that comes with the package; None: random weights. A network that is smaller
     than the table network grows to it."""
     teacher: Path | None = None
     """File of a network whose policy and value are targets too, with the share training.teacher_weight (distillation);
-    "<internal>": the network that comes with the package. None: none."""
+    "embedded": the network that comes with the package. None: none."""
     supervised: tuple[str, ...] = ()
     """Files of training data that are mixed with the games, with relative weights as in "games.hcpe3*2"."""
     supervised_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -234,7 +234,7 @@ class AnchorSettings(StrictModel):
     name: Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$")]
     """Its name in the tables."""
     network: str | None = None
-    """An ONNX file, or "<internal>": the network that comes with the package."""
+    """An ONNX file, or "embedded": the network that comes with the package."""
     command: str | None = None
     """A USI engine, as a command line."""
     options: dict[str, str] = Field(default_factory=dict)

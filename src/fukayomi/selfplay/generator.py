@@ -133,7 +133,7 @@ def generate(
 
     Args:
         settings: How games are played.
-        network: File of the network, "<internal>" for the embedded one, or a `Network`.
+        network: File of the network, "embedded" for the embedded one, or a `Network`.
         out: Folder of the chunks; it is made.
         games: Games to play, those included that are in the folder and those that are too short to be kept.
         positions: Positions with targets to make, with those in the folder.

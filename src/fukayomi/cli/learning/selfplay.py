@@ -49,7 +49,7 @@ def selfplay(
 
     \b
     fukayomi selfplay network.onnx -o games --positions 1000000 --openings a.hcp
-    fukayomi selfplay '<internal>' -o games --games 100 --playouts 100
+    fukayomi selfplay embedded -o games --games 100 --playouts 100
     fukayomi train games/*.hcpe3 --out run
 
     DIR gets chunks of games as hcpe3 (NAME-000001.hcpe3), each with a JSON file that says where it comes from. Games

@@ -31,7 +31,7 @@ class Contestant:
 
     name: str
     network: Path | str | None = None
-    """An ONNX file, or "<internal>"."""
+    """An ONNX file, or "embedded"."""
     precision: str | None = None
     """What the network is computed in; None: fp32 on a CPU, elsewhere what is fastest."""
     command: str | None = None
