@@ -1,6 +1,7 @@
 """The loop: small real runs, from settings to networks."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import learn_run
@@ -16,9 +17,10 @@ from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning import models
 from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.models import load_network
+from fukayomi.listener import Listener
 from fukayomi.loop import LoopError, LoopListener, learn
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.ingest import Manifest
+from fukayomi.loop.ingest import Comparison, IngestResult, Manifest, ingest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
 from fukayomi.loop.settings import OPENINGS
@@ -94,6 +96,19 @@ def test_a_run_goes_on_with_fewer_positions_when_a_worker_is_excluded(tmp_path: 
     assert len(Manifest(tmp_path / "run").chunks()) == 1
     assert second.seen_positions < first.seen_positions
     assert (second.steps, second.network) == (first.steps, None)
+
+
+def test_the_journal_has_the_flags_of_ingest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flag = Comparison("w2", "length", 40, 80.0, 120.0, -5.0, 1e-6)
+
+    def flagging(store: Path, listener: Listener) -> IngestResult:
+        result = ingest(store, listener=listener)
+        return replace(result, tripwires=replace(result.tripwires, flags=(flag,)))
+
+    monkeypatch.setattr("fukayomi.loop.run.ingest", flagging)
+    learn(learn_run.small().model_copy(update={"generations": 1}), tmp_path / "run")
+
+    assert Journal(tmp_path / "run").all(Ingested)[0].flags == (str(flag),)
 
 
 def test_a_run_takes_its_steps_in_order(small_run: Path) -> None:

@@ -47,6 +47,8 @@ _COMMANDS = {
     "learn": "loop.learn:learn",
     "learn status": "loop.learn_status:status",
     "learn report": "loop.learn_status:report",
+    "learn exclude": "loop.learn_workers:exclude",
+    "learn admit": "loop.learn_workers:admit",
     "label": "learning.label:label",
     "reanalyze": "learning.reanalyze:reanalyze",
     "eval-model": "learning.eval_model:eval_model",

@@ -88,6 +88,8 @@ class Ingested(_Model):
     """Their training positions."""
     quarantined: int
     """Chunks in quarantine."""
+    flags: tuple[str, ...] = ()
+    """What the tripwires say of workers whose games differ from those of the others."""
 
 
 class Reanalyzed(_Model):
@@ -147,6 +149,16 @@ class Gated(_Model):
     """Whether the new network generates the next games."""
     rolled_back: bool = False
     """Whether the learner went back to the network that generates games."""
+
+    @property
+    def games(self) -> int:
+        """Games of the test; 0 without a match."""
+        return 2 * sum(self.pairs)
+
+    @property
+    def score(self) -> float | None:
+        """Points of the new network per game; None without a match."""
+        return sum(points * count for points, count in enumerate(self.pairs)) / 2 / self.games if self.games else None
 
 
 class Measured(_Model):

@@ -169,13 +169,14 @@ class _Run:
 
     def _ingest(self) -> Entry:
         generation, _ = self._journal.next_step
-        ingest(self._folder.path, listener=self._listener)
+        result = ingest(self._folder.path, listener=self._listener)
         manifest = Manifest(self._folder.path)
         return Ingested(
             generation=generation,
             chunks=len(manifest.chunks()),
             positions=sum(chunk.positions for chunk in manifest.chunks()),
             quarantined=len(manifest.quarantined),
+            flags=tuple(str(flag) for flag in result.tripwires.flags),
         )
 
     def _reanalysis(self) -> Entry:

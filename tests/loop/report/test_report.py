@@ -11,13 +11,15 @@ from typer.testing import CliRunner, Result
 from fukayomi.cli.main import make_app
 from fukayomi.loop import LoopError, read_status, write_report
 from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest import Manifest
+from fukayomi.loop.journal import Gated, Journal
 
 
-def learn(command: str, *arguments: object) -> Result:
+def learn(command: str, *arguments: object, code: int = 0) -> Result:
     """``fukayomi learn COMMAND``."""
     words = ["learn", command]
     result = CliRunner().invoke(make_app(words), [*words, *map(str, arguments)])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return result
 
 
@@ -82,3 +84,54 @@ def test_a_run_without_a_generation_has_a_page(small_run: Path, tmp_path: Path) 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LoopError, match=r"not the folder of a learning run: there is no run\.toml"):
         read_status(tmp_path)
+
+
+def test_status_and_page_have_the_score_of_the_gate(small_run: Path, tmp_path: Path) -> None:
+    newest = Journal(small_run).all(Gated)[-1]
+
+    row = read_status(small_run).history[-1]
+
+    assert (row.gate_games, row.gate_score, row.gate_llr) == (newest.games, newest.score, newest.llr)
+    text = f"{newest.score:.1%} in {newest.games} games, LLR {newest.llr:.2f}"
+    assert f"gate, generation 2: {row.gate}, {text}" in learn("status", small_run).output
+    assert f"LLR {newest.llr:.2f}" in write_report(small_run, tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_status_and_page_name_the_workers_that_differ(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    flag = "worker w2 differs in length (80, others 120): z = -5.0"
+    path = Journal(folder).path
+    path.write_text(path.read_text(encoding="utf-8").replace('"flags":[]', f'"flags":["{flag}"]'), encoding="utf-8")
+
+    assert [(found.generation, found.text) for found in read_status(folder).flags] == [(1, flag), (2, flag)]
+    assert f"generation 2: {flag}" in learn("status", folder).output
+    assert flag in write_report(folder).read_text(encoding="utf-8")
+
+
+def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    chunks = len(Manifest(folder).chunks())
+
+    excluded = learn("exclude", folder, "local", "--reason", "an <old> network")
+
+    assert f"excluded: local; 0 of {chunks} chunks" in excluded.output
+    assert Manifest(folder).chunks() == []
+    assert read_status(folder).excluded == {"local": "an <old> network"}
+    assert "nothing is learned from worker local: an <old> network" in learn("status", folder).output
+    assert "an &lt;old&gt; network" in write_report(folder).read_text(encoding="utf-8")
+    assert f"{chunks} of {chunks} chunks" in learn("admit", folder, "local").output
+    assert read_status(folder).excluded == {}
+
+
+def test_a_worker_that_cannot_be_excluded_or_admitted_is_an_error(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+
+    assert "delivered nothing so far; workers: local" in learn("exclude", folder, "w9").output
+    assert "local is not excluded; excluded: w9" in learn("admit", folder, "local", code=1).output
+    assert "worker" in learn("exclude", folder, "../w9", code=1).output
+    assert "ValidationError" not in learn("exclude", folder, "../w9", code=1).output
+    learn("exclude", tmp_path / "nothing", "w9", code=1)
+    assert not (tmp_path / "nothing").exists()

@@ -48,6 +48,7 @@ def learn(
     fukayomi learn --out run --generations 40
     fukayomi learn status run
     fukayomi learn report run
+    fukayomi learn exclude run WORKER
 
     Each generation the newest network that passed plays games against itself; the games are checked and added to the
     window from which the learner draws; the new network plays the old one in a sequential test (gate), and anchors and

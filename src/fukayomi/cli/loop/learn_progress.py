@@ -43,7 +43,8 @@ def describe(entry: BaseModel) -> str:
             )
         case Ingested():
             quarantined = f", {counted(entry.quarantined, 'chunk')} in quarantine" if entry.quarantined else ""
-            return f"{counted(entry.positions, 'position')} in {counted(entry.chunks, 'chunk')}{quarantined}"
+            flags = "".join(f"; {flag}" for flag in entry.flags)
+            return f"{counted(entry.positions, 'position')} in {counted(entry.chunks, 'chunk')}{quarantined}{flags}"
         case Reanalyzed():
             if not entry.chunks:
                 return "no targets of an earlier network"
@@ -56,10 +57,9 @@ def describe(entry: BaseModel) -> str:
         case Gated():
             if entry.passed is None:
                 return "no match"
-            score = sum(points * count for points, count in enumerate(entry.pairs)) / 4 / max(1, sum(entry.pairs))
             verdict = "passed" if entry.passed else "failed"
             return (
-                f"{verdict}: {score:.1%} in {counted(2 * sum(entry.pairs), 'game')}, LLR {entry.llr or 0:.2f} "
+                f"{verdict}: {entry.score or 0:.1%} in {counted(entry.games, 'game')}, LLR {entry.llr or 0:.2f} "
                 f"({entry.decision}){'; the learner goes back' if entry.rolled_back else ''}"
             )
         case Measured():

@@ -24,7 +24,7 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
     fukayomi learn status run --json
 
     The run may be under way. Ratings are Elo with 95 % intervals, from all matches of the run; the first network has 0.
-    Losses and accuracies are of the new games of a generation, before the network learnt from them.
+    Losses and accuracies are of the new games of a generation, before the network learned from them.
     """
     with user_errors():
         from fukayomi.loop.report.status import read_status
@@ -81,6 +81,10 @@ def _lines(found: "RunStatus") -> list[str]:
     games = f"{counted(found.games, 'game')}, {counted(found.positions, 'position')}"
     quarantined = f", {counted(found.quarantined, 'chunk')} in quarantine" if found.quarantined else ""
     lines.append(games + quarantined)
+    newest = max((flag.generation for flag in found.flags), default=0)
+    lines += [f"generation {newest}: {flag.text}" for flag in found.flags if flag.generation == newest]
+    for worker, reason in found.excluded.items():
+        lines.append(f"nothing is learned from worker {worker}{f': {reason}' if reason else ''}")
     if again := [row for row in found.history if row.reanalyzed]:
         lines.append(
             f"reanalysis, generation {again[-1].generation}: {again[-1].reanalyzed:,} positions searched again, "
@@ -92,6 +96,12 @@ def _lines(found: "RunStatus") -> list[str]:
         lines.append(
             f"league, generation {newest}: {row.opponent}: {counted(row.wins, 'win')}, {counted(row.draws, 'draw')}, "
             f"{counted(row.losses, 'loss', 'losses')}{rate}"
+        )
+    if tested := [row for row in found.history if row.gate_games]:
+        row = tested[-1]
+        lines.append(
+            f"gate, generation {row.generation}: {row.gate}, {row.gate_score or 0:.1%} in "
+            f"{counted(row.gate_games or 0, 'game')}, LLR {row.gate_llr or 0:.2f}"
         )
     if found.games_an_hour and found.positions_an_hour:
         lines.append(f"self-play: {found.games_an_hour:,.0f} games, {found.positions_an_hour:,.0f} positions an hour")

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
@@ -240,17 +240,19 @@ class Manifest:
         """Learn from nothing that a worker delivers or has delivered.
 
         Raises:
+            ValueError: No worker can have this name, or the reason is too long.
             OSError: The file cannot be written.
         """
-        self.append([ExcludedEntry(worker=worker, reason=reason)])
+        self.append([_about(ExcludedEntry, worker, reason)])
 
     def admit(self, worker: str, reason: str = "") -> None:
         """End the exclusion of a worker.
 
         Raises:
+            ValueError: No worker can have this name, or the reason is too long.
             OSError: The file cannot be written.
         """
-        self.append([AdmittedEntry(worker=worker, reason=reason)])
+        self.append([_about(AdmittedEntry, worker, reason)])
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Write entries, flush them to the disk, and read what is new.
@@ -285,6 +287,16 @@ class Manifest:
                 file.truncate(self._offset)
             else:
                 file.write(b"\n")
+
+
+_Opinion = TypeVar("_Opinion", ExcludedEntry, AdmittedEntry)
+
+
+def _about(kind: type[_Opinion], worker: str, reason: str) -> _Opinion:
+    try:
+        return kind(worker=worker, reason=reason)
+    except ValidationError as error:
+        raise ValueError(first_problem(error)) from error
 
 
 def _parse(line: bytes) -> Entry | str | None:

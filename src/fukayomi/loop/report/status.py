@@ -11,6 +11,7 @@ from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.loop.folder import RunFolder
+from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Reanalyzed, Trained, network_name
 from fukayomi.loop.listener import LIVE_NAME, LOG_NAME
 from fukayomi.tabular import Tabular
@@ -58,6 +59,12 @@ class GenerationRow:
     value_accuracy: float | None
     gate: str | None
     """passed, failed, kept (without a test), or none."""
+    gate_score: float | None
+    """Points of the new network per game of this test."""
+    gate_games: int | None
+    """None without a test."""
+    gate_llr: float | None
+    """Log-likelihood ratio of this test."""
     rating: float | None
     """Of the network that the generation trained, in Elo; the first network has 0."""
     error: float | None
@@ -82,6 +89,15 @@ class LeagueRow:
     low: float
     """Ends of its 95 % interval (Wilson's)."""
     high: float
+
+
+@dataclass(frozen=True)
+class WorkerFlag:
+    """A worker whose games differ from those of the others."""
+
+    generation: int
+    text: str
+    """Which worker, in what, and by how much."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +133,15 @@ class RunStatus(Tabular):
     """All generations."""
     league: tuple[LeagueRow, ...]
     """Results against each opponent of the league, by generation."""
+    flags: tuple[WorkerFlag, ...]
+    """What the tripwires of ingest said of workers."""
+    excluded: dict[str, str]
+    """Workers from whose games nothing is learned, with the reason."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
-        unused = {"reanalyzed", "moved"} if all(row.reanalyzed is None for row in self.history) else set[str]()
+        optional = ("reanalyzed", "moved", "gate_score", "gate_games", "gate_llr")
+        unused = {name for name in optional if all(getattr(row, name) is None for row in self.history)}
         return [{name: value for name, value in asdict(row).items() if name not in unused} for row in self.history]
 
     def as_dict(self) -> dict[str, Any]:
@@ -168,6 +189,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         ratings=players,
         history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
         league=tuple(_league(journal)),
+        flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
+        excluded=Manifest(folder.path).excluded,
     )
 
 
@@ -188,6 +211,7 @@ def _history(
     rows: list[GenerationRow] = []
     for generation in sorted({0, *played} if journal.entries else set[int]()):
         games, learnt, again = played.get(generation), trained.get(generation), reanalyzed.get(generation)
+        gate = gated.get(generation)
         rating = ratings.get(network_name(generation))
         fresh = (learnt.fresh if learnt else None) or {}
         rows.append(
@@ -203,7 +227,10 @@ def _history(
                 policy_loss=fresh.get("policy_loss"),
                 policy_accuracy=fresh.get("policy_accuracy"),
                 value_accuracy=fresh.get("value_accuracy"),
-                gate=_gate_text(gated.get(generation)),
+                gate=_gate_text(gate),
+                gate_score=gate.score if gate else None,
+                gate_games=gate.games or None if gate else None,
+                gate_llr=gate.llr if gate else None,
                 rating=rating.rating if rating else None,
                 error=rating.error if rating else None,
                 bound=rating.bound if rating else "",
