@@ -14,6 +14,7 @@ from toy_network import write_network
 from typer.testing import CliRunner
 
 from fukayomi import Network, Position
+from fukayomi.engine.agreement import Agreement
 from fukayomi.learning import export_int8
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 
@@ -51,6 +52,8 @@ def test_the_engine_takes_the_file_beside_the_network(network: Path) -> None:
     assert 0 < report["kl"] < 0.01
     assert 0 < report["value_error"] <= report["max_value_error"] < 0.05
     assert report["bytes"] == quantized.stat().st_size
+    assert report["keeps_best_moves"] == (report["top1"] >= 0.97)
+    assert ("another best move" in result.stderr) != report["keeps_best_moves"]
     with Network(network, device="cpu", precision="int8", threads=1, batch_size=4) as int8:
         assert "int8" in int8.identity
         assert 0 < int8.evaluate(Position()).winrates[0] < 1
@@ -69,6 +72,17 @@ def test_positions_come_from_several_files(network: Path, parameters: Path, test
     assert again.agreement.positions == 55
     other = export_int8(parameters, second, [test_file, more], positions=20, seed=1)
     assert (other.calibration_positions, other.agreement.positions) == (20, 90)
+
+
+def test_best_moves_that_are_lost_are_told(network: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Agreement(positions=100, top1=0.969, kl=0.1, value_error=0.01, max_value_error=0.1)
+    monkeypatch.setattr("fukayomi.learning.int8.compare", lambda *_: found)
+
+    result = fukayomi("export", network, tmp_path / "int8.onnx", "--int8", "--json")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["keeps_best_moves"] is False
+    assert "warning: int8 has another best move in 3.1% of the positions (more than 3%); calibrate" in result.stderr
 
 
 def check_refused(result: Result, reason: str) -> None:

@@ -29,6 +29,8 @@ from fukayomi.shogi import Position
 
 CALIBRATION_POSITIONS = 512
 COMPARED_POSITIONS = 1024
+MOST_LOST = 0.03
+"""Share of positions in which int8 may take another best move than float32, and is still as good as float32."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Int8Export:
     """Positions on which the activations were measured."""
     agreement: Agreement
     """How the file agrees with the network in float32, on positions that were not used to make it."""
+
+    @property
+    def keeps_best_moves(self) -> bool:
+        """Whether no more than `MOST_LOST` of the best moves are other ones."""
+        return 1 - self.agreement.top1 <= MOST_LOST
 
 
 def export_int8(

@@ -2,12 +2,14 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_runs import run, run_json
 from rich.console import Console
 
 from fukayomi.cli.learning.selfplay_progress import SelfplayTable, selfplay_table
+from fukayomi.engine.network import Network
 from fukayomi.selfplay import SelfplayProgress, SelfplayRun, find_chunks, read_chunk
 
 FAST = ("--playouts", 4, "--max-move", 24, "--out-max-move", "--chunk-games", 4)
@@ -90,6 +92,25 @@ def test_a_league_plays_a_share_of_the_games(tmp_path: Path) -> None:
     code, _, said = run(*words, "--league", tmp_path / "other.toml")
     assert code == 1
     assert "other.toml" in said
+
+
+def test_opponents_compute_as_the_network_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, Any]] = []
+
+    def network(file: str, **options: Any) -> Network:
+        given.append(options)
+        return Network(file, **options)
+
+    monkeypatch.setattr("fukayomi.selfplay.league.Network", network)
+    (tmp_path / "league.toml").write_text(
+        "share = 1.0\nclock = 'nodes=1'\n[[network]]\nname = 'other'\nfile = 'embedded'\n", encoding="utf-8"
+    )
+    words = ["selfplay", "<hash>", "-o", tmp_path / "out", "--games", 1, "--playouts", 2, "--max-move", 16]
+    device = ["--device", "cpu", "--precision", "fp32", "--threads", 1, "--batch-size", 4]
+
+    run_json(*words, *device, "--league", tmp_path / "league.toml")
+
+    assert given == [{"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": 4}]
 
 
 def test_a_missing_network_is_an_error_that_names_it(tmp_path: Path) -> None:

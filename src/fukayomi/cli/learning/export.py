@@ -67,7 +67,8 @@ def export(
     Example: fukayomi export model.npz network.safetensors --activation silu
 
     BatchNorm is folded into the convolutions, and the batch size is free. The outputs of the file are compared with
-    torch's on positions of games; those of an int8 file with float32's.
+    torch's on positions of games; those of an int8 file with float32's, and a warning says if more than 3 % of the best
+    moves are other ones.
     """
     with user_errors():
         if out.suffix not in (".onnx", ".safetensors", ".npz", ".pth"):
@@ -102,13 +103,26 @@ def export(
 
 
 def _export_int8(network: Path, out: Path, options: ExportOptions) -> None:
-    from fukayomi.learning.int8 import export_int8
+    from fukayomi.learning.int8 import MOST_LOST, export_int8
 
     with StageBars() as listener:
         result = export_int8(network, out, options.calibration or (), activation=options.activation, listener=listener)
     size, agreement = out.stat().st_size, result.agreement
+    if not result.keeps_best_moves:
+        advice = "calibrate on positions of games (--calibration FILE), or play in float32"
+        if options.calibration:
+            advice = "play in float32 if a match shows that int8 is weaker"
+        typer.echo(
+            f"warning: int8 has another best move in {1 - agreement.top1:.1%} of the positions (more than "
+            f"{MOST_LOST:.0%}); {advice}",
+            err=True,
+        )
     if options.as_json:
-        figures = {"calibration_positions": result.calibration_positions, **agreement.as_dict()}
+        figures = {
+            "calibration_positions": result.calibration_positions,
+            **agreement.as_dict(),
+            "keeps_best_moves": result.keeps_best_moves,
+        }
         typer.echo(json_text({"file": str(out), **figures, "bytes": size}))
         return
     typer.echo(f"{out}: {counted(size, 'byte')}, calibrated on {counted(result.calibration_positions, 'position')}")

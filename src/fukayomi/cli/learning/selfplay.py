@@ -112,7 +112,7 @@ def _generate(
         listeners.append(JsonLines(reports.json_lines))
     if reports.tensorboard is not None:
         listeners.append(TensorBoard(reports.tensorboard))
-    with _watching(lines=reports.log_lines) as watcher, _opponents(league, run.seed, device.device) as opponents:
+    with _watching(lines=reports.log_lines) as watcher, _opponents(league, run.seed, device) as opponents:
         return generate(
             settings,
             network,
@@ -137,7 +137,7 @@ def _generate(
         )
 
 
-def _opponents(options: LeagueOptions, seed: int, device: str) -> "AbstractContextManager[League | None]":
+def _opponents(options: LeagueOptions, seed: int, device: DeviceOptions) -> "AbstractContextManager[League | None]":
     from fukayomi.selfplay.league import League, LeagueSettings
 
     if options.league is None:
@@ -147,7 +147,9 @@ def _opponents(options: LeagueOptions, seed: int, device: str) -> "AbstractConte
     settings = LeagueSettings.read(options.league)
     if options.split_opponent:
         settings = settings.model_copy(update={"split_opponent": True})
-    return League(settings, seed, device)
+    return League(
+        settings, seed, device.device, precision=device.precision, threads=device.threads, batch_size=device.batch_size
+    )
 
 
 def _watching(*, lines: bool) -> "AbstractContextManager[SelfplayListener]":
