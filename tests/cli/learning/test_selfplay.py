@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from command_runs import run, run_json
 from rich.console import Console
+from toy_network import write_network
 
 from fukayomi.cli.learning.selfplay_progress import SelfplayTable, selfplay_table
 from fukayomi.engine.network import Network
@@ -103,8 +104,9 @@ def test_opponents_compute_as_the_network_does(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("fukayomi.selfplay.league.Network", network)
     (tmp_path / "league.toml").write_text(
-        "share = 1.0\nclock = 'nodes=1'\n[[network]]\nname = 'other'\nfile = 'embedded'\n", encoding="utf-8"
+        "share = 1.0\nclock = 'nodes=1'\n[[network]]\nname = 'other'\nfile = 'other.onnx'\n", encoding="utf-8"
     )
+    write_network(tmp_path / "other.onnx")
     words = ["selfplay", "<hash>", "-o", tmp_path / "out", "--games", 1, "--playouts", 2, "--max-move", 16]
     device = ["--device", "cpu", "--precision", "fp32", "--threads", 1, "--batch-size", 4]
 
