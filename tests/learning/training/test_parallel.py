@@ -1,5 +1,6 @@
 """Two processes that share each batch have the losses and weights of one process."""
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import pytest
 import torch
 
 from fukayomi.learning import TrainingError
+from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.learning.training.parallel import Processes, join
+from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
 
 
 @pytest.mark.slow
@@ -39,6 +42,45 @@ def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
     assert (second["trace"], second["metrics"]) == ([], None)
     names = {"checkpoint.pt", "checkpoint-before.pt", "log.jsonl", "times.jsonl", "rank0.pt", "rank1.pt"}
     assert {path.name for path in out.iterdir()} - {"config.toml"} == names
+
+
+@pytest.mark.slow
+def test_the_command_trains_in_two_processes_and_resumes(tmp_path: Path, games_file: Path):
+    network = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--threads", "1", "--amp", "off"]
+    torch.manual_seed(7)
+    save_parameters(PolicyValueNetwork(NetworkConfig(1, 8, "relu", 8)), tmp_path / "teacher.safetensors")
+    taught = ["--teacher", str(tmp_path / "teacher.safetensors"), "--teacher-weight", "0.3", "--optimizer", "muon"]
+    options = [
+        "--batch",
+        "16",
+        "--schedule",
+        "constant",
+        "--ema-interval",
+        "3",
+        "--seed",
+        "3",
+        *network,
+        *taught,
+        "--json",
+    ]
+    train = ["-m", "fukayomi", "train", str(games_file), *options]
+    shared = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+    def run(*words: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, *words], capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        )
+        assert done.returncode == 0, done.stderr
+        (line,) = done.stdout.splitlines()
+        return json.loads(line)
+
+    run(*train, "--out", str(tmp_path / "alone"), "--steps", "8")
+    assert run(*shared, *train, "--out", str(tmp_path / "two"), "--steps", "5")["step"] == 5
+    assert run(*shared, *train, "--out", str(tmp_path / "two"), "--steps", "8", "--resume")["step"] == 8
+
+    alone, two = (load_checkpoint(tmp_path / name / "checkpoint.pt") for name in ("alone", "two"))
+    for name, tensor in (alone.model | alone.averaged).items():
+        torch.testing.assert_close(tensor, (two.model | two.averaged)[name], rtol=1e-3, atol=1e-4, msg=name)
 
 
 def test_a_batch_is_divided_evenly_or_not_at_all():
