@@ -1,5 +1,6 @@
 """The league of a run: who plays, what is recorded, and what the status and the page say of it."""
 
+import json
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +13,10 @@ from fukayomi._native import decode_hcpe3
 from fukayomi.loop import LoopError, learn, read_status, write_report
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import league_settings
-from fukayomi.loop.ingest import Manifest
-from fukayomi.loop.journal import Gated, Journal, KeptNetwork, Played, Started, Trained
+from fukayomi.loop.ingest import Manifest, RejectedError, validate_chunk
+from fukayomi.loop.journal import Gated, Ingested, Journal, KeptNetwork, Played, Started, Trained
 from fukayomi.selfplay import find_chunks, read_chunk
+from fukayomi.selfplay.chunk import sidecar_of
 
 ENGINE = Path(__file__).parents[1] / "helpers" / "random_engine.py"
 SHORT: dict[str, object] = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
@@ -59,6 +61,21 @@ def test_games_of_the_league_in_files_of_their_own_are_learnt_from(tmp_path: Pat
     assert manifest.quarantined == {}
 
 
+def check_claims_are_counted_again(chunk: Path) -> None:
+    """Ingest rejects a chunk whose sidecar claims more wins than there are, or other results."""
+    sidecar = sidecar_of(chunk)
+    honest = json.loads(sidecar.read_text(encoding="utf-8"))
+    wins, draws, losses = honest["opponents"]["main"]
+    there = f"there are {wins} wins, {draws} draws and {losses} losses"
+    for wrong in ([wins + 9, draws, losses], [wins + losses + 1, draws, losses - losses]):
+        sidecar.write_text(json.dumps(honest | {"opponents": {"main": wrong}}), encoding="utf-8")
+        with pytest.raises(RejectedError, match=f"{wrong[0]} wins, .* against opponents, but {there}"):
+            validate_chunk(chunk)
+    sidecar.write_text(json.dumps(honest | {"opponents": {"main": [wins, draws, 0], "old": [0, 0, losses]}}))
+    validate_chunk(chunk)
+    sidecar.write_text(json.dumps(honest), encoding="utf-8")
+
+
 def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_run: Path, tmp_path: Path) -> None:
     folder, main = tmp_path / "run", small_run / "networks" / "network-0002.onnx"
     selfplay = {"low_moves": 0.2, "train_random": True}
@@ -75,6 +92,7 @@ def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_r
             assert opponent in (1, 2)
             assert not taught[opponent - 1 :: 2].any()
             assert taught[2 - opponent :: 2].any()
+    check_claims_are_counted_again(find_chunks(folder / "games")[0])
     rows = read_status(folder).league
     assert [(row.generation, row.opponent, row.wins + row.draws + row.losses) for row in rows] == [
         (1, "main", 4),
@@ -137,6 +155,24 @@ def test_the_newest_earlier_networks_are_opponents_and_hard_ones_are_drawn_more_
     one = league_settings(newest, folder, journal)
     assert one
     assert one.names == ["network-0001"]
+
+
+def test_games_in_quarantine_do_not_count_against_the_league(small_run: Path, tmp_path: Path) -> None:
+    """A journal whose workers said more than ingest accepted."""
+    journal = Journal(tmp_path)
+    journal.entries += [
+        Started(network=Journal(small_run).networks[0]),
+        Played(
+            generation=1, network="0" * 64, chunks=(), games=4, positions=1, plies=1, results={},
+            opponents={"main": (900, 0, 0), "made-up": (1, 0, 0)}, wrong_resignations=(0, 0),
+        ),
+    ]  # fmt: skip
+    assert journal.results_against("main") == (900, 0, 0)
+
+    journal.entries.append(Ingested(generation=1, chunks=1, positions=1, quarantined=1, opponents={"main": (3, 1, 0)}))
+
+    assert journal.results_against("main") == (3, 1, 0)
+    assert journal.league == {1: {"main": (3, 1, 0)}}
 
 
 def test_a_first_generation_has_no_earlier_network(small_run: Path, tmp_path: Path) -> None:

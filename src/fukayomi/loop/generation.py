@@ -1,6 +1,7 @@
 """The games of a generation: what generates them, and what the loop knows of them."""
 
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -208,6 +209,33 @@ def _read_info(chunk: Path) -> ChunkInfo | None:
         return None
 
 
+def league_results(chunks: Iterable[ChunkInfo], names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+    """Wins, draws and losses against each opponent, of the chunks together; names without games have none."""
+    found: dict[str, tuple[int, int, int]] = dict.fromkeys(names, (0, 0, 0))
+    for chunk in chunks:
+        for name, (wins, draws, losses) in chunk.opponents.items():
+            before = found.get(name, (0, 0, 0))
+            found[name] = before[0] + wins, before[1] + draws, before[2] + losses
+    return found
+
+
+def accepted_results(
+    settings: LoopSettings, folder: RunFolder, journal: Journal, chunks: Iterable[Path]
+) -> dict[str, tuple[int, int, int]]:
+    """Results against the league in the games that were just played, as far as they are in these accepted chunks.
+
+    Raises:
+        LoopError: The file of a network is missing, or another one.
+        ChunkError, OSError: A sidecar cannot be read any more.
+    """
+    played, league = journal.last(Played), league_settings(settings, folder, journal)
+    if played is None or league is None:
+        return {}
+    mine = [path for path in chunks if chunk_name(folder.games, path) in played.chunks]
+    found = league_results(map(read_chunk_info, map(sidecar_of, mine)), league.names)
+    return {name: found[name] for name in league.names}
+
+
 def play_generation(
     settings: LoopSettings,
     folder: RunFolder,
@@ -240,12 +268,8 @@ def play_generation(
     if not mine:
         raise LoopError(f"{folder.games}: no games of generation {generation}; all were shorter than selfplay.min_move")
     results: Counter[str] = Counter()
-    opponents: dict[str, tuple[int, int, int]] = dict.fromkeys(league.names if league else (), (0, 0, 0))
     for info in mine.values():
         results.update(info.results.model_dump())
-        for name, (wins, draws, losses) in info.opponents.items():
-            before = opponents.get(name, (0, 0, 0))
-            opponents[name] = before[0] + wins, before[1] + draws, before[2] + losses
     checked, wrong = (sum(info.wrong_resignations[which] for info in mine.values()) for which in (0, 1))
     return Played(
         generation=generation,
@@ -255,6 +279,6 @@ def play_generation(
         positions=sum(info.positions for info in mine.values()),
         plies=sum(info.plies for info in mine.values()),
         results=dict(results),
-        opponents=opponents,
+        opponents=league_results(mine.values(), league.names if league else ()),
         wrong_resignations=(checked, wrong),
     )

@@ -72,7 +72,7 @@ class Played(_Model):
     results: dict[str, int]
     """Games by result and by reason."""
     opponents: dict[str, tuple[int, int, int]] = {}
-    """Wins, draws and losses against each opponent of the league."""
+    """Wins, draws and losses against each opponent of the league, as the workers say."""
     wrong_resignations: tuple[int, int]
     """Games that were played out to check resignations, and those that would have been resigned wrongly."""
 
@@ -88,6 +88,9 @@ class Ingested(_Model):
     """Their training positions."""
     quarantined: int
     """Chunks in quarantine."""
+    opponents: dict[str, tuple[int, int, int]] | None = None
+    """Wins, draws and losses against each opponent of the league in the accepted chunks of the generation; None in
+    older journals."""
     flags: tuple[str, ...] = ()
     """What the tripwires say of workers whose games differ from those of the others."""
 
@@ -269,9 +272,18 @@ class Journal:
                 found.append(trained)
         return found
 
+    @property
+    def league(self) -> dict[int, dict[str, tuple[int, int, int]]]:
+        """Wins, draws and losses against each opponent of the league by generation: of accepted games, after ingest."""
+        found = {entry.generation: entry.opponents for entry in self.all(Played)}
+        for entry in self.all(Ingested):
+            if entry.opponents is not None:
+                found[entry.generation] = entry.opponents
+        return found
+
     def results_against(self, opponent: str) -> tuple[int, int, int]:
         """Wins, draws and losses of all games of the league against an opponent."""
-        results = [entry.opponents.get(opponent, (0, 0, 0)) for entry in self.all(Played)]
+        results = [of.get(opponent, (0, 0, 0)) for of in self.league.values()]
         wins, draws, losses = (sum(each[which] for each in results) for which in range(3))
         return wins, draws, losses
 

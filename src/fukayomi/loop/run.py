@@ -10,6 +10,7 @@ from pathlib import Path
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
+    accepted_results,
     chunk_name,
     league_settings,
     local_generator,
@@ -171,11 +172,14 @@ class _Run:
         generation, _ = self._journal.next_step
         result = ingest(self._folder.path, listener=self._listener)
         manifest = Manifest(self._folder.path)
+        chunks = manifest.chunks()
+        paths = [self._folder.path / chunk.path for chunk in chunks]
         return Ingested(
             generation=generation,
-            chunks=len(manifest.chunks()),
-            positions=sum(chunk.positions for chunk in manifest.chunks()),
+            chunks=len(chunks),
+            positions=sum(chunk.positions for chunk in chunks),
             quarantined=len(manifest.quarantined),
+            opponents=accepted_results(self._settings, self._folder, self._journal, paths),
             flags=tuple(str(flag) for flag in result.tripwires.flags),
         )
 

@@ -162,9 +162,32 @@ def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
     for field, said, value in counted:
         if not faults and said != value:
             faults.append(Fault(name, None, None, None, f"the sidecar says {field} {said}, but there are {value}"))
+    if not faults and (wrong := _wrong_opponents(info, games)):
+        faults.append(Fault(name, None, None, None, wrong))
     if faults:
         raise RejectedError(faults, info)
     return ValidChunk(info, _keys_of(games), results, statistics_of(games))
+
+
+def _wrong_opponents(info: ChunkInfo, games: _native.DecodedGames) -> str | None:
+    """What is wrong with the results that a sidecar claims against opponents; it counts games left out of the file too."""
+    if not info.opponents:
+        return None
+    results, opponents = games.results & RESULT_BITS, games.opponents
+    played = opponents != 0
+    draws, losses = int((played & (results == 0)).sum()), int((played & (results == opponents)).sum())
+    there = int(played.sum()) - draws - losses, draws, losses
+    wins, draws, losses = (sum(each) for each in zip(*info.opponents.values(), strict=True))
+    said = wins, draws, losses
+    left_out = (info.numbers or info.games) - info.games
+    if min(a - b for a, b in zip(said, there, strict=True)) < 0 or sum(said) - sum(there) > left_out:
+        return f"the sidecar says {_score(said)} against opponents, but there are {_score(there)}"
+    return None
+
+
+def _score(results: tuple[int, int, int]) -> str:
+    wins, draws, losses = results
+    return f"{wins} wins, {draws} draws and {losses} losses"
 
 
 def count_results(results: NDArray[np.integer[Any]], ends: NDArray[np.uint8]) -> ResultCounts:

@@ -195,10 +195,10 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
 
 
 def _league(journal: Journal) -> Iterator[LeagueRow]:
-    for entry in journal.all(Played):
-        for name, (wins, draws, losses) in entry.opponents.items():
+    for generation, opponents in journal.league.items():
+        for name, (wins, draws, losses) in opponents.items():
             found = win_rate(wins, losses=losses, draws=draws)
-            yield LeagueRow(entry.generation, name, wins, draws, losses, found.rate, found.low, found.high)
+            yield LeagueRow(generation, name, wins, draws, losses, found.rate, found.low, found.high)
 
 
 def _history(
