@@ -170,7 +170,7 @@ def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
 
 
 def _wrong_opponents(info: ChunkInfo, games: _native.DecodedGames) -> str | None:
-    """What is wrong with the results that a sidecar claims against opponents; it counts games left out of the file too."""
+    """What is wrong with the results that a sidecar claims against opponents; games that were not kept count there."""
     if not info.opponents:
         return None
     results, opponents = games.results & RESULT_BITS, games.opponents
