@@ -42,6 +42,13 @@ def test_the_presets_are_those_of_the_documentation() -> None:
     assert preset_names() == ["cpu", "fleet", "gpu", "tiny"]
 
 
+@pytest.mark.parametrize("name", sorted({*preset_names()} - {"tiny"}))
+def test_long_runs_are_measured_against_an_anchor(name: str) -> None:
+    (anchor,) = build_settings({"preset": name}).strength.anchors
+
+    assert (anchor.name, anchor.network) == ("embedded", "embedded")
+
+
 def test_differences_name_the_settings() -> None:
     one, other = build_settings(), build_settings({"games": 256, "gate": {"mode": "off"}})
 
