@@ -30,9 +30,10 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The build tools stay in .venv, so that a change of one source compiles one source.
+# The build tools stay in .venv, so that a change of one source compiles one source. setuptools and wheel build recordclass, which
+# miniosl needs and which has no wheel of its own everywhere.
 $(VENV)/.build-tools: $(VENV)/.created constraints.txt
-	$(BIN)/pip install -qq scikit-build-core nanobind cmake ninja
+	$(BIN)/pip install -qq scikit-build-core nanobind cmake ninja setuptools wheel
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build-tools $(PACKAGE)
