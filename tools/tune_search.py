@@ -193,7 +193,7 @@ def read_openings(path: Path, plies: int) -> list[str]:
 
 def play(plan: Plan, candidate: Candidate, network: Path | None, openings: list[str], folder: Path) -> dict[str, Any]:
     """Play or resume the match of a candidate, in this process. Returns its row of the table."""
-    with Network(network, device="cpu", threads=1, batch_size=plan.batch_size) as shared:
+    with Network(network, threads=1, batch_size=plan.batch_size) as shared:
         sides = [settings_of(plan.options, candidate.options), settings_of(plan.options)]
         engines = [
             Engine(shared, memory_mb=MEMORY_MB, settings=settings, evaluations_per_s=plan.evaluations_per_s)

@@ -10,4 +10,5 @@ void bind_csa(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_dedup(nanobind::module_& m);
 void bind_mate(nanobind::module_& m);
+void bind_network(nanobind::module_& m);
 void bind_selfplay(nanobind::module_& m);

@@ -13,5 +13,6 @@ NB_MODULE(_native, m) {
     bind_encode(m);
     bind_dedup(m);
     bind_search(m);
+    bind_network(m);
     bind_selfplay(m);
 }

@@ -2035,6 +2035,81 @@ class UniformEvaluator:
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
 
+def cpu_instructions() -> list[str]:
+    """
+    The vector instructions of this processor that `ResidualNetwork` uses, the fastest last.
+    """
+
+class ResidualNetwork:
+    """
+    A network of residual blocks with dlshogi's inputs and heads, on the CPU in float32.
+
+    A 3x3 convolution is computed by Winograd's algorithm: a third of the multiplications, and
+    results that differ from the plain sums by rounding alone.
+    """
+
+    def __init__(self, activation: str, stem1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 3, 3), order='C', device='cpu', writable=False)], stem2: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], stem_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], tower: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, 3, 3), order='C', device='cpu', writable=False)], tower_bias: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hidden_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_bias: float, instructions: str | None = None) -> None:
+        """
+        Args:
+            activation: "relu" or "silu", also of the value head.
+            stem1: float32 [C, 62, 3, 3], the planes that differ from square to square.
+            stem2: float32 [C, 57], the constant planes; 58 with the colour to move.
+            stem_bias: float32 [C].
+            tower: float32 [2B, C, C, 3, 3], two convolutions for each of B blocks.
+            tower_bias: float32 [2B, C].
+            policy: float32 [27, C].
+            policy_bias: float32 [2187].
+            value: float32 [V, C].
+            value_bias: float32 [V].
+            hidden: float32 [H, V * 81].
+            hidden_bias: float32 [H].
+            last: float32 [H].
+            last_bias: The win probability is the sigmoid of last times hidden units, and this.
+            instructions: One of `cpu_instructions`; None: the fastest.
+
+        Raises:
+            ValueError: Sizes do not fit together, or the processor has no such instructions.
+        """
+
+    @property
+    def instructions(self) -> str:
+        """The vector instructions that it uses."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the weights, in bytes."""
+
+class NetworkRunner:
+    """
+    Runs a network on the batches of one slot, with memory and threads of its own.
+    """
+
+    def __init__(self, network: ResidualNetwork, threads: int) -> None:
+        """
+        Args:
+            network: The network.
+            threads: Threads that share the positions of a batch.
+        """
+
+    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+        """
+        Evaluate the first n rows. The result of a position depends neither on the others nor on threads.
+
+        Returns False if a result is not finite.
+
+        Args:
+            planes1: uint8 [C, 628].
+            planes2: uint8 [C, 8].
+            labels: uint16 [C, 593].
+            counts: uint16 [C].
+            n: The rows to evaluate.
+            logits: float32 [C, 593], written up to counts[i] in each row.
+            values: float32 [C], written: win probability of the side to move.
+
+        Raises:
+            ValueError: A count is above 593 or a label above 2186; the message names the row.
+        """
+
 class SelfplayParams:
     """
     How games against itself are played; names and defaults are dlshogi's. Setting one to a bad value raises ValueError.

@@ -25,6 +25,7 @@ from fukayomi.engine.evaluation import Evaluation, evaluate
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.evaluators.backends.native import Native, refusal
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
@@ -271,6 +272,8 @@ def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model)
 
 def _unreadable(network: NetworkFile, wanted: Plan) -> str:
     path, provider = network.path, f"DNN_Provider {wanted.backend}"
+    if wanted.backend == Native.name:
+        return refusal(network)
     is_torch = wanted.backend in (TorchCpu.name, TorchCuda.name)
     if path.suffix not in PARAMETER_SUFFIXES:
         reads = f"; it reads parameter files ({PARAMETER_SUFFIX}) alone" if is_torch else ""

@@ -48,7 +48,7 @@ class Network:
         model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
             `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default the network that comes with
             the package.
-        device: Library and device that run it, a value of DNN_Provider: "cpu" (ONNX Runtime), "openvino", "cuda",
+        device: Library and device that run it, a value of DNN_Provider: "native", "cpu" (ONNX Runtime), "openvino", "cuda",
             "tensorrt". "auto" takes the fastest; what is left open is measured when the network is first loaded on a
             computer.
         precision: "fp32", "bf16", "int8" or "fp16". "auto" takes a lower one where it is clearly faster and agrees with

@@ -21,6 +21,7 @@ PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 # Where the class of each backend is, in the order of preference: of two that are about as fast the first is taken.
 BACKENDS = {
     "cpu": "fukayomi.engine.evaluators.backends.onnx:OnnxCpu",
+    "native": "fukayomi.engine.evaluators.backends.native:Native",
     "openvino": "fukayomi.engine.evaluators.backends.openvino:OpenVino",
     "cuda": "fukayomi.engine.evaluators.backends.onnx:OnnxCuda",
     "tensorrt": "fukayomi.engine.evaluators.backends.onnx:OnnxTensorrt",

@@ -5,10 +5,16 @@ import re
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
 
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights
+
 LARGEST_FILE = 2 << 30
+LARGEST_RESIDUAL = 256 << 20
+"""Weights take three to six times as much memory at Winograd's points."""
 INT8_SUFFIX = ".int8.onnx"
 # The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
 SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")
@@ -56,6 +62,18 @@ class NetworkFile:
     def has_colour_plane(self) -> bool:
         """Whether an ONNX file of ours takes the plane of the colour to move."""
         return COLOUR_PLANE.search(self._read(self.path)) is not None
+
+    @cached_property
+    def residual(self) -> "ResidualWeights | OtherNetworkError":
+        """The weights of an ONNX file that holds a residual network, or why it is none."""
+        from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, read_residual
+
+        if self.path.stat().st_size > LARGEST_RESIDUAL:
+            return OtherNetworkError(f"it has more than {LARGEST_RESIDUAL >> 20} MiB")
+        try:
+            return read_residual(self.path)
+        except OtherNetworkError as error:
+            return error
 
     @cached_property
     def sha256(self) -> str:

@@ -1,0 +1,164 @@
+// Residual networks on the CPU. Weights are copied; the arrays of a slot belong to the caller, and the GIL is released while they are
+// computed.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "network/network.hpp"
+#include "network/processor.hpp"
+#include "network/runner.hpp"
+#include "slots.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace fukayomi;
+
+namespace {
+
+using Vector = Rows<const float>;
+template <nb::ssize_t... COLUMNS>
+using Matrix = Rows<const float, COLUMNS...>;
+
+constexpr std::size_t DIRECTIONS = POLICY_LABELS / SQUARES;
+
+std::vector<std::string> instructions() {
+    std::vector<std::string> names;
+    for (const Kernels* kernels : usable_kernels()) names.emplace_back(kernels->name);
+    return names;
+}
+
+const Kernels& kernels_named(const std::optional<std::string>& name) {
+    if (!name) return *usable_kernels().back();
+    for (const Kernels* kernels : usable_kernels())
+        if (*name == kernels->name) return *kernels;
+    throw nb::value_error(("this processor has no " + *name).c_str());
+}
+
+template <class Array>
+std::span<const float> numbers(const Array& array) {
+    return {array.data(), array.size()};
+}
+
+void require_size(const char* name, std::size_t size, std::size_t wanted) {
+    if (size != wanted)
+        throw nb::value_error((std::string(name) + " has " + std::to_string(size) + " numbers; it needs " +
+                               std::to_string(wanted)).c_str());
+}
+
+Activation activation_named(const std::string& name) {
+    if (name == "relu") return Activation::RELU;
+    if (name == "silu") return Activation::SILU;
+    throw nb::value_error(("activation must be relu or silu, not " + name).c_str());
+}
+
+std::shared_ptr<ResidualNetwork> make_network(
+    const std::string& activation, const Matrix<FEATURES1, 3, 3>& stem1, const Matrix<-1>& stem2, const Vector& stem_bias,
+    const Matrix<-1, -1, 3, 3>& tower, const Matrix<-1>& tower_bias, const Matrix<-1>& policy, const Vector& policy_bias,
+    const Matrix<-1>& value, const Vector& value_bias, const Matrix<-1>& hidden, const Vector& hidden_bias, const Vector& last,
+    float last_bias, const std::optional<std::string>& instructions) {
+    const std::size_t channels = stem1.shape(0), value_channels = value.shape(0), units = hidden.shape(0), layers = tower.shape(0);
+    if (channels == 0 || value_channels == 0 || units == 0) throw nb::value_error("a network needs channels and hidden units");
+    if (stem2.shape(1) != FEATURES2 && stem2.shape(1) != COLOUR_PLANE + 1)
+        throw nb::value_error("stem2 must have 57 or 58 planes");
+    if (layers % 2 != 0) throw nb::value_error("tower must have two convolutions for each block");
+    require_size("stem2", stem2.size(), channels * stem2.shape(1));
+    require_size("stem_bias", stem_bias.size(), channels);
+    require_size("tower", tower.size(), layers * channels * channels * 9);
+    require_size("tower_bias", tower_bias.size(), layers * channels);
+    require_size("policy", policy.size(), DIRECTIONS * channels);
+    require_size("policy_bias", policy_bias.size(), POLICY_LABELS);
+    require_size("value", value.size(), value_channels * channels);
+    require_size("value_bias", value_bias.size(), value_channels);
+    require_size("hidden", hidden.size(), units * value_channels * SQUARES);
+    require_size("hidden_bias", hidden_bias.size(), units);
+    require_size("last", last.size(), units);
+    NetworkWeights weights;
+    weights.activation = activation_named(activation);
+    weights.channels = channels;
+    weights.constant_planes = stem2.shape(1);
+    weights.value_channels = value_channels;
+    weights.hidden = units;
+    weights.stem1 = numbers(stem1);
+    weights.stem2 = numbers(stem2);
+    weights.stem_bias = numbers(stem_bias);
+    for (std::size_t n = 0; n < layers; ++n)
+        weights.tower.push_back({numbers(tower).subspan(n * channels * channels * 9, channels * channels * 9),
+                                 numbers(tower_bias).subspan(n * channels, channels)});
+    weights.policy = numbers(policy);
+    weights.policy_bias = numbers(policy_bias);
+    weights.value = numbers(value);
+    weights.value_bias = numbers(value_bias);
+    weights.hidden_weights = numbers(hidden);
+    weights.hidden_bias = numbers(hidden_bias);
+    weights.last = numbers(last);
+    weights.last_bias = last_bias;
+    const Kernels& kernels = kernels_named(instructions);
+    const nb::gil_scoped_release release;
+    return std::make_shared<ResidualNetwork>(weights, kernels);
+}
+
+bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, const Labels& labels, const Counts& counts,
+         std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
+    require_rows(n, planes1, planes2, labels, counts, logits, values);
+    const nb::gil_scoped_release release;
+    try {
+        return runner.run(n, {planes1.data(), planes2.data(), labels.data(), counts.data()}, {logits.data(), values.data()});
+    } catch (const std::out_of_range& e) {
+        throw nb::value_error(e.what());
+    }
+}
+
+}  // namespace
+
+void bind_network(nb::module_& m) {
+    m.def("cpu_instructions", &instructions,
+          "The vector instructions of this processor that `ResidualNetwork` uses, the fastest last.");
+    nb::class_<ResidualNetwork>(m, "ResidualNetwork",
+                                "A network of residual blocks with dlshogi's inputs and heads, on the CPU in float32.\n\n"
+                                "A 3x3 convolution is computed by Winograd's algorithm: a third of the multiplications, and\n"
+                                "results that differ from the plain sums by rounding alone.")
+        .def(nb::new_(&make_network), "activation"_a, "stem1"_a.noconvert(), "stem2"_a.noconvert(), "stem_bias"_a.noconvert(),
+             "tower"_a.noconvert(), "tower_bias"_a.noconvert(), "policy"_a.noconvert(), "policy_bias"_a.noconvert(),
+             "value"_a.noconvert(), "value_bias"_a.noconvert(), "hidden"_a.noconvert(), "hidden_bias"_a.noconvert(),
+             "last"_a.noconvert(), "last_bias"_a, "instructions"_a = nb::none(),
+             "Args:\n    activation: \"relu\" or \"silu\", also of the value head.\n"
+             "    stem1: float32 [C, 62, 3, 3], the planes that differ from square to square.\n"
+             "    stem2: float32 [C, 57], the constant planes; 58 with the colour to move.\n"
+             "    stem_bias: float32 [C].\n"
+             "    tower: float32 [2B, C, C, 3, 3], two convolutions for each of B blocks.\n"
+             "    tower_bias: float32 [2B, C].\n"
+             "    policy: float32 [27, C].\n    policy_bias: float32 [2187].\n"
+             "    value: float32 [V, C].\n    value_bias: float32 [V].\n"
+             "    hidden: float32 [H, V * 81].\n    hidden_bias: float32 [H].\n"
+             "    last: float32 [H].\n    last_bias: The win probability is the sigmoid of last times hidden units, and this.\n"
+             "    instructions: One of `cpu_instructions`; None: the fastest.\n\n"
+             "Raises:\n    ValueError: Sizes do not fit together, or the processor has no such instructions.")
+        .def_prop_ro("instructions", [](const ResidualNetwork& network) { return network.kernels().name; },
+                     "The vector instructions that it uses.")
+        .def_prop_ro("bytes", &ResidualNetwork::bytes, "Memory of the weights, in bytes.");
+    nb::class_<NetworkRunner>(m, "NetworkRunner",
+                              "Runs a network on the batches of one slot, with memory and threads of its own.")
+        .def("__init__", [](NetworkRunner* self, std::shared_ptr<ResidualNetwork> network, std::size_t threads) {
+            if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
+            new (self) NetworkRunner(std::move(network), threads);
+        }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.")
+        .def("run", &run, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(), "n"_a,
+             "logits"_a.noconvert(), "values"_a.noconvert(),
+             "Evaluate the first n rows. The result of a position depends neither on the others nor on threads.\n\n"
+             "Returns False if a result is not finite.\n\n"
+             "Args:\n    planes1: uint8 [C, 628].\n    planes2: uint8 [C, 8].\n    labels: uint16 [C, 593].\n"
+             "    counts: uint16 [C].\n    n: The rows to evaluate.\n"
+             "    logits: float32 [C, 593], written up to counts[i] in each row.\n"
+             "    values: float32 [C], written: win probability of the side to move.\n\n"
+             "Raises:\n    ValueError: A count is above 593 or a label above 2186; the message names the row.");
+}

@@ -1,0 +1,253 @@
+// The kernels, for vectors of FUKAYOMI_LANES floats. Everything is in an unnamed namespace and nothing comes from the standard library:
+// no function that is compiled here for newer processors may take the place of its namesake elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "network/kernels.hpp"
+
+namespace fukayomi {
+namespace {
+
+constexpr std::size_t LANES = FUKAYOMI_LANES;
+constexpr std::size_t PANEL = 2 * LANES;
+constexpr std::size_t ROWS = LANES == 16 ? 12 : 6;  // with two vectors each, the sums of a product just fit into the registers
+
+#if defined(__GNUC__) || defined(__clang__)
+typedef float Lanes __attribute__((vector_size(4 * LANES)));
+typedef float UnalignedLanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+inline Lanes load(const float* from) { return *reinterpret_cast<const UnalignedLanes*>(from); }
+inline void store(float* to, Lanes x) { *reinterpret_cast<UnalignedLanes*>(to) = x; }
+inline Lanes all(float x) { return x - Lanes{}; }
+inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }  // NaN stays
+#define FUKAYOMI_UNROLL _Pragma("GCC unroll 12")
+#else
+struct Lanes {
+    float at[LANES];
+};
+#define FUKAYOMI_EACH(EXPRESSION)                                   \
+    Lanes out;                                                      \
+    for (std::size_t i = 0; i < LANES; ++i) out.at[i] = EXPRESSION; \
+    return out
+inline Lanes load(const float* from) { FUKAYOMI_EACH(from[i]); }
+inline void store(float* to, Lanes x) {
+    for (std::size_t i = 0; i < LANES; ++i) to[i] = x.at[i];
+}
+inline Lanes all(float x) { FUKAYOMI_EACH(x); }
+inline Lanes positive(Lanes x) { FUKAYOMI_EACH(0 > x.at[i] ? 0.0f : x.at[i]); }
+inline Lanes operator+(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] + y.at[i]); }
+inline Lanes operator-(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] - y.at[i]); }
+inline Lanes operator*(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] * y.at[i]); }
+inline Lanes operator*(float x, Lanes y) { FUKAYOMI_EACH(x * y.at[i]); }
+#define FUKAYOMI_UNROLL
+#endif
+
+// ------------------------------------------------------------------------------------------------- activations
+
+union Bits {
+    float value;
+    std::uint32_t bits;
+};
+
+// e^x for x <= 0: 2^n times a polynomial for the rest, to within 2e-7 of the value (Cephes' coefficients for expf).
+inline float exp_negative(float x) {
+    const float bounded = x < -87.0f ? -87.0f : x;
+    Bits rounded;
+    rounded.value = bounded * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: the integer part is in the low bits
+    const float n = rounded.value - 12582912.0f;
+    const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    Bits power;
+    power.bits = (rounded.bits + 127u - 0x4b400000u) << 23;
+    return (p * r * r + r + 1.0f) * power.value;
+}
+
+inline float silu(float x) {
+    const float e = exp_negative(x < 0 ? x : -x);
+    const float sigmoid = (x < 0 ? e : 1.0f) / (1.0f + e);
+    return x * sigmoid;
+}
+
+inline Lanes silu(Lanes x) {
+    float values[LANES];
+    store(values, x);
+    for (std::size_t i = 0; i < LANES; ++i) values[i] = silu(values[i]);
+    return load(values);
+}
+
+template <Activation ACTIVATION>
+inline Lanes activated(Lanes x) {
+    if constexpr (ACTIVATION == Activation::RELU)
+        return positive(x);
+    else
+        return silu(x);
+}
+
+template <Activation ACTIVATION>
+void activate_rows(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias) {
+    for (std::size_t r = 0; r < count; ++r)
+        for (std::size_t c = 0; c < columns; c += LANES) {
+            float* const x = rows + r * row_stride + c;
+            store(x, activated<ACTIVATION>(load(x) + load(bias + c)));
+        }
+}
+
+void activate(float* rows, std::size_t row_stride, std::size_t count, std::size_t columns, const float* bias,
+              Activation activation) {
+    if (activation == Activation::RELU)
+        activate_rows<Activation::RELU>(rows, row_stride, count, columns, bias);
+    else
+        activate_rows<Activation::SILU>(rows, row_stride, count, columns, bias);
+}
+
+// -------------------------------------------------------------------------------------- Winograd's transforms
+//
+// Interpolation at 0, 1, -1, 2 and infinity. `packing.cpp` has the transform of the kernels that goes with it.
+
+struct Five {
+    Lanes at[5];
+};
+
+struct Three {
+    Lanes at[3];
+};
+
+//  2 -1 -2  1  0
+//  0 -2 -1  1  0
+//  0  2 -3  1  0
+//  0 -1  0  1  0
+//  0  2 -1 -2  1
+inline Five to_five(Lanes x0, Lanes x1, Lanes x2, Lanes x3, Lanes x4) {
+    const Lanes t = x3 - x1, u = x3 - x2;
+    return {{2.0f * (x0 - x2) + t, u - 2.0f * x1, 2.0f * (x1 - x2) + u, t, (x4 - x2) - 2.0f * t}};
+}
+
+//  1  1  1  1  0
+//  0  1 -1  2  0
+//  0  1  1  4  1
+inline Three to_three(Lanes x0, Lanes x1, Lanes x2, Lanes x3, Lanes x4) {
+    const Lanes sum = x1 + x2;
+    return {{x0 + sum + x3, 2.0f * x3 + (x1 - x2), 4.0f * x3 + (sum + x4)}};
+}
+
+// The first square of a tile's 5x5 on the board with its border.
+inline std::size_t corner(std::size_t tile) { return tile / 3 * 3 * BOARD_SIDE + tile % 3 * 3; }
+
+void to_points(const float* boards, std::size_t positions, std::size_t channels, float* points, std::size_t stride) {
+    for (std::size_t n = 0; n < positions; ++n)
+        for (std::size_t tile = 0; tile < TILES; ++tile) {
+            const float* const from = boards + (n * BOARD_CELLS + corner(tile)) * channels;
+            float* const to = points + (n * TILES + tile) * channels;
+            for (std::size_t c = 0; c < channels; c += LANES) {
+                const auto square = [&](std::size_t i, std::size_t j) { return load(from + (i * BOARD_SIDE + j) * channels + c); };
+                Five columns[5];
+                for (std::size_t j = 0; j < 5; ++j)
+                    columns[j] = to_five(square(0, j), square(1, j), square(2, j), square(3, j), square(4, j));
+                for (std::size_t i = 0; i < 5; ++i) {
+                    const Five row = to_five(columns[0].at[i], columns[1].at[i], columns[2].at[i], columns[3].at[i], columns[4].at[i]);
+                    for (std::size_t j = 0; j < 5; ++j) store(to + (i * 5 + j) * stride + c, row.at[j]);
+                }
+            }
+        }
+}
+
+template <Activation ACTIVATION>
+void boards_from_points(const float* points, std::size_t stride, std::size_t positions, std::size_t channels, const float* bias,
+                        const float* added, float* boards) {
+    for (std::size_t n = 0; n < positions; ++n)
+        for (std::size_t tile = 0; tile < TILES; ++tile) {
+            const float* const from = points + (n * TILES + tile) * channels;
+            const std::size_t first = (n * BOARD_CELLS + corner(tile) + BOARD_SIDE + 1) * channels;
+            for (std::size_t c = 0; c < channels; c += LANES) {
+                const auto point = [&](std::size_t i, std::size_t j) { return load(from + (i * 5 + j) * stride + c); };
+                Three columns[5];
+                for (std::size_t j = 0; j < 5; ++j)
+                    columns[j] = to_three(point(0, j), point(1, j), point(2, j), point(3, j), point(4, j));
+                const Lanes shift = load(bias + c);
+                for (std::size_t i = 0; i < 3; ++i) {
+                    const Three row = to_three(columns[0].at[i], columns[1].at[i], columns[2].at[i], columns[3].at[i], columns[4].at[i]);
+                    for (std::size_t j = 0; j < 3; ++j) {
+                        const std::size_t square = first + (i * BOARD_SIDE + j) * channels + c;
+                        Lanes x = row.at[j] + shift;
+                        if (added != nullptr) x = x + load(added + square);
+                        store(boards + square, activated<ACTIVATION>(x));
+                    }
+                }
+            }
+        }
+}
+
+void from_points(const float* points, std::size_t stride, std::size_t positions, std::size_t channels, const float* bias,
+                 const float* added, Activation activation, float* boards) {
+    if (activation == Activation::RELU)
+        boards_from_points<Activation::RELU>(points, stride, positions, channels, bias, added, boards);
+    else
+        boards_from_points<Activation::SILU>(points, stride, positions, channels, bias, added, boards);
+}
+
+// ------------------------------------------------------------------------------------------------- products
+
+// Some rows times one panel. The sums stay in registers, so the loops over rows must be unrolled.
+template <std::size_t COUNT>
+inline void multiply_block(const float* rows, std::size_t row_stride, std::size_t inner, const float* panel, float* out,
+                           std::size_t out_stride) {
+    Lanes left[COUNT], right[COUNT];
+    FUKAYOMI_UNROLL
+    for (std::size_t r = 0; r < COUNT; ++r) left[r] = right[r] = all(0.0f);
+    for (std::size_t k = 0; k < inner; ++k) {
+        const Lanes a = load(panel + k * PANEL), b = load(panel + k * PANEL + LANES);
+        FUKAYOMI_UNROLL
+        for (std::size_t r = 0; r < COUNT; ++r) {
+            const float x = rows[r * row_stride + k];
+            left[r] = left[r] + x * a;
+            right[r] = right[r] + x * b;
+        }
+    }
+    FUKAYOMI_UNROLL
+    for (std::size_t r = 0; r < COUNT; ++r) {
+        store(out + r * out_stride, left[r]);
+        store(out + r * out_stride + LANES, right[r]);
+    }
+}
+
+void multiply(const float* rows, std::size_t row_stride, std::size_t count, std::size_t inner, const float* matrix,
+              std::size_t columns, float* out, std::size_t out_stride) {
+    for (std::size_t column = 0; column < columns; column += PANEL) {
+        const float* const panel = matrix + column * inner;
+        std::size_t r = 0;
+        const auto block = [&]<std::size_t COUNT>() {
+            for (; r + COUNT <= count; r += COUNT)
+                multiply_block<COUNT>(rows + r * row_stride, row_stride, inner, panel, out + r * out_stride + column, out_stride);
+        };
+        block.template operator()<ROWS>();
+        if constexpr (ROWS > 6) block.template operator()<6>();
+        block.template operator()<3>();
+        block.template operator()<1>();
+    }
+}
+
+void add(float* row, const float* other, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += LANES) store(row + i, load(row + i) + load(other + i));
+}
+
+float dot(const float* a, const float* b, std::size_t count) {
+    Lanes sum = all(0.0f);
+    for (std::size_t i = 0; i < count; i += LANES) sum = sum + load(a + i) * load(b + i);
+    float parts[LANES];
+    store(parts, sum);
+    float total = 0;
+    for (std::size_t i = 0; i < LANES; ++i) total += parts[i];
+    return total;
+}
+
+constexpr Kernels KERNELS = {FUKAYOMI_INSTRUCTIONS, PANEL, &to_points, &from_points, &multiply, &add, &activate, &dot};
+
+}  // namespace
+}  // namespace fukayomi

@@ -1,0 +1,72 @@
+// A residual network on the CPU: from bit-packed planes to the logits of the legal moves and a win probability.
+//
+// The result of a position depends on nothing else: neither on the batch it is in nor on threads.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "network/aligned.hpp"
+#include "network/kernels.hpp"
+#include "network/packing.hpp"
+#include "network/weights.hpp"
+#include "search/slot.hpp"
+
+namespace fukayomi {
+
+class ResidualNetwork {
+  public:
+    // Positions that go through the network together: their activations stay in the cache, and the weights are read once for all.
+    static constexpr std::size_t GROUP = 8;
+
+    // The sizes of the weights must fit together.
+    ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels);
+
+    // Memory of one thread.
+    class Scratch {
+      public:
+        explicit Scratch(const ResidualNetwork& network);
+
+      private:
+        friend class ResidualNetwork;
+        AlignedFloats boards_[3], points_, products_, squares_, hidden_;
+    };
+
+    // Positions `first` to `first + count - 1` of a slot. False: a result is not finite. Throws std::out_of_range for a count or a label
+    // that does not exist.
+    bool evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
+
+    const Kernels& kernels() const { return kernels_; }
+    std::size_t bytes() const;
+
+  private:
+    struct Layer {
+        AlignedFloats weights, bias;
+    };
+
+    bool evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
+    void stem(const SlotInput& in, std::size_t first, std::size_t count, float* boards) const;
+    void convolve(Scratch& scratch, const Layer& layer, const float* boards, const float* added, std::size_t count, float* out) const;
+    bool policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const;
+    bool values(Scratch& scratch, const float* boards, std::size_t count, float* values) const;
+
+    const Kernels& kernels_;
+    Activation activation_;
+    std::size_t width_;         // channels with padding
+    std::size_t stride_;        // from one of Winograd's points to the next
+    AlignedFloats stem1_;       // [62 * 9 neighbours, width]
+    AlignedFloats stem2_;       // [planes, width]
+    AlignedFloats stem_bias_;   // [width]
+    AlignedFloats no_bias_;     // [width]
+    std::size_t constant_planes_;
+    std::vector<Layer> tower_;
+    AlignedFloats policy_;       // [27, width]
+    AlignedFloats policy_bias_;  // [2187]
+    PackedMatrix value_;         // [width, V]
+    AlignedFloats value_bias_;
+    PackedMatrix hidden_;  // [81 * V with padding, H]
+    AlignedFloats hidden_bias_, last_;
+    float last_bias_;
+};
+
+}  // namespace fukayomi

@@ -1,0 +1,54 @@
+#include "network/processor.hpp"
+
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
+
+#include <array>
+#endif
+
+namespace fukayomi {
+
+namespace {
+
+struct Instructions {
+    bool avx2 = false, avx512 = false;
+};
+
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+Instructions instructions() {
+    __builtin_cpu_init();
+    return {__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
+            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")};
+}
+#elif defined(_MSC_VER) && defined(_M_X64)
+// Intel's manual, volume 2, CPUID and XGETBV: the processor has the instructions, and the system saves the registers.
+Instructions instructions() {
+    std::array<int, 4> first, seventh;
+    __cpuid(first.data(), 1);
+    __cpuidex(seventh.data(), 7, 0);
+    const auto bit = [](int word, int number) { return (word >> number & 1) != 0; };
+    if (!bit(first[2], 27)) return {};
+    const unsigned long long saved = _xgetbv(0);
+    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6,
+            bit(seventh[1], 16) && bit(seventh[1], 31) && (saved & 0xe6) == 0xe6};
+}
+#else
+Instructions instructions() { return {}; }
+#endif
+
+std::vector<const Kernels*> find_usable() {
+    const Instructions has = instructions();
+    std::vector<const Kernels*> found{&portable_kernels()};
+    if (has.avx2 && avx2_kernels() != nullptr) found.push_back(avx2_kernels());
+    if (has.avx512 && avx512_kernels() != nullptr) found.push_back(avx512_kernels());
+    return found;
+}
+
+}  // namespace
+
+const std::vector<const Kernels*>& usable_kernels() {
+    static const std::vector<const Kernels*> usable = find_usable();
+    return usable;
+}
+
+}  // namespace fukayomi

@@ -1,0 +1,45 @@
+"""Residual networks in the native core, on the CPU."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.onnx import is_onnx
+
+if TYPE_CHECKING:
+    from fukayomi.engine.evaluators.backends.native_model import NativeModel
+
+
+class Native:
+    """Kernels of our own on the CPU: residual networks in float32, by Winograd's algorithm."""
+
+    name = "native"
+    title = "fukayomi, CPU"
+    on_gpu = False
+    is_automatic = True
+    libraries = ("fukayomi",)
+    batches = (2, 4, 8, 16, 32)
+
+    def problem(self) -> None:
+        """None: it runs everywhere."""
+
+    def precisions(self, network: NetworkFile) -> Sequence[str]:
+        """fp32, if it is a residual network."""
+        return ("fp32",) if is_onnx(network) and not isinstance(network.residual, Exception) else ()
+
+    def open(self, network: NetworkFile, plan: Plan) -> "NativeModel":
+        """The network, with the threads of the plan for each batch."""
+        from fukayomi.engine.evaluators.backends.native_model import NativeModel
+
+        weights = network.residual
+        if isinstance(weights, Exception):
+            raise EvaluatorError(refusal(network)) from weights
+        return NativeModel(network.path, weights, threads=plan.threads)
+
+
+def refusal(network: NetworkFile) -> str:
+    """Why a file is none for this backend."""
+    found = f": {network.residual}" if is_onnx(network) and isinstance(network.residual, Exception) else ""
+    return f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone{found}"

@@ -1,0 +1,69 @@
+"""A residual network in the native core."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fukayomi._native import NetworkRunner, ResidualNetwork
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
+from fukayomi.engine.evaluators.protocol import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSlot(Slot):
+    """A slot with the memory and the threads that compute it."""
+
+    runner: NetworkRunner
+
+
+class NativeModel:
+    """A residual network in the native core.
+
+    Args:
+        path: The file, for messages.
+        weights: Its weights.
+        threads: CPU threads for one batch.
+        instructions: One of `fukayomi._native.cpu_instructions`; None: the fastest.
+    """
+
+    fixed_batch = 0
+
+    def __init__(
+        self, path: Path, weights: ResidualWeights, *, threads: int = 1, instructions: str | None = None
+    ) -> None:
+        self._path = path
+        self._threads = max(1, threads)
+        arrays = weights.arrays()
+        last_bias = float(arrays.pop("last_bias")[0])
+        self._network = ResidualNetwork(
+            activation=weights.activation, last_bias=last_bias, instructions=instructions, **arrays
+        )
+
+    def allocate(self, capacity: int) -> NativeSlot:
+        """Memory and threads for a batch of up to ``capacity`` positions."""
+        plain = Slot.zeros(capacity)
+        return NativeSlot(
+            planes1=plain.planes1,
+            planes2=plain.planes2,
+            labels=plain.labels,
+            counts=plain.counts,
+            logits=plain.logits,
+            values=plain.values,
+            runner=NetworkRunner(self._network, self._threads),
+        )
+
+    def run(self, slot: Slot, n: int) -> None:
+        """Evaluate the first n positions of a slot.
+
+        Raises:
+            EvaluatorError: The results are not finite.
+        """
+        assert isinstance(slot, NativeSlot)
+        good = slot.runner.run(
+            slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values
+        )  # fmt: skip
+        if not good:
+            raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
+
+    def close(self) -> None:
+        """Nothing to do: memory and threads go with the slots and the model."""

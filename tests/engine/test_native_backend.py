@@ -1,0 +1,419 @@
+"""Networks in the native core, beside ONNX Runtime and torch."""
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fukayomi import Network
+from fukayomi._native import NetworkRunner, ResidualNetwork, cpu_instructions, encode_position
+from fukayomi.engine.agreement import compare
+from fukayomi.engine.choice import load
+from fukayomi.engine.evaluators import EvaluatorError
+from fukayomi.engine.evaluators.backends.backend import Plan
+from fukayomi.engine.evaluators.backends.native_model import NativeModel
+from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.backends.residual_file import OtherNetworkError, ResidualWeights, read_residual
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
+from fukayomi.engine.evaluators.probes import probe_positions
+from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.timing import filled_slot
+from fukayomi.engine.network import embedded_network
+from fukayomi.shogi import Position
+
+onnx = pytest.importorskip("onnx")
+torch = pytest.importorskip("torch")
+
+from network_samples import SHAPES, shaken  # noqa: E402
+
+from fukayomi.nn import NetworkConfig, export_onnx  # noqa: E402
+
+EMBEDDED = embedded_network()
+READABLE = {
+    "embedded's kind": NetworkConfig(2, 32, "relu", 16),
+    "silu": NetworkConfig(2, 16, "silu", 8),
+    "odd sizes": NetworkConfig(1, 21, "relu", 5),
+    "colour, branches, dropout": NetworkConfig(2, 40, "silu", 24, stem="branches", colour_plane=True, dropout=0.5),
+}
+OTHERS = ("pre-activation", "squeeze-excitation", "large kernels", "Transformer")
+
+
+@pytest.fixture(scope="module")
+def write(tmp_path_factory: pytest.TempPathFactory) -> Callable[[NetworkConfig], Path]:
+    """Exports a network of a shape, once."""
+    folder, known = tmp_path_factory.mktemp("residual"), dict[NetworkConfig, Path]()
+
+    def file(config: NetworkConfig) -> Path:
+        if config not in known:
+            known[config] = folder / f"{len(known)}.onnx"
+            export_onnx(shaken(config), known[config])
+        return known[config]
+
+    return file
+
+
+@pytest.fixture(scope="module")
+def embedded() -> ResidualWeights:
+    return read_residual(EMBEDDED)
+
+
+def evaluator_of(path: Path, weights: ResidualWeights, instructions: str | None = None) -> NetworkEvaluator:
+    model = NativeModel(path, weights, instructions=instructions)
+    return NetworkEvaluator(NetworkFile(path), model, Plan("native", "fp32", 1, 1, 8), "")
+
+
+@pytest.mark.parametrize("instructions", cpu_instructions())
+@pytest.mark.parametrize("kind", READABLE)
+def test_answers_as_onnx_runtime_does(write: Callable[[NetworkConfig], Path], kind: str, instructions: str) -> None:
+    path = write(READABLE[kind])
+    with Network(path, device="cpu", precision="fp32") as exact:
+        agreement = compare(evaluator_of(path, read_residual(path), instructions), exact.evaluator, probe_positions())
+    assert agreement.top1 == 1.0
+    assert agreement.kl < 1e-7
+    assert agreement.max_value_error < 1e-5
+
+
+@pytest.mark.parametrize("instructions", cpu_instructions())
+def test_the_embedded_network_agrees_on_real_positions(embedded: ResidualWeights, instructions: str) -> None:
+    with Network(device="cpu", precision="fp32") as exact:
+        agreement = compare(evaluator_of(EMBEDDED, embedded, instructions), exact.evaluator, probe_positions())
+    assert agreement.top1 == 1.0
+    assert agreement.kl < 1e-7
+    assert agreement.max_value_error < 1e-5
+
+
+def test_large_activations_are_computed_as_torch_does(tmp_path: Path) -> None:
+    """Silu far from zero, where its exponential would overflow."""
+    network = shaken(NetworkConfig(2, 16, "silu", 8))
+    with torch.no_grad():
+        for block in network.blocks:
+            block.norm1.weight.mul_(50.0)
+    path = tmp_path / "large.onnx"
+    export_onnx(network, path)
+    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native") as native:
+        agreement = compare(native.evaluator, exact.evaluator, probe_positions())
+    assert agreement.top1 == 1.0
+    assert agreement.max_value_error < 1e-4
+
+
+@given(batch=st.integers(1, 33), threads=st.integers(1, 5), seed=st.integers(0, 1000))
+@settings(max_examples=25, deadline=None)
+def test_a_result_depends_on_the_position_alone(embedded: ResidualWeights, batch: int, threads: int, seed: int) -> None:
+    positions = probe_positions()
+    order = np.random.default_rng(seed).permutation(len(positions))[:batch]
+    alone, together = (NativeModel(EMBEDDED, embedded, threads=count) for count in (1, threads))
+    slot = filled_slot(together, len(order), [positions[i] for i in order])
+    together.run(slot, len(order))
+    single = alone.allocate(1)
+    for row, number in enumerate(order):
+        expected = filled_slot(alone, 1, [positions[number]])
+        alone.run(expected, 1)
+        count = int(slot.counts[row])
+        np.testing.assert_array_equal(slot.logits[row, :count], expected.logits[0, :count])
+        assert slot.values[row] == expected.values[0]
+    assert single.capacity == 1
+
+
+def test_slots_run_at_once(embedded: ResidualWeights) -> None:
+    model = NativeModel(EMBEDDED, embedded, threads=2)
+    slots = [filled_slot(model, 16, probe_positions()[:16]) for _ in range(4)]
+    threads = [threading.Thread(target=lambda slot=slot: [model.run(slot, 16) for _ in range(20)]) for slot in slots]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for slot in slots[1:]:
+        np.testing.assert_array_equal(slot.values, slots[0].values)
+        np.testing.assert_array_equal(slot.logits, slots[0].logits)
+
+
+def batchnorms_apart(path: Path, config: NetworkConfig) -> Path:
+    """An ONNX file as dlshogi's exporter writes it where nothing is folded, with a MatMul in the value head."""
+    network = shaken(config)
+    builder = Graph()
+    stem = network.stem
+    first = builder.conv("input1", stem.conv1_3x3)
+    second = builder.conv("input1", stem.conv1_1x1)
+    third = builder.conv("input2", stem.conv2_1x1)
+    x = builder.activation(builder.norm(builder.add(builder.add(first, second), third), stem.norm), config)
+    for block in network.blocks:
+        y = builder.activation(builder.norm(builder.conv(x, block.conv1), block.norm1), config)
+        y = builder.norm(builder.conv(y, block.conv2), block.norm2)
+        x = builder.activation(builder.add(x, y), config)
+    policy = builder.node("Flatten", builder.conv(x, network.policy.conv), axis=1)
+    builder.node("Add", builder.constant(network.policy.bias), policy, output="output_policy")
+    value = builder.activation(builder.norm(builder.conv(x, network.value.conv), network.value.norm), config)
+    flat = builder.node("Flatten", value, axis=1)
+    hidden = builder.node("MatMul", flat, builder.constant(network.value.fc1.weight.T))
+    hidden = builder.activation(builder.node("Add", hidden, builder.constant(network.value.fc1.bias)), config)
+    last = network.value.fc2
+    logit = builder.node("Gemm", hidden, builder.constant(last.weight.T), builder.constant(last.bias))
+    builder.node("Sigmoid", logit, output="output_value")
+    builder.save(path)
+    return path
+
+
+class Graph:
+    """Writes an ONNX graph node by node."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: list[onnx.TensorProto] = []
+
+    def constant(self, tensor: torch.Tensor) -> str:
+        name = f"constant{len(self.tensors)}"
+        self.tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(tensor.detach().numpy()), name))
+        return name
+
+    def node(self, kind: str, *inputs: str, output: str = "", **attributes: object) -> str:
+        output = output or f"tensor{len(self.nodes)}"
+        self.nodes.append(onnx.helper.make_node(kind, list(inputs), [output], **attributes))
+        return output
+
+    def conv(self, source: str, layer: torch.nn.Conv2d) -> str:
+        side = layer.kernel_size[0] // 2
+        weights = [self.constant(layer.weight)] + ([] if layer.bias is None else [self.constant(layer.bias)])
+        return self.node("Conv", source, *weights, pads=[side] * 4)
+
+    def norm(self, source: str, layer: torch.nn.BatchNorm2d) -> str:
+        parts = (layer.weight, layer.bias, layer.running_mean, layer.running_var)
+        return self.node("BatchNormalization", source, *map(self.constant, parts), epsilon=layer.eps)
+
+    def add(self, a: str, b: str) -> str:
+        return self.node("Add", a, b)
+
+    def activation(self, source: str, config: NetworkConfig) -> str:
+        if config.activation == "relu":
+            return self.node("Relu", source)
+        return self.node("Mul", source, self.node("Sigmoid", source))
+
+    def save(self, path: Path) -> None:
+        info, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+        inputs = [info("input1", kind, ["n", 62, 9, 9]), info("input2", kind, ["n", 57, 9, 9])]
+        outputs = [info("output_policy", kind, ["n", 2187]), info("output_value", kind, ["n", 1])]
+        graph = onnx.helper.make_graph(self.nodes, "network", inputs, outputs, self.tensors)
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, path)
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu"])
+def test_graphs_of_other_exporters(tmp_path: Path, activation: str) -> None:
+    config = NetworkConfig(2, 16, activation, 8)
+    path = batchnorms_apart(tmp_path / "apart.onnx", config)
+    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native") as native:
+        agreement = compare(native.evaluator, exact.evaluator, probe_positions())
+    assert agreement.top1 == 1.0
+    assert agreement.kl < 1e-7
+    assert agreement.max_value_error < 1e-5
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_networks_are_left_to_other_backends(write: Callable[[NetworkConfig], Path], kind: str) -> None:
+    path = write(SHAPES[kind])
+    with pytest.raises(
+        EvaluatorError, match=r"\.onnx: DNN_Provider native runs residual networks in ONNX files alone: "
+    ):
+        load(NetworkFile(path), Plan("native"))
+    with Network(path, precision="fp32", threads=1, batch_size=8) as network:
+        assert not isinstance(network.evaluator, NetworkEvaluator) or network.evaluator.plan.backend != "native"
+
+
+def test_a_parameter_file_is_for_torch(tmp_path: Path) -> None:
+    path = tmp_path / "network.safetensors"
+    path.write_bytes(b"parameters")
+    with pytest.raises(EvaluatorError, match="native runs residual networks in ONNX files alone"):
+        load(NetworkFile(path), Plan("native"))
+
+
+def change(model: "onnx.ModelProto", kind: str, number: int, edit: Callable[["onnx.NodeProto"], None]) -> None:
+    edit([node for node in model.graph.node if node.op_type == kind][number])
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda model: change(model, "Relu", 1, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
+        (lambda model: change(model, "Conv", 2, lambda node: node.input.pop()), None),
+        (lambda model: change(model, "Conv", 2, lambda node: node.ClearField("input")), "damaged|before its inputs"),
+        (lambda model: model.graph.node.reverse(), "comes before its inputs"),
+        (lambda model: model.graph.input.pop(), "its inputs are input1"),
+        (lambda model: setattr(model.graph.input[1].type.tensor_type.shape.dim[1], "dim_value", 119), "119 planes"),
+        (lambda model: change(model, "Sigmoid", 0, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
+        (lambda model: change(model, "Gemm", 0, lambda node: node.input.pop()), "Gemm with other factors"),
+    ],
+)
+def test_damaged_and_other_graphs_are_refused(
+    write: Callable[[NetworkConfig], Path],
+    tmp_path: Path,
+    edit: Callable[["onnx.ModelProto"], object],
+    reason: str | None,
+) -> None:
+    model = onnx.load(write(READABLE["embedded's kind"]))
+    edit(model)
+    path = tmp_path / "changed.onnx"
+    onnx.save(model, path)
+    if reason is None:  # a convolution may have no bias
+        assert read_residual(path).channels == 32
+    else:
+        with pytest.raises(OtherNetworkError, match=reason):
+            read_residual(path)
+
+
+def test_a_chain_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    graph = Graph()
+    weights = torch.zeros(8, 62, 3, 3)
+    x = graph.node("Conv", "input1", graph.constant(weights), pads=[1] * 4)
+    for _ in range(5000):
+        x = graph.node("Add", x, x)
+    x = graph.node("Relu", x)
+    policy = graph.node("Conv", x, graph.constant(torch.zeros(27, 8, 1, 1)))
+    graph.node("Flatten", policy, axis=1, output="output_policy")
+    value = graph.node("Relu", graph.node("Conv", x, graph.constant(torch.zeros(1, 8, 1, 1))))
+    flat = graph.node("Flatten", value, axis=1)
+    hidden = graph.node(
+        "Relu", graph.node("Gemm", flat, graph.constant(torch.zeros(81, 4)), graph.constant(torch.zeros(4)))
+    )
+    last = graph.node("Gemm", hidden, graph.constant(torch.zeros(4, 1)), graph.constant(torch.zeros(1)))
+    graph.node("Sigmoid", last, output="output_value")
+    path = tmp_path / "chain.onnx"
+    graph.save(path)
+    with pytest.raises(OtherNetworkError, match="damaged"):
+        read_residual(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a network", b"\x08\x07" * 50])
+def test_files_that_are_no_onnx(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file.onnx"
+    path.write_bytes(content)
+    with pytest.raises(EvaluatorError, match=r"file\.onnx: DNN_Provider native runs residual networks"):
+        load(NetworkFile(path), Plan("native"))
+
+
+def test_weights_that_are_not_finite_are_refused(write: Callable[[NetworkConfig], Path], tmp_path: Path) -> None:
+    model = onnx.load(write(READABLE["embedded's kind"]))
+    tensor = next(each for each in model.graph.initializer if each.name == "blocks.1.conv2.weight")
+    array = onnx.numpy_helper.to_array(tensor).copy()
+    array[3, 4, 1, 1] = np.nan
+    tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    path = tmp_path / "nan.onnx"
+    onnx.save(model, path)
+    with pytest.raises(OtherNetworkError, match="not finite"):
+        read_residual(path)
+
+
+def small_network(scale: float = 0.1, **changed: object) -> ResidualNetwork:
+    """A network of one block with 16 channels, from the arrays that the core takes."""
+    random = np.random.default_rng(3)
+
+    def array(*shape: int) -> np.ndarray:
+        return (scale * random.normal(size=shape)).astype(np.float32)
+
+    arguments = {
+        "activation": "relu", "stem1": array(16, 62, 3, 3), "stem2": array(16, 57), "stem_bias": array(16),
+        "tower": array(2, 16, 16, 3, 3), "tower_bias": array(2, 16), "policy": array(27, 16),
+        "policy_bias": array(2187), "value": array(4, 16), "value_bias": array(4), "hidden": array(8, 4 * 81),
+        "hidden_bias": array(8), "last": array(8), "last_bias": 0.0,
+    }  # fmt: skip
+    return ResidualNetwork(**(arguments | changed))
+
+
+def run(network: ResidualNetwork, slot: Slot, n: int, threads: int = 1) -> bool:
+    runner = NetworkRunner(network, threads)
+    return runner.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+
+
+def test_numbers_that_overflow_are_noticed(embedded: ResidualWeights) -> None:
+    slot = Slot.zeros(2)
+    slot.planes1[0], slot.planes2[0] = encode_position(Position())
+    assert run(small_network(), slot, 2)
+    assert not run(small_network(1e12), slot, 2)
+    model = NativeModel(Path("big.onnx"), embedded)
+    model._network = small_network(1e12)
+    with pytest.raises(EvaluatorError, match=r"big\.onnx: .*not finite"):
+        model.run(filled_slot(model, 4, [Position()]), 4)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_labels_and_counts_are_checked(threads: int) -> None:
+    slot = Slot.zeros(3)
+    slot.counts[2], slot.labels[2, 1] = 2, 2187
+    with pytest.raises(ValueError, match="row 2, move 1: the label 2187 is above 2186"):
+        run(small_network(), slot, 3, threads)
+    slot.counts[2] = 594
+    with pytest.raises(ValueError, match="row 2: the count 594 is above 593"):
+        run(small_network(), slot, 3, threads)
+    slot.counts[2] = 0
+    assert run(small_network(), slot, 3, threads)
+    with pytest.raises(ValueError, match="rows"):
+        run(small_network(), slot, 4, threads)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"activation": "tanh"}, "relu or silu"),
+        ({"stem2": np.zeros((16, 56), np.float32)}, "57 or 58"),
+        ({"stem2": np.zeros((15, 57), np.float32)}, "stem2 has"),
+        ({"tower": np.zeros((3, 16, 16, 3, 3), np.float32)}, "two convolutions"),
+        ({"tower": np.zeros((2, 16, 15, 3, 3), np.float32)}, "tower has"),
+        ({"tower_bias": np.zeros((2, 15), np.float32)}, "tower_bias has"),
+        ({"policy": np.zeros((26, 16), np.float32)}, "policy has"),
+        ({"policy_bias": np.zeros(2186, np.float32)}, "policy_bias has 2186 numbers; it needs 2187"),
+        ({"value": np.zeros((5, 16), np.float32)}, "value_bias has 4 numbers; it needs 5"),
+        ({"hidden": np.zeros((0, 324), np.float32)}, "hidden units"),
+        ({"last": np.zeros(7, np.float32)}, "last has"),
+        ({"instructions": "AVX-1024"}, "has no AVX-1024"),
+    ],
+)
+def test_sizes_must_fit(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small_network(**changed)
+
+
+@pytest.mark.parametrize("threads", [0, 1025])
+def test_threads_of_a_runner(threads: int) -> None:
+    with pytest.raises(ValueError, match="1 to 1024"):
+        NetworkRunner(small_network(), threads)
+
+
+def sums(network: "dict[str, np.ndarray]", planes: Sequence[np.ndarray]) -> np.ndarray:
+    """A 3x3 convolution by plain sums."""
+    kernel, board = network["kernel"], np.pad(planes[0], ((0, 0), (1, 1), (1, 1)))
+    out = np.zeros((len(kernel), 9, 9))
+    for i in range(3):
+        for j in range(3):
+            out += np.einsum("oc,cxy->oxy", kernel[:, :, i, j], board[:, i : i + 9, j : j + 9])
+    return out
+
+
+@pytest.mark.parametrize("instructions", cpu_instructions())
+def test_a_block_is_the_plain_sum(instructions: str) -> None:
+    """Winograd's algorithm against sums over the kernel, seen through the policy of one position."""
+    random = np.random.default_rng(8)
+    tower = (0.3 * random.normal(size=(2, 16, 16, 3, 3))).astype(np.float32)
+    bias = (0.3 * random.normal(size=(2, 16))).astype(np.float32)
+    policy = np.eye(27, 16, dtype=np.float32)
+    stem1 = (0.3 * random.normal(size=(16, 62, 3, 3))).astype(np.float32)
+    network = small_network(
+        stem1=stem1, stem2=np.zeros((16, 57), np.float32), stem_bias=np.zeros(16, np.float32), tower=tower,
+        tower_bias=bias, policy=policy, policy_bias=np.zeros(2187, np.float32), instructions=instructions,
+    )  # fmt: skip
+    position = probe_positions()[30]
+    slot = Slot.zeros(3)
+    slot.planes1[0], slot.planes2[0] = encode_position(position)
+    slot.planes1[1:], slot.planes2[1:] = slot.planes1[0], slot.planes2[0]
+    for row in range(3):  # all 16 channels on every square, in batches of three
+        wanted = range(row * 593, min((row + 1) * 593, 16 * 81))
+        slot.counts[row] = len(wanted)
+        slot.labels[row, : len(wanted)] = wanted
+    assert run(network, slot, 3)
+    found = np.concatenate([slot.logits[row, : slot.counts[row]] for row in range(3)]).reshape(16, 9, 9)
+    planes, _ = position.planes()
+    x = np.maximum(sums({"kernel": stem1}, [planes]), 0)
+    y = np.maximum(sums({"kernel": tower[0]}, [x]) + bias[0][:, None, None], 0)
+    expected = np.maximum(x + sums({"kernel": tower[1]}, [y]) + bias[1][:, None, None], 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
