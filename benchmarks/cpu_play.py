@@ -121,7 +121,7 @@ def measure(network: NetworkFile, seconds: float, repeats: int, cpus: int) -> di
     """Measure every backend of the CPU in turn."""
     kinds = [("cpu", "fp32")] + [
         (name, precision)
-        for name in ("cpu", "openvino")
+        for name in ("cpu", "native", "openvino")
         if get_backend(name).problem() is None
         for precision in get_backend(name).precisions(network)
         if (name, precision) != ("cpu", "fp32")
