@@ -1,11 +1,11 @@
-"""A generation of the learning loop in fp32 and in int8: games per second of CPU time, in turn.
+"""A generation of the learning loop by device and precision: games per second of CPU time, in turn.
 
     python benchmarks/generation.py [--json] [--preset NAME] [--playouts 32] [--games 32] [--repeats 3]
 
-Both play with the generator of `fukayomi learn`, on a thread, from the same network and seed: the embedded network, or
-with `--preset` the first network of that preset, whose settings of self-play are then taken. `int8_file` is what a
-generation pays for its int8 file, seconds of CPU time. Rates are medians of the repeats; CPU time, because other
-programs disturb it less.
+Fukayomi's own code in fp32, and ONNX Runtime in fp32 and int8, play with the generator of `fukayomi learn`, on a
+thread, from the same network and seed: the embedded network, or with `--preset` the first network of that preset, whose
+settings of self-play are then taken. `int8_file` is what a generation pays for its int8 file, seconds of CPU time.
+Rates are medians of the repeats; CPU time, because other programs disturb it less. Ratios are to ONNX Runtime in fp32.
 """
 
 import argparse
@@ -24,12 +24,13 @@ from fukayomi.loop.generation import play_here
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.settings import GeneratorSettings
 
-PRECISIONS = ("fp32", "int8")
+KINDS = (("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32"))
+"""Devices and precisions; the first is what the others are compared with."""
 
 
-def rates(settings: LoopSettings, network: Path, precision: str, games: int) -> tuple[float, float, float]:
+def rates(settings: LoopSettings, network: Path, kind: tuple[str, str], games: int) -> tuple[float, float, float]:
     """Games, positions and evaluations per second of CPU time."""
-    machine = GeneratorSettings.model_validate({"precision": precision, "devices": 1})
+    machine = GeneratorSettings.model_validate({"device": kind[0], "precision": kind[1], "devices": 1})
     with tempfile.TemporaryDirectory() as folder:
         begin = time.process_time()
         result = play_here(
@@ -58,7 +59,7 @@ def main() -> None:
     playouts = given.playouts or (None if given.preset else 32)
     settings = build_settings(
         {"preset": given.preset} if given.preset else {},
-        {"generator": {"precision": "fp32"}, "selfplay": {"playouts": playouts} if playouts else {}},
+        {"selfplay": {"playouts": playouts} if playouts else {}},
     )
     with tempfile.TemporaryDirectory() as name:
         folder = RunFolder(name)
@@ -70,22 +71,24 @@ def main() -> None:
         begin = time.process_time()
         export_int8(copy, folder.path / "network.int8.onnx")
         int8_file = time.process_time() - begin
-        found: dict[str, list[tuple[float, float, float]]] = {precision: [] for precision in PRECISIONS}
+        found: dict[str, list[tuple[float, float, float]]] = {" ".join(kind): [] for kind in KINDS}
         for _ in range(given.repeats):
-            for precision in PRECISIONS:
-                found[precision].append(rates(settings, copy, precision, given.games))
+            for kind in KINDS:
+                found[" ".join(kind)].append(rates(settings, copy, kind, given.games))
     names = ("games_per_cpu_s", "positions_per_cpu_s", "evaluations_per_cpu_s")
     report = {
-        precision: dict(zip(names, map(statistics.median, zip(*each, strict=True)), strict=True))
-        for precision, each in found.items()
+        kind: dict(zip(names, map(statistics.median, zip(*each, strict=True)), strict=True))
+        for kind, each in found.items()
     }
-    ratios = [int8[0] / fp32[0] for fp32, int8 in zip(found["fp32"], found["int8"], strict=True)]
+    base, *others = found
+    ratios = {kind: [a[0] / b[0] for a, b in zip(found[kind], found[base], strict=True)] for kind in others}
     if given.json:
-        print(json.dumps({**report, "ratio": statistics.median(ratios), "ratios": ratios, "int8_file": int8_file}))
+        print(json.dumps({**report, "ratios": ratios, "int8_file": int8_file}))
         return
-    for precision, values in report.items():
-        print(f"{precision}  " + "  ".join(f"{name} {value:.3f}" for name, value in values.items()))
-    print(f"int8 / fp32: {statistics.median(ratios):.2f} times the games ({min(ratios):.2f} to {max(ratios):.2f})")
+    for kind, values in report.items():
+        print(f"{kind}  " + "  ".join(f"{name} {value:.3f}" for name, value in values.items()))
+    for kind, each in ratios.items():
+        print(f"{kind}: {statistics.median(each):.2f} times the games of {base} ({min(each):.2f} to {max(each):.2f})")
     print(f"int8 file: {int8_file:.1f} s of CPU time")
 
 

@@ -101,7 +101,12 @@ PAST: dict[str, object] = {
 }
 """Changes for a run with its past: a league of its earlier networks, and reanalysis of their games."""
 
-INT8: dict[str, object] = {"generations": 1, "generator": {"precision": "int8"}}
+INT8: dict[str, object] = {
+    "generations": 1,
+    "generator": {"device": "cpu", "precision": "int8"},
+    "gate": {"device": "cpu"},
+    "strength": {"device": "cpu"},
+}
 """Changes for a run that computes in int8."""
 
 

@@ -86,7 +86,8 @@ def test_anchors_are_computed_in_fp32(int8_run: Path, tmp_path: Path) -> None:
     lines = (folder.path / "journal.jsonl").read_text().splitlines(keepends=True)
     (folder.path / "journal.jsonl").write_text("".join(lines[:-1]))
     anchor = {"name": "first", "network": str(folder.network(0))}
-    settings = learn_run.small(**learn_run.INT8, strength={"anchor": [anchor], "earlier": 0, "first": False})
+    measuring = {"device": "cpu", "anchor": [anchor], "earlier": 0, "first": False}
+    settings = learn_run.small(**learn_run.INT8 | {"strength": measuring})
 
     assert measure(settings, folder, Journal(folder.path), SILENT).opponents == ("first",)
 
@@ -169,8 +170,8 @@ def test_an_opponent_without_an_int8_file_is_named(small_run: Path, int8_run: Pa
 
     with pytest.raises(EvaluatorError, match=r"there is no network-0000\.int8\.onnx beside it; make it with"):
         play_here(
-            GeneratorSettings(precision="int8"), learn_run.small().selfplay, RunFolder(int8_run).network(0), tmp_path,
-            seed=1, league=LeagueSettings(networks=(opponent,)), name="local", games=2,
+            GeneratorSettings(device="cpu", precision="int8"), learn_run.small().selfplay,
+            RunFolder(int8_run).network(0), tmp_path, seed=1, league=LeagueSettings(networks=(opponent,)), name="local", games=2,
         )  # fmt: skip
 
 

@@ -48,9 +48,9 @@ class Network:
         model: ONNX file with dlshogi's inputs and outputs, or any object with the methods of
             `fukayomi.engine.evaluators.protocol.Evaluator`, or several of them. By default the network that comes with
             the package.
-        device: Library and device that run it, a value of DNN_Provider: "native", "cpu" (ONNX Runtime), "openvino", "cuda",
-            "tensorrt". "auto" takes the fastest; what is left open is measured when the network is first loaded on a
-            computer.
+        device: Library and device that run it, a value of DNN_Provider: "native" (our own code on the CPU), "cpu" (ONNX
+            Runtime), "openvino", "cuda", "tensorrt". "auto" takes the fastest; what is left open is measured when the
+            network is first loaded on a computer.
         precision: "fp32", "bf16", "int8" or "fp16". "auto" takes a lower one where it is clearly faster and agrees with
             fp32; for results that are the same on every computer, name device and precision.
         threads: CPU threads for one batch; 0: measured.

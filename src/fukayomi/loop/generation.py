@@ -12,7 +12,7 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
-from fukayomi.loop.settings import OPENINGS, GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.settings import OPENINGS, REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
@@ -112,7 +112,7 @@ def play_here(
     Raises:
         LoopError: The league cannot be played.
     """
-    is_cpu = machine.device == "cpu"
+    is_cpu = machine.device in REPRODUCIBLE_DEVICES
     options: dict[str, Any] = {
         "device": machine.device, "precision": machine.precision_on(machine.device), "batch_size": machine.batch_size,
     }  # fmt: skip

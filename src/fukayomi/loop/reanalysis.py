@@ -8,6 +8,7 @@ already are left alone: the newest games, and all others as long as no new netwo
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
@@ -18,7 +19,7 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Journal, Reanalyzed
-from fukayomi.loop.settings import GeneratorSettings, LoopSettings
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopSettings
 from fukayomi.loop.window import first_in_window
 
 LAYER = "learn"
@@ -61,7 +62,7 @@ def reanalyze_window(
         plan = settings.reanalysis.settings(settings.seed + (network.generation << 32))
         with ExitStack() as stack:
             networks = _open(folder.verified(network), settings.generator, stack)
-            workers = 1 if settings.generator.device == "cpu" else None
+            workers = 1 if settings.generator.device in REPRODUCIBLE_DEVICES else None
             found = reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=listener)
         for info in found.layers.values():
             positions, changed, moved = positions + info.positions, changed + info.changed, moved + info.moved
@@ -106,10 +107,11 @@ def layer_of(files: Sequence[Path], folder: RunFolder, journal: Journal) -> str 
 def _open(file: Path, machine: GeneratorSettings, stack: ExitStack) -> list[Network]:
     """The network: on a CPU once for each search at once, so that no search depends on another one."""
     precision = machine.precision_on(machine.device)
-    if machine.device != "cpu":
+    if machine.device not in REPRODUCIBLE_DEVICES:
         given = Network(file, device=machine.device, precision=precision, batch_size=machine.batch_size)
         return [stack.enter_context(given)]
+    options: dict[str, Any] = {"precision": precision, "threads": 1, "batch_size": BATCH, "cache_mb": 0}
     return [
-        stack.enter_context(Network(file, device="cpu", precision=precision, threads=1, batch_size=BATCH, cache_mb=0))
+        stack.enter_context(Network(file, device=machine.device, **options))
         for _ in range(machine.devices or usable_cpus())
     ]

@@ -47,6 +47,10 @@ OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
 """Openings for measuring strength; made by `tools/measuring_openings.py`."""
 INT8_DEVICES = ("cpu", "openvino")
 """Devices that compute in int8."""
+REPRODUCIBLE_DEVICES = ("native", "cpu")
+"""Devices on which a game is the same in every run: their results do not depend on what else is computed."""
+CPU_DEVICES = ("native", "cpu", "openvino")
+"""Devices that need no GPU."""
 
 
 class LoopError(ValueError):
@@ -58,13 +62,13 @@ class LoopError(ValueError):
 class GeneratorSettings(StrictModel):
     """What plays the games: on this machine, or on that of each worker of a fleet."""
 
-    device: str = "cpu"
-    """What runs the network, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu are the games the
-    same in every run."""
+    device: str = "native"
+    """What runs the network, as DNN_Provider: native (residual networks), cpu (all), openvino, cuda, tensorrt, or auto.
+    Only with native and cpu are the games the same in every run."""
     precision: Precision | None = None
-    """What the networks of the run are computed in: fp32, or int8, which a CPU does faster. None: int8 where device is
-    cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file, otherwise fp32; the run keeps
-    it. GPUs choose by themselves."""
+    """What the networks of the run are computed in: fp32, or with the device cpu or openvino int8. None: int8 where
+    device is cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file, otherwise fp32; the
+    run keeps it. GPUs choose by themselves."""
     devices: Positive | None = None
     """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
     batch_size: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -81,12 +85,12 @@ class GeneratorSettings(StrictModel):
         """What networks of the run are computed in on a device, as `Network` takes it.
 
         >>> machine = GeneratorSettings(precision="int8")
-        >>> [machine.precision_on(device) for device in ("cpu", "openvino", "cuda")]
-        ['int8', 'int8', 'auto']
+        >>> [machine.precision_on(device) for device in ("native", "cpu", "openvino", "cuda")]
+        ['fp32', 'int8', 'int8', 'auto']
         """
         if self.is_int8 and device in INT8_DEVICES:
             return "int8"
-        return "fp32" if device == "cpu" else "auto"
+        return "fp32" if device in REPRODUCIBLE_DEVICES else "auto"
 
 
 class OpeningSettings(StrictModel):
@@ -107,7 +111,8 @@ class FleetSettings(StrictModel):
     cpus: Positive = 1
     """CPUs of each worker."""
     gpus: Annotated[float, Field(ge=0, le=64)] | None = None
-    """GPUs of each worker, 0.5 for two workers on each; None: 1, or none where generator.device is cpu or openvino."""
+    """GPUs of each worker, 0.5 for two workers on each; None: 1, or none where generator.device is native, cpu or
+    openvino."""
     store: str | None = None
     """Folder that all machines see, or URL of fsspec, through which networks and games go; None: the run's folder."""
     poll_s: Annotated[float, Field(ge=0.05, le=86_400)] = 30.0
@@ -161,9 +166,9 @@ class PlaySettings(StrictModel):
     """Games, at most; each opening is played twice, with colours swapped."""
     max_plies: Positive = 256
     """A game is a draw after this many plies."""
-    device: str = "cpu"
-    """What runs the networks, as DNN_Provider: cpu, openvino, cuda, tensorrt, or auto. Only with cpu is each game the
-    same in every run."""
+    device: str = "native"
+    """What runs the networks, as DNN_Provider: native (residual networks), cpu (all), openvino, cuda, tensorrt, or
+    auto. Only with native and cpu is each game the same in every run."""
     openings: Path | None = None
     """File of openings, which self-play must not use; None: those that come with the package."""
 

@@ -32,7 +32,7 @@ from fukayomi.loop.fleet.generator import FleetGenerator
 from fukayomi.loop.fleet.store import Backoff, open_store
 from fukayomi.loop.fleet.worker import Worker
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.settings import FleetSettings, GeneratorSettings, LoopSettings
+from fukayomi.loop.settings import CPU_DEVICES, FleetSettings, GeneratorSettings, LoopSettings
 from fukayomi.tabular import counted
 
 POLL_S = 0.5
@@ -135,7 +135,7 @@ class RayFleet:
         assert settings.fleet is not None
         self._settings: FleetSettings = settings.fleet
         machine = settings.generator
-        on_gpu = machine.device not in ("cpu", "openvino")
+        on_gpu = machine.device not in CPU_DEVICES
         self._gpus = (1.0 if on_gpu else 0.0) if self._settings.gpus is None else self._settings.gpus
         if machine.devices is None and not on_gpu:
             machine = machine.model_copy(update={"devices": self._settings.cpus})

@@ -15,7 +15,7 @@ from fukayomi.engine.engine import Engine
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
-from fukayomi.loop.settings import OPENINGS, LoopError, PlaySettings
+from fukayomi.loop.settings import OPENINGS, REPRODUCIBLE_DEVICES, LoopError, PlaySettings
 
 BATCH = 8
 """Positions per batch on a CPU."""
@@ -101,7 +101,7 @@ def _workers() -> int:
 
 def _networks(stack: ExitStack, contestants: Sequence[Contestant], settings: PlaySettings) -> dict[str, Network]:
     """The networks, loaded. One batch at a time and no cache: then a search depends on nothing but its position."""
-    on_cpu = settings.device == "cpu"
+    on_cpu = settings.device in REPRODUCIBLE_DEVICES
     found: dict[str, Network] = {}
     for each in contestants:
         if each.network is not None:

@@ -42,4 +42,4 @@ class Native:
 def refusal(network: NetworkFile) -> str:
     """Why a file is none for this backend."""
     found = f": {network.residual}" if is_onnx(network) and isinstance(network.residual, Exception) else ""
-    return f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone{found}"
+    return f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone{found}; cpu runs others"
