@@ -171,7 +171,8 @@ def test_an_opponent_without_an_int8_file_is_named(small_run: Path, int8_run: Pa
     with pytest.raises(EvaluatorError, match=r"there is no network-0000\.int8\.onnx beside it; make it with"):
         play_here(
             GeneratorSettings(device="cpu", precision="int8"), learn_run.small().selfplay,
-            RunFolder(int8_run).network(0), tmp_path, seed=1, league=LeagueSettings(networks=(opponent,)), name="local", games=2,
+            RunFolder(int8_run).network(0), tmp_path, seed=1, league=LeagueSettings(networks=(opponent,)), name="local",
+            games=2,
         )  # fmt: skip
 
 
