@@ -1,13 +1,15 @@
 """What is known of the computer, and what depends on it."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from toy_network import write_network
 
-from fukayomi.engine.evaluators.backends import machine, onnx
+from fukayomi.engine import EvaluatorError
+from fukayomi.engine.evaluators.backends import machine, onnx, onnx_model
 from fukayomi.engine.evaluators.backends.backend import Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.backends.onnx import OnnxTensorrt
@@ -76,6 +78,29 @@ def test_a_compiled_engine_is_kept_for_one_network_gpu_library_and_batch(
     ]
     assert len(set(folders)) == len(folders)
     assert folder(one, 64) == folder(one, 0) == folders[1]
+
+
+def test_the_folder_of_a_compiled_engine_is_there_before_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, plan = NetworkFile(write_network(tmp_path / "toy.onnx")), Plan("tensorrt", "fp16", 1, 2, 64)
+    opened: list[Path] = []
+
+    def session(path: Path, *, provider_options: dict[str, str], **_: object) -> None:
+        assert path == network.path
+        opened.append(Path(provider_options["trt_engine_cache_path"]))
+        assert opened[-1].is_dir()
+
+    monkeypatch.setattr(onnx_model, "OnnxModel", session)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "there"))
+    for _ in range(2):
+        OnnxTensorrt().open(network, plan)
+    assert opened[0] == opened[1] == OnnxTensorrt().engine_folder(network, plan)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(network.path))  # a file
+    folder = OnnxTensorrt().engine_folder(network, plan)
+    with pytest.raises(EvaluatorError, match=f"{re.escape(str(folder))}: .+"):
+        OnnxTensorrt().open(network, plan)
+    assert len(opened) == 2
 
 
 def test_bf16_is_offered_where_the_cpu_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

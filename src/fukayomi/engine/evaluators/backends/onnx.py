@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, versions
 from fukayomi.engine.evaluators.backends.machine import gpu_names
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
@@ -87,18 +89,22 @@ class OnnxTensorrt(OnnxCuda):
         """fp16 alone."""
         return ("fp16",) if is_onnx(network) else ()
 
-    def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:
-        """One compiled engine for all batches that are measured, or up to the plan's, kept for the next start.
+    def open(self, network: NetworkFile, plan: Plan) -> Model:
+        """A session on the plan's GPU, and the folder for its engine: ONNX Runtime makes one level of it at most."""
+        folder = self.engine_folder(network, plan)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise EvaluatorError(f"cannot create the folder for TensorRT's engines {folder}: {reason}") from error
+        return super().open(network, plan)
 
-        A compiled engine is good for one network on one kind of GPU with one version of the libraries. ONNX Runtime
-        does not check all of that, so each has a folder of its own.
-        """
+    def options(self, network: NetworkFile, plan: Plan) -> dict[str, str]:
+        """One compiled engine for all batches that are measured, or up to the plan's, kept for the next start."""
         from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR
 
         inputs = INPUTS_WITH_COLOUR if network.has_colour_plane else INPUTS
-        batch = max(plan.batch_size, self.batches[-1])
-        key = json.dumps([network.digest, gpu_names(), versions(self.libraries), batch])
-        folder = cache_folder() / "tensorrt" / hashlib.sha256(key.encode()).hexdigest()[:32]
+        batch = self._largest_batch(plan)
 
         def shapes(n: int) -> str:
             return ",".join(f"{name}:{n}x{'x'.join(map(str, shape))}" for name, shape in inputs.items())
@@ -107,11 +113,23 @@ class OnnxTensorrt(OnnxCuda):
             **super().options(network, plan),
             "trt_fp16_enable": "1",
             "trt_engine_cache_enable": "1",
-            "trt_engine_cache_path": str(folder),
+            "trt_engine_cache_path": str(self.engine_folder(network, plan)),
             "trt_profile_min_shapes": shapes(1),
             "trt_profile_opt_shapes": shapes(batch),
             "trt_profile_max_shapes": shapes(batch),
         }
+
+    def engine_folder(self, network: NetworkFile, plan: Plan) -> Path:
+        """Where the compiled engine is kept.
+
+        A compiled engine is good for one network on one kind of GPU with one version of the libraries. ONNX Runtime
+        does not check all of that, so each has a folder of its own.
+        """
+        key = json.dumps([network.digest, gpu_names(), versions(self.libraries), self._largest_batch(plan)])
+        return cache_folder() / "tensorrt" / hashlib.sha256(key.encode()).hexdigest()[:32]
+
+    def _largest_batch(self, plan: Plan) -> int:
+        return max(plan.batch_size, self.batches[-1])
 
 
 def is_onnx(network: NetworkFile) -> bool:
