@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, cache_folder, versions
+from fukayomi.engine.evaluators.backends.gpu_libraries import library_problem
 from fukayomi.engine.evaluators.backends.machine import gpu_names
 from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES, NetworkFile
 
@@ -54,12 +55,14 @@ class OnnxCuda:
     provider = "CUDAExecutionProvider"
 
     def problem(self) -> str | None:
-        """ONNX Runtime without CUDA, or no GPU."""
+        """ONNX Runtime without CUDA, no GPU, or a library that is missing."""
         import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 
         if self.provider not in cast("Any", onnxruntime).get_available_providers():
             return f"the installed ONNX Runtime has no {self.name}: {GPU_LIBRARY}"
-        return None if gpu_names() else "there is no NVIDIA GPU, or its driver is not installed (nvidia-smi)"
+        if not gpu_names():
+            return "there is no NVIDIA GPU, or its driver is not installed (nvidia-smi)"
+        return library_problem(self.name)
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
         """fp32 alone."""
