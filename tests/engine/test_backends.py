@@ -187,6 +187,14 @@ def test_what_the_gpu_computes_around_the_network() -> None:
         np.testing.assert_array_equal(gathered[i, :count], policy[i, slot.labels[i, :count].astype(int)])
 
 
+def test_torch_names_a_gpu_that_is_not_there(parameters: Path) -> None:
+    import torch
+
+    absent = torch.cuda.device_count()
+    with pytest.raises(EvaluatorError, match=rf"no GPU {absent} \(from 0\); it has {absent}"):
+        get_backend("torch-cuda").open(NetworkFile(parameters), Plan("torch-cuda", "fp32", 1, 2, 32, gpu=absent))
+
+
 def test_a_parameter_file_is_played_by_torch_alone(parameters: Path, tmp_path: Path) -> None:
     assert load(NetworkFile(parameters), Plan(precision="fp32", threads=1, batch_size=4)).plan.backend == "torch"
     with pytest.raises(EvaluatorError, match=r"DNN_Provider torch .*fukayomi export .*tiny\.safetensors .*tiny\.onnx"):

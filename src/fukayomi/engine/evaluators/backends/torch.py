@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, missing_library
 from fukayomi.engine.evaluators.backends.machine import cpu_features, gpu_names
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
@@ -67,9 +66,7 @@ class TorchCuda:
         return ("fp32", "fp16", "bf16") if network.path.suffix == SUFFIX else ()
 
     def open(self, network: NetworkFile, plan: Plan) -> Model:
-        """The network on the first GPU."""
-        if plan.gpu:
-            raise EvaluatorError(f"DNN_Provider {self.name} runs on the first GPU alone; cuda runs on the others too")
+        """The network on the plan's GPU."""
         from fukayomi.engine.evaluators.backends.torch_model import TorchCudaModel
 
-        return TorchCudaModel(network.path, precision=plan.precision)
+        return TorchCudaModel(network.path, precision=plan.precision, gpu=plan.gpu)

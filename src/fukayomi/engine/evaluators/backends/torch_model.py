@@ -25,6 +25,8 @@ from fukayomi.nn.parameters import ParameterFileError, load_parameters
 TYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 WARM_UP_RUNS = 3
 """Runs before a graph is captured: cuDNN measures its algorithms in them."""
+_CAPTURING = threading.Lock()
+"""Torch captures one graph at a time in a process, whichever GPU it is for."""
 
 
 def has_cuda() -> bool:
@@ -79,7 +81,7 @@ class CudaSlot(Slot):
 
 
 class TorchCudaModel:
-    """A network in torch on the first GPU.
+    """A network in torch on a GPU. Several GPUs are untested.
 
     636 bytes of bit-packed planes and the labels of the legal moves go to the device, their logits and the value come
     back. Batch sizes are rounded up to powers of two; each has a CUDA graph, which is captured at its first use.
@@ -87,19 +89,22 @@ class TorchCudaModel:
     Args:
         path: A parameter file.
         precision: A key of `TYPES`; the heads are computed in float32.
+        gpu: Number of the GPU, from 0.
 
     Raises:
-        EvaluatorError: The file holds no network.
+        EvaluatorError: The file holds no network, or there is no such GPU.
     """
 
     fixed_batch = 0
 
-    def __init__(self, path: Path, *, precision: str) -> None:
+    def __init__(self, path: Path, *, precision: str, gpu: int = 0) -> None:
+        if gpu >= torch.cuda.device_count():
+            raise EvaluatorError(f"torch finds no GPU {gpu} (from 0); it has {torch.cuda.device_count()}")
         torch.backends.cudnn.benchmark = True
         self._path = path
         self._dtype = TYPES[precision]
-        self._network = _folded(path, self._dtype).to("cuda")
-        self._capturing = threading.Lock()  # one graph at a time
+        self._device = torch.device("cuda", gpu)
+        self._network = _folded(path, self._dtype).to(self._device)
 
     def allocate(self, capacity: int) -> CudaSlot:
         """Pinned memory for a batch of up to ``capacity`` positions."""
@@ -119,9 +124,10 @@ class TorchCudaModel:
             logits=host["logits"].numpy(),
             values=host["values"].numpy(),
             host=host,
-            device={name: tensor.to("cuda") for name, tensor in host.items()} | {"ok": torch.ones(1, device="cuda")},
+            device={name: tensor.to(self._device) for name, tensor in host.items()}
+            | {"ok": torch.ones(1, device=self._device)},
             is_finite=torch.ones(1, pin_memory=True),
-            stream=torch.cuda.Stream(),
+            stream=torch.cuda.Stream(self._device),
         )
 
     def run(self, slot: Slot, n: int) -> None:
@@ -130,7 +136,7 @@ class TorchCudaModel:
         size = next_power_of_two(n, slot.capacity)
         try:
             graph = slot.graphs.get(size) or self._capture(slot, size)
-            with torch.cuda.stream(slot.stream):
+            with torch.cuda.device(self._device), torch.cuda.stream(slot.stream):
                 for name in ("planes1", "planes2", "labels"):
                     slot.device[name][:n].copy_(slot.host[name][:n], non_blocking=True)
                 graph.replay()
@@ -147,7 +153,7 @@ class TorchCudaModel:
         """Nothing to do: torch frees the network with the object."""
 
     def _capture(self, slot: CudaSlot, size: int) -> "torch.cuda.CUDAGraph":
-        with self._capturing, torch.inference_mode():
+        with _CAPTURING, torch.cuda.device(self._device), torch.inference_mode():
             with torch.cuda.stream(slot.stream):
                 for _ in range(WARM_UP_RUNS):
                     self._compute(slot, size)
