@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -37,8 +39,8 @@ std::vector<std::string> instructions() {
     return names;
 }
 
-const Kernels& kernels_named(const std::optional<std::string>& name) {
-    if (!name) return *usable_kernels().back();
+const Kernels& kernels_named(const std::optional<std::string>& name, std::size_t channels) {
+    if (!name) return fastest_kernels(channels);
     for (const Kernels* kernels : usable_kernels())
         if (*name == kernels->name) return *kernels;
     throw nb::value_error(("this processor has no " + *name).c_str());
@@ -49,10 +51,17 @@ std::span<const float> numbers(const Array& array) {
     return {array.data(), array.size()};
 }
 
-void require_size(const char* name, std::size_t size, std::size_t wanted) {
-    if (size != wanted)
-        throw nb::value_error((std::string(name) + " has " + std::to_string(size) + " numbers; it needs " +
-                               std::to_string(wanted)).c_str());
+template <class Array>
+void require_shape(const char* name, const Array& array, std::initializer_list<std::size_t> shape) {
+    std::string has, wanted;
+    bool is_equal = true;
+    std::size_t axis = 0;
+    for (const std::size_t size : shape) {
+        has += (axis == 0 ? "" : ", ") + std::to_string(array.shape(axis));
+        wanted += (axis == 0 ? "" : ", ") + std::to_string(size);
+        is_equal &= array.shape(axis++) == size;
+    }
+    if (!is_equal) throw nb::value_error((std::string(name) + " is [" + has + "]; it must be [" + wanted + "]").c_str());
 }
 
 Activation activation_named(const std::string& name) {
@@ -71,17 +80,18 @@ std::shared_ptr<ResidualNetwork> make_network(
     if (stem2.shape(1) != FEATURES2 && stem2.shape(1) != COLOUR_PLANE + 1)
         throw nb::value_error("stem2 must have 57 or 58 planes");
     if (layers % 2 != 0) throw nb::value_error("tower must have two convolutions for each block");
-    require_size("stem2", stem2.size(), channels * stem2.shape(1));
-    require_size("stem_bias", stem_bias.size(), channels);
-    require_size("tower", tower.size(), layers * channels * channels * 9);
-    require_size("tower_bias", tower_bias.size(), layers * channels);
-    require_size("policy", policy.size(), DIRECTIONS * channels);
-    require_size("policy_bias", policy_bias.size(), POLICY_LABELS);
-    require_size("value", value.size(), value_channels * channels);
-    require_size("value_bias", value_bias.size(), value_channels);
-    require_size("hidden", hidden.size(), units * value_channels * SQUARES);
-    require_size("hidden_bias", hidden_bias.size(), units);
-    require_size("last", last.size(), units);
+    if (!std::isfinite(last_bias)) throw nb::value_error("last_bias is not finite");
+    require_shape("stem2", stem2, {channels, stem2.shape(1)});
+    require_shape("stem_bias", stem_bias, {channels});
+    require_shape("tower", tower, {layers, channels, channels, 3, 3});
+    require_shape("tower_bias", tower_bias, {layers, channels});
+    require_shape("policy", policy, {DIRECTIONS, channels});
+    require_shape("policy_bias", policy_bias, {POLICY_LABELS});
+    require_shape("value", value, {value_channels, channels});
+    require_shape("value_bias", value_bias, {value_channels});
+    require_shape("hidden", hidden, {units, value_channels * SQUARES});
+    require_shape("hidden_bias", hidden_bias, {units});
+    require_shape("last", last, {units});
     NetworkWeights weights;
     weights.activation = activation_named(activation);
     weights.channels = channels;
@@ -102,7 +112,7 @@ std::shared_ptr<ResidualNetwork> make_network(
     weights.hidden_bias = numbers(hidden_bias);
     weights.last = numbers(last);
     weights.last_bias = last_bias;
-    const Kernels& kernels = kernels_named(instructions);
+    const Kernels& kernels = kernels_named(instructions, channels);
     const nb::gil_scoped_release release;
     return std::make_shared<ResidualNetwork>(weights, kernels);
 }
@@ -122,7 +132,7 @@ bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, 
 
 void bind_network(nb::module_& m) {
     m.def("cpu_instructions", &instructions,
-          "The vector instructions of this processor that `ResidualNetwork` uses, the fastest last.");
+          "The vector instructions of this processor that `ResidualNetwork` can use, the widest last.");
     nb::class_<ResidualNetwork>(m, "ResidualNetwork",
                                 "A network of residual blocks with dlshogi's inputs and heads, on the CPU in float32.\n\n"
                                 "A 3x3 convolution is computed by Winograd's algorithm: a third of the multiplications, and\n"
@@ -141,7 +151,7 @@ void bind_network(nb::module_& m) {
              "    value: float32 [V, C].\n    value_bias: float32 [V].\n"
              "    hidden: float32 [H, V * 81].\n    hidden_bias: float32 [H].\n"
              "    last: float32 [H].\n    last_bias: The win probability is the sigmoid of last times hidden units, and this.\n"
-             "    instructions: One of `cpu_instructions`; None: the fastest.\n\n"
+             "    instructions: One of `cpu_instructions`; None: the fastest for C channels.\n\n"
              "Raises:\n    ValueError: Sizes do not fit together, or the processor has no such instructions.")
         .def_prop_ro("instructions", [](const ResidualNetwork& network) { return network.kernels().name; },
                      "The vector instructions that it uses.")

@@ -72,7 +72,7 @@ inline float exp_negative(float x) {
 inline float silu(float x) {
     const float e = exp_negative(x < 0 ? x : -x);
     const float sigmoid = (x < 0 ? e : 1.0f) / (1.0f + e);
-    return x * sigmoid;
+    return (x < -87.0f ? -87.0f : x) * sigmoid;  // beyond, the bound of the exponential would be multiplied up
 }
 
 inline Lanes silu(Lanes x) {

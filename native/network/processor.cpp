@@ -1,5 +1,9 @@
 #include "network/processor.hpp"
 
+#include <algorithm>
+
+#include "network/packing.hpp"
+
 #if defined(_MSC_VER) && defined(_M_X64)
 #include <intrin.h>
 
@@ -29,8 +33,10 @@ Instructions instructions() {
     const auto bit = [](int word, int number) { return (word >> number & 1) != 0; };
     if (!bit(first[2], 27)) return {};
     const unsigned long long saved = _xgetbv(0);
-    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6,
-            bit(seventh[1], 16) && bit(seventh[1], 31) && (saved & 0xe6) == 0xe6};
+    // /arch:AVX512 uses F, DQ, CD, BW and VL.
+    const bool has_avx512 = bit(seventh[1], 16) && bit(seventh[1], 17) && bit(seventh[1], 28) && bit(seventh[1], 30) &&
+                            bit(seventh[1], 31);
+    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6, has_avx512 && (saved & 0xe6) == 0xe6};
 }
 #else
 Instructions instructions() { return {}; }
@@ -49,6 +55,15 @@ std::vector<const Kernels*> find_usable() {
 const std::vector<const Kernels*>& usable_kernels() {
     static const std::vector<const Kernels*> usable = find_usable();
     return usable;
+}
+
+const Kernels& fastest_kernels(std::size_t channels) {
+    const auto cost = [channels](const Kernels* kernels) {  // multiplications for each pair of channels, in vectors
+        const std::size_t width = padded(channels, kernels->panel);
+        return static_cast<double>(width) * static_cast<double>(width) / static_cast<double>(kernels->panel);
+    };
+    const auto cheaper = [&](const Kernels* a, const Kernels* b) { return cost(a) < cost(b); };
+    return **std::ranges::min_element(usable_kernels(), cheaper);
 }
 
 }  // namespace fukayomi

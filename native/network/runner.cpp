@@ -7,10 +7,17 @@ namespace fukayomi {
 
 NetworkRunner::NetworkRunner(std::shared_ptr<const ResidualNetwork> network, std::size_t threads) : network_(std::move(network)) {
     for (std::size_t n = 0; n < threads; ++n) scratches_.emplace_back(*network_);
-    for (std::size_t n = 1; n < threads; ++n) helpers_.emplace_back([this, n] { help(n); });
+    try {
+        for (std::size_t n = 1; n < threads; ++n) helpers_.emplace_back([this, n] { help(n); });
+    } catch (...) {  // the system has no more threads
+        stop();
+        throw;
+    }
 }
 
-NetworkRunner::~NetworkRunner() {
+NetworkRunner::~NetworkRunner() { stop(); }
+
+void NetworkRunner::stop() {
     {
         const std::lock_guard lock(mutex_);
         is_over_ = true;
@@ -20,6 +27,7 @@ NetworkRunner::~NetworkRunner() {
 }
 
 bool NetworkRunner::run(std::size_t count, const SlotInput& in, const SlotOutput& out) {
+    const std::lock_guard caller(callers_);
     const Work work{count, in, out};
     {
         const std::lock_guard lock(mutex_);

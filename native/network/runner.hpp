@@ -21,10 +21,12 @@ class NetworkRunner {
     NetworkRunner(const NetworkRunner&) = delete;
     NetworkRunner& operator=(const NetworkRunner&) = delete;
 
-    // The first `count` positions of a slot, as `ResidualNetwork::evaluate`. One caller at a time.
+    // The first `count` positions of a slot, as `ResidualNetwork::evaluate`. A second caller waits for the first.
     bool run(std::size_t count, const SlotInput& in, const SlotOutput& out);
 
   private:
+    void stop();
+
     struct Work {
         std::size_t count = 0;
         SlotInput in{};
@@ -36,7 +38,8 @@ class NetworkRunner {
 
     std::shared_ptr<const ResidualNetwork> network_;
     std::vector<ResidualNetwork::Scratch> scratches_;  // one for each thread
-    std::mutex mutex_;
+    std::mutex callers_;  // held while a batch is run
+    std::mutex mutex_;    // of what follows
     std::condition_variable begin_, end_;
     Work work_;
     std::size_t round_ = 0;    // of the work

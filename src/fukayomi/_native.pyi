@@ -2037,7 +2037,7 @@ class UniformEvaluator:
 
 def cpu_instructions() -> list[str]:
     """
-    The vector instructions of this processor that `ResidualNetwork` uses, the fastest last.
+    The vector instructions of this processor that `ResidualNetwork` can use, the widest last.
     """
 
 class ResidualNetwork:
@@ -2065,7 +2065,7 @@ class ResidualNetwork:
             hidden_bias: float32 [H].
             last: float32 [H].
             last_bias: The win probability is the sigmoid of last times hidden units, and this.
-            instructions: One of `cpu_instructions`; None: the fastest.
+            instructions: One of `cpu_instructions`; None: the fastest for C channels.
 
         Raises:
             ValueError: Sizes do not fit together, or the processor has no such instructions.

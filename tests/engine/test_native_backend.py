@@ -107,27 +107,38 @@ def test_a_result_depends_on_the_position_alone(embedded: ResidualWeights, batch
     alone, together = (NativeModel(EMBEDDED, embedded, threads=count) for count in (1, threads))
     slot = filled_slot(together, len(order), [positions[i] for i in order])
     together.run(slot, len(order))
-    single = alone.allocate(1)
     for row, number in enumerate(order):
         expected = filled_slot(alone, 1, [positions[number]])
         alone.run(expected, 1)
         count = int(slot.counts[row])
         np.testing.assert_array_equal(slot.logits[row, :count], expected.logits[0, :count])
         assert slot.values[row] == expected.values[0]
-    assert single.capacity == 1
 
 
 def test_slots_run_at_once(embedded: ResidualWeights) -> None:
-    model = NativeModel(EMBEDDED, embedded, threads=2)
+    model, alone = (NativeModel(EMBEDDED, embedded, threads=threads) for threads in (2, 1))
     slots = [filled_slot(model, 16, probe_positions()[:16]) for _ in range(4)]
     threads = [threading.Thread(target=lambda slot=slot: [model.run(slot, 16) for _ in range(20)]) for slot in slots]
     for thread in threads:
         thread.start()
+    expected = filled_slot(alone, 16, probe_positions()[:16])
+    alone.run(expected, 16)
     for thread in threads:
         thread.join()
-    for slot in slots[1:]:
-        np.testing.assert_array_equal(slot.values, slots[0].values)
-        np.testing.assert_array_equal(slot.logits, slots[0].logits)
+    for slot in slots:
+        np.testing.assert_array_equal(slot.values, expected.values)
+        np.testing.assert_array_equal(slot.logits, expected.logits)
+
+
+def test_threads_that_cannot_be_started_are_an_error(
+    embedded: ResidualWeights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("Resource temporarily unavailable")
+
+    monkeypatch.setattr("fukayomi.engine.evaluators.backends.native_model.NetworkRunner", refuse)
+    with pytest.raises(EvaluatorError, match=r"cannot start 3 threads for .*5x64\.onnx: Resource temporarily"):
+        NativeModel(EMBEDDED, embedded, threads=3).allocate(4)
 
 
 def batchnorms_apart(path: Path, config: NetworkConfig) -> Path:
@@ -232,56 +243,148 @@ def change(model: "onnx.ModelProto", kind: str, number: int, edit: Callable[["on
     edit([node for node in model.graph.node if node.op_type == kind][number])
 
 
-@pytest.mark.parametrize(
-    ("edit", "reason"),
-    [
-        (lambda model: change(model, "Relu", 1, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
-        (lambda model: change(model, "Conv", 2, lambda node: node.input.pop()), None),
-        (lambda model: change(model, "Conv", 2, lambda node: node.ClearField("input")), "damaged|before its inputs"),
-        (lambda model: model.graph.node.reverse(), "comes before its inputs"),
-        (lambda model: model.graph.input.pop(), "its inputs are input1"),
-        (lambda model: setattr(model.graph.input[1].type.tensor_type.shape.dim[1], "dim_value", 119), "119 planes"),
-        (lambda model: change(model, "Sigmoid", 0, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
-        (lambda model: change(model, "Gemm", 0, lambda node: node.input.pop()), "Gemm with other factors"),
-    ],
-)
+def rename_output(model: "onnx.ModelProto", number: int, name: str) -> None:
+    model.graph.node[number].output[0] = name
+
+
+def insert(model: "onnx.ModelProto", kind: str, source: str, **attributes: object) -> None:
+    """A node after a tensor, which feeds the first node that takes it."""
+    number, node = next((n, node) for n, node in enumerate(model.graph.node) if source in node.input)
+    node.input[list(node.input).index(source)] = "inserted"
+    model.graph.node.insert(number, onnx.helper.make_node(kind, [source], ["inserted"], **attributes))
+
+
+def shorten(model: "onnx.ModelProto", name: str, count: int) -> None:
+    """A bias with fewer numbers."""
+    tensor = next(each for each in model.graph.initializer if each.name == name)
+    tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor)[:count].copy(), name))
+
+
+def function(model: "onnx.ModelProto") -> None:
+    """A function of the file's own that is called Relu."""
+    body = [onnx.helper.make_node("Tanh", ["x"], ["y"])]
+    opset = [onnx.helper.make_opsetid("", 18)]
+    model.functions.append(onnx.helper.make_function("own", "Relu", ["x"], ["y"], body, opset))
+    change(model, "Relu", 0, lambda node: setattr(node, "domain", "own"))
+
+
+INT32 = onnx.TensorProto.INT32
+EDITS: list[tuple[Callable[["onnx.ModelProto"], object], str]] = [
+    (lambda model: change(model, "Relu", 1, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
+    (lambda model: change(model, "Conv", 2, lambda node: node.ClearField("input")), "damaged|before its inputs"),
+    (lambda model: model.graph.node.reverse(), "comes before its inputs"),
+    (lambda model: model.graph.input.pop(), "planes: {'input1': 62}"),
+    (lambda model: setattr(model.graph.input[1].type.tensor_type.shape.dim[1], "dim_value", 119), "119"),
+    (lambda model: setattr(model.graph.input[1].type.tensor_type.shape.dim[2], "dim_value", 27), "input2 is another"),
+    (lambda model: setattr(model.graph.input[0].type.tensor_type, "elem_type", INT32), "input1 is another one"),
+    (lambda model: change(model, "Sigmoid", 0, lambda node: setattr(node, "op_type", "Tanh")), "Tanh instead of"),
+    (lambda model: change(model, "Gemm", 0, lambda node: node.input.pop()), "Gemm with other factors"),
+    (lambda model: insert(model, "Cast", "input1", to=INT32), "pads something else"),
+    (lambda model: insert(model, "Cast", "policy.conv.weight", to=INT32), "inserted is no constant"),
+    (function, "functions of its own"),
+    (lambda model: rename_output(model, 1, model.graph.node[0].output[0]), "same output"),
+    (lambda model: shorten(model, "blocks.0.conv1.bias", 3), r"a layer is \[3\] where \[32\] would fit"),
+    (lambda model: shorten(model, "value.conv.bias", 3), r"a layer is \[3\] where \[27\] would fit"),
+    (lambda model: shorten(model, "policy.bias", 100), "damaged"),
+]
+"""Changes of a file that make it another network, or none, and what is said of it."""
+
+
+@pytest.mark.parametrize("number", range(len(EDITS)))
 def test_damaged_and_other_graphs_are_refused(
-    write: Callable[[NetworkConfig], Path],
-    tmp_path: Path,
-    edit: Callable[["onnx.ModelProto"], object],
-    reason: str | None,
+    write: Callable[[NetworkConfig], Path], tmp_path: Path, number: int
 ) -> None:
+    edit, reason = EDITS[number]
     model = onnx.load(write(READABLE["embedded's kind"]))
     edit(model)
     path = tmp_path / "changed.onnx"
     onnx.save(model, path)
-    if reason is None:  # a convolution may have no bias
-        assert read_residual(path).channels == 32
+    with pytest.raises(OtherNetworkError, match=reason):
+        read_residual(path)
+
+
+def test_a_convolution_may_have_no_bias(write: Callable[[NetworkConfig], Path], tmp_path: Path) -> None:
+    model = onnx.load(write(READABLE["embedded's kind"]))
+    change(model, "Conv", 2, lambda node: node.input.pop())
+    path = tmp_path / "changed.onnx"
+    onnx.save(model, path)
+    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native") as native:
+        assert compare(native.evaluator, exact.evaluator, probe_positions()).max_value_error < 1e-5
+
+
+def test_a_batchnorm_in_training_is_refused(tmp_path: Path) -> None:
+    path = batchnorms_apart(tmp_path / "apart.onnx", NetworkConfig(1, 16, "relu", 8))
+    model = onnx.load(path)
+    change(
+        model,
+        "BatchNormalization",
+        1,
+        lambda node: node.attribute.append(onnx.helper.make_attribute("training_mode", 1)),
+    )
+    onnx.save(model, path)
+    with pytest.raises(OtherNetworkError, match="in training"):
+        read_residual(path)
+
+
+@pytest.mark.parametrize("edit", ["value", "side"])
+def test_only_planes_of_zeros_may_be_padded(write: Callable[[NetworkConfig], Path], tmp_path: Path, edit: str) -> None:
+    model = onnx.load(write(READABLE["embedded's kind"]))
+    pad = next(node for node in model.graph.node if node.op_type == "Pad")
+    if edit == "value":
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(1), "ones"))
+        del pad.input[2:]
+        pad.input.append("ones")
     else:
-        with pytest.raises(OtherNetworkError, match=reason):
-            read_residual(path)
+        tensor = next(each for each in model.graph.initializer if each.name == pad.input[1])
+        pads = onnx.numpy_helper.to_array(tensor).copy()
+        pads[1], pads[5] = pads[5], 0
+        tensor.CopyFrom(onnx.numpy_helper.from_array(pads, tensor.name))
+    path = tmp_path / "padded.onnx"
+    onnx.save(model, path)
+    with pytest.raises(OtherNetworkError, match="pads something else"):
+        read_residual(path)
 
 
-def test_a_chain_that_is_too_long_is_refused(tmp_path: Path) -> None:
+def test_weights_in_another_file_are_refused(write: Callable[[NetworkConfig], Path], tmp_path: Path) -> None:
+    model = onnx.load(write(READABLE["embedded's kind"]))
+    path = tmp_path / "apart.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    with pytest.raises(OtherNetworkError, match="in another file"):
+        read_residual(path)
+
+
+def repeating(path: Path, blocks: int, additions: int) -> Path:
+    """A small file of a large network: all blocks have the same tensors, and the stem adds up to itself."""
     graph = Graph()
-    weights = torch.zeros(8, 62, 3, 3)
-    x = graph.node("Conv", "input1", graph.constant(weights), pads=[1] * 4)
-    for _ in range(5000):
+    x = graph.node("Conv", "input1", graph.constant(torch.zeros(256, 62, 3, 3)), pads=[1] * 4)
+    for _ in range(additions):
         x = graph.node("Add", x, x)
     x = graph.node("Relu", x)
-    policy = graph.node("Conv", x, graph.constant(torch.zeros(27, 8, 1, 1)))
+    kernel = graph.constant(torch.zeros(256, 256, 3, 3))
+    for _ in range(blocks):
+        y = graph.node("Relu", graph.node("Conv", x, kernel, pads=[1] * 4))
+        x = graph.node("Relu", graph.node("Add", graph.node("Conv", y, kernel, pads=[1] * 4), x))
+    policy = graph.node("Conv", x, graph.constant(torch.zeros(27, 256, 1, 1)))
     graph.node("Flatten", policy, axis=1, output="output_policy")
-    value = graph.node("Relu", graph.node("Conv", x, graph.constant(torch.zeros(1, 8, 1, 1))))
+    value = graph.node("Relu", graph.node("Conv", x, graph.constant(torch.zeros(1, 256, 1, 1))))
     flat = graph.node("Flatten", value, axis=1)
-    hidden = graph.node(
-        "Relu", graph.node("Gemm", flat, graph.constant(torch.zeros(81, 4)), graph.constant(torch.zeros(4)))
-    )
+    weights, bias = graph.constant(torch.zeros(81, 4)), graph.constant(torch.zeros(4))
+    hidden = graph.node("Relu", graph.node("Gemm", flat, weights, bias))
     last = graph.node("Gemm", hidden, graph.constant(torch.zeros(4, 1)), graph.constant(torch.zeros(1)))
     graph.node("Sigmoid", last, output="output_value")
-    path = tmp_path / "chain.onnx"
     graph.save(path)
-    with pytest.raises(OtherNetworkError, match="damaged"):
-        read_residual(path)
+    return path
+
+
+def test_a_small_file_cannot_take_all_memory(tmp_path: Path) -> None:
+    with pytest.raises(OtherNetworkError, match="would take more than 1024 MiB"):
+        read_residual(repeating(tmp_path / "blocks.onnx", 300, 0))
+
+
+@pytest.mark.parametrize("additions", [1, 40, 5000])
+def test_a_sum_of_itself_is_refused(tmp_path: Path, additions: int) -> None:
+    with pytest.raises(OtherNetworkError, match="adds a tensor to itself"):
+        read_residual(repeating(tmp_path / "sum.onnx", 0, additions))
 
 
 @pytest.mark.parametrize("content", [b"", b"not a network", b"\x08\x07" * 50])

@@ -12,7 +12,8 @@ remembered (`remembered.py`), so that a network is measured when it is first loa
 - Of batch sizes with about the same speed the smallest is taken: small batches make the better search.
 
 Speeds on CPUs are counted in CPU time: what the network would reach with the CPUs to itself. So the choice does not
-depend on what else the computer does in the meantime. Only whether to use the CPUs together or apart goes by the clock.
+depend on what else the computer does in the meantime. Only batches that several CPUs share go by the clock, and so does
+whether to use the CPUs together or apart.
 """
 
 import statistics
@@ -338,7 +339,8 @@ def _speed(
     model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False, times: int = MEASUREMENTS
 ) -> float:
     """Positions per second with the plan's batches in flight: the best of some measurements."""
-    by_clock = by_clock or get_backend(plan.backend).on_gpu
+    # Threads that wait for others to finish their share of a batch may use no CPU time.
+    by_clock = by_clock or get_backend(plan.backend).on_gpu or plan.threads > 1
     cpus = min(plan.slots * plan.threads, usable_cpus())
     batch = model.fixed_batch or plan.batch_size
     slots = [filled_slot(model, batch, probe_positions()) for _ in range(plan.slots)]

@@ -41,5 +41,5 @@ class Native:
 
 def refusal(network: NetworkFile) -> str:
     """Why a file is none for this backend."""
-    found = f": {network.residual}" if is_onnx(network) and isinstance(network.residual, Exception) else ""
-    return f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone{found}; cpu runs others"
+    needs = f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone"
+    return f"{needs}: {network.residual}; cpu runs others" if is_onnx(network) else needs

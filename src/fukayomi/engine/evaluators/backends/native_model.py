@@ -8,6 +8,9 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
 from fukayomi.engine.evaluators.protocol import Slot
 
+MOST_THREADS = 1024
+"""Of a `NetworkRunner`."""
+
 
 @dataclass(frozen=True, slots=True)
 class NativeSlot(Slot):
@@ -23,7 +26,7 @@ class NativeModel:
         path: The file, for messages.
         weights: Its weights.
         threads: CPU threads for one batch.
-        instructions: One of `fukayomi._native.cpu_instructions`; None: the fastest.
+        instructions: One of `fukayomi._native.cpu_instructions`; None: the fastest for it.
     """
 
     fixed_batch = 0
@@ -32,7 +35,7 @@ class NativeModel:
         self, path: Path, weights: ResidualWeights, *, threads: int = 1, instructions: str | None = None
     ) -> None:
         self._path = path
-        self._threads = max(1, threads)
+        self._threads = min(max(1, threads), MOST_THREADS)
         arrays = weights.arrays()
         last_bias = float(arrays.pop("last_bias")[0])
         self._network = ResidualNetwork(
@@ -42,6 +45,10 @@ class NativeModel:
     def allocate(self, capacity: int) -> NativeSlot:
         """Memory and threads for a batch of up to ``capacity`` positions."""
         plain = Slot.zeros(capacity)
+        try:
+            runner = NetworkRunner(self._network, self._threads)
+        except (RuntimeError, MemoryError) as error:
+            raise EvaluatorError(f"cannot start {self._threads} threads for {self._path}: {error}") from error
         return NativeSlot(
             planes1=plain.planes1,
             planes2=plain.planes2,
@@ -49,7 +56,7 @@ class NativeModel:
             counts=plain.counts,
             logits=plain.logits,
             values=plain.values,
-            runner=NetworkRunner(self._network, self._threads),
+            runner=runner,
         )
 
     def run(self, slot: Slot, n: int) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LARGEST_FILE = 2 << 30
 LARGEST_RESIDUAL = 256 << 20
-"""Weights take three to six times as much memory at Winograd's points."""
+"""Bytes of a file that is read to see whether it holds a residual network."""
 INT8_SUFFIX = ".int8.onnx"
 # The metadata of an ONNX file are pairs of key and value; between them are the value's field number and length.
 SOURCE = re.compile(rb"fukayomi\.fp32_sha256\x12\x40([0-9a-f]{64})")

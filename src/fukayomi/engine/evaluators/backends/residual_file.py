@@ -29,7 +29,11 @@ SAME = ("Identity", "Cast", "Dropout")
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16)
 
 
-DAMAGE = (LookupError, RecursionError, TypeError, ValueError)
+MOST_TERMS = 8
+"""Convolutions in the sum of a stem; exporters write up to three."""
+LARGEST_WEIGHTS = 1 << 30
+"""Bytes of the weights in the core, at Winograd's points and with padded channels. A small file may repeat tensors."""
+DAMAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading a graph raises where nodes have too few inputs, or tensors odd shapes."""
 
 
@@ -106,17 +110,17 @@ def read_residual(path: Path) -> ResidualWeights:
         OtherNetworkError: The file cannot be read as ONNX, or the graph is another one; the message says where.
     """
     try:
-        model = onnx.load(path)  # pyright: ignore[reportUnknownMemberType]
+        model = onnx.load(path, load_external_data=False)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:  # protobuf's and the operating system's errors have no common base
         raise OtherNetworkError(f"it is no ONNX file, or damaged: {error}") from error
     try:
         weights = _Reader(model).read()
+        if not all(np.isfinite(array).all() for array in weights.arrays().values()):
+            raise OtherNetworkError("a weight is not finite")
     except OtherNetworkError:
         raise
     except DAMAGE as error:
         raise OtherNetworkError(f"its graph is damaged: {error}") from error
-    if not all(np.isfinite(array).all() for array in weights.arrays().values()):
-        raise OtherNetworkError("a weight is not finite")
     return weights
 
 
@@ -126,22 +130,39 @@ class _Reader:
     def __init__(self, model: onnx.ModelProto) -> None:
         graph = model.graph
         self._arrays = {tensor.name: tensor for tensor in graph.initializer}
-        self._makers = {output: node for node in graph.node for output in node.output}
-        inputs = {value.name: value.type.tensor_type for value in graph.input if value.name not in self._arrays}
-        self._inputs = set(inputs)
+        if any(tensor.data_location == tensor.EXTERNAL for tensor in graph.initializer):
+            raise OtherNetworkError("its weights are in another file")
+        self._planes = self._inputs(graph)
         self._activations: set[Activation] = set()
-        if self._inputs != set(INPUTS):
-            raise OtherNetworkError(f"its inputs are {', '.join(sorted(self._inputs))}")
-        self._planes = {name: max(1, kind.shape.dim[1].dim_value) for name, kind in inputs.items()}
-        if self._planes["input1"] != FEATURES1 or self._planes["input2"] not in (FEATURES2, FEATURES2 + 1):
-            raise OtherNetworkError(f"its inputs have {' and '.join(map(str, self._planes.values()))} planes")
-        known = self._inputs | set(self._arrays)
+        self._makers: dict[str, NodeProto] = {}
+        known = set(self._planes) | set(self._arrays)
         for node in graph.node:
+            if node.domain not in ("", "ai.onnx") or model.functions:
+                raise OtherNetworkError("it has functions of its own")
             if not known.issuperset(filter(None, node.input)):
                 raise OtherNetworkError(f"{node.op_type} comes before its inputs")
-            known.update(node.output)
+            outputs = list(filter(None, node.output))
+            if known.intersection(outputs) or len(set(outputs)) < len(outputs):
+                raise OtherNetworkError(f"two nodes have the same output as {node.op_type}")
+            known.update(outputs)
+            self._makers[node.output[0]] = node
         if not set(OUTPUTS) <= set(self._makers):
             raise OtherNetworkError("it has no output_policy or output_value")
+
+    def _inputs(self, graph: onnx.GraphProto) -> dict[str, int]:
+        """The planes of each input."""
+        planes: dict[str, int] = {}
+        for value in graph.input:
+            kind = value.type.tensor_type
+            shape = [dim.dim_value for dim in kind.shape.dim]
+            if value.name in self._arrays:
+                continue
+            if value.name not in INPUTS or kind.elem_type not in FLOATS or len(shape) != 4 or shape[2:] != [9, 9]:
+                raise OtherNetworkError(f"its input {value.name} is another one")
+            planes[value.name] = shape[1]
+        if planes not in ({"input1": FEATURES1, "input2": count} for count in (FEATURES2, FEATURES2 + 1)):
+            raise OtherNetworkError(f"its inputs have these planes: {planes}")
+        return planes
 
     def read(self) -> ResidualWeights:
         """All weights of the network."""
@@ -149,7 +170,8 @@ class _Reader:
         value, hidden, last = self._value()
         if value.source != policy.source:
             raise OtherNetworkError("policy and value begin at different layers")
-        tower, total = self._tower(policy.source)
+        self._require_memory(policy.weights.shape[1], 0, len(value.weights), len(hidden.weights))
+        tower, total = self._tower(policy)
         stem1, stem2, stem_bias = self._stem(total)
         if len(self._activations) != 1:
             raise OtherNetworkError("it has several kinds of activations")
@@ -157,8 +179,9 @@ class _Reader:
         shapes: list[tuple[Floats, tuple[int, ...]]] = [
             (stem1, (c, FEATURES1, 3, 3)), (stem2, (c, self._planes["input2"])), (stem_bias, (c,)),
             (policy.weights, (DIRECTIONS, c, 1, 1)), (policy_bias, (POLICY_LABELS,)), (value.weights, (v, c, 1, 1)),
-            (hidden.weights, (units, v * SQUARES)), (hidden.bias, (units,)), (last.weights, (1, units)),
-            (last.bias, (1,)), *((each.weights, (c, c, 3, 3)) for each in tower),
+            (value.bias, (v,)), (hidden.weights, (units, v * SQUARES)), (hidden.bias, (units,)),
+            (last.weights, (1, units)), (last.bias, (1,)), *((each.weights, (c, c, 3, 3)) for each in tower),
+            *((each.bias, (c,)) for each in tower),
         ]  # fmt: skip
         for array, shape in shapes:
             if array.shape != shape:
@@ -183,13 +206,21 @@ class _Reader:
         hidden = self._dense(self._activated(last.source))
         return self._convolution(self._activated(self._flattened(hidden.source))), hidden, last
 
-    def _tower(self, trunk: str) -> tuple[list[Layer], str]:
+    def _tower(self, policy: Layer) -> tuple[list[Layer], str]:
         """The convolutions of the blocks, from the stem up, and the sum that the stem activates."""
         tower: list[Layer] = []
+        trunk = policy.source
         while (block := self._block(total := self._activated(trunk))) is not None:
             tower[:0] = block
             trunk = block[0].source
+            self._require_memory(policy.weights.shape[1], len(tower), 0, 0)
         return tower, total
+
+    def _require_memory(self, channels: int, layers: int, values: int, units: int) -> None:
+        """Refuse what takes too much memory in the core."""
+        c, v, h = (-(-count // 32) * 32 for count in (channels, values, units))
+        if 4 * (25 * layers * c * c + SQUARES * v * h + 600 * c) > LARGEST_WEIGHTS:
+            raise OtherNetworkError(f"its weights would take more than {LARGEST_WEIGHTS >> 20} MiB")
 
     def _block(self, total: str) -> tuple[Layer, Layer] | None:
         """The convolutions of the block whose sum this is; None: it is the stem's."""
@@ -200,7 +231,7 @@ class _Reader:
             if not self._is_convolution(name):
                 continue
             second = self._convolution(name)
-            if second.source in self._inputs:
+            if second.source in self._planes:
                 continue
             first = self._convolution(self._activated(second.source))
             if first.source != self._source(other):
@@ -218,7 +249,9 @@ class _Reader:
             planes = self._planes.get(term.source)
             if planes is None or (term.source == "input2" and term.weights.shape[2:] != (1, 1)):
                 raise OtherNetworkError(f"its stem has a convolution {list(term.weights.shape)} of {term.source}")
-            kernel = term.weights[:, :planes]  # what is beyond belongs to planes of zeros
+            kernel = term.weights
+            if kernel.shape[1] != planes:
+                raise OtherNetworkError(f"its stem has a convolution of {kernel.shape[1]} planes of {term.source}")
             if term.source == "input1" and kernel.shape[2:] == (1, 1):  # the middle of a larger one
                 kernel = np.pad(kernel, ((0, 0), (0, 0), (1, 1), (1, 1)))
             kernels[term.source] = kernels[term.source] + kernel if term.source in kernels else kernel
@@ -230,8 +263,8 @@ class _Reader:
     # ---------------------------------------------------------------------------------------------- steps in the graph
 
     def _source(self, name: str) -> str:
-        """The tensor before nodes that pass it on, and before padding with planes of zeros."""
-        while (node := self._makers.get(name)) is not None and (self._passes_on(node) or self._pads(node)):
+        """The tensor before nodes that pass it on."""
+        while (node := self._makers.get(name)) is not None and self._passes_on(node):
             name = node.input[0]
         return name
 
@@ -239,14 +272,20 @@ class _Reader:
         """Whether a node's output is its input."""
         return node.op_type in SAME and (node.op_type != "Cast" or _attribute(node, "to", 0) in FLOATS)
 
-    def _pads(self, node: NodeProto) -> bool:
-        """Whether a node adds planes of zeros after those of an input, and nothing else."""
-        if node.op_type != "Pad" or node.input[0] not in self._inputs or len(node.input) < 2:
-            return False
-        pads = self._constant(node.input[1])
-        if pads is None or pads.size != 8 or _attribute(node, "mode", b"constant") != b"constant":
-            return False
-        return not np.delete(pads.reshape(-1), 5).any()
+    def _unpadded(self, name: str, kernel: Floats) -> tuple[str, Floats]:
+        """The input of a convolution before planes of zeros were added after its own, and the kernel without them."""
+        source = self._source(name)
+        node = self._makers.get(source)
+        if node is None or node.op_type != "Pad":
+            return source, kernel
+        inner = self._source(node.input[0])
+        pads = self._floats(node.input[1]).reshape(-1).tolist()
+        value = self._floats(node.input[2]) if len(node.input) > 2 and node.input[2] else np.zeros(1)
+        is_plain = _attribute(node, "mode", b"constant") == b"constant" and len(node.input) < 4 and not value.any()
+        added = kernel.shape[1] - self._planes.get(inner, kernel.shape[1])
+        if not is_plain or added <= 0 or pads != [0, 0, 0, 0, 0, added, 0, 0]:
+            raise OtherNetworkError("it pads something else than planes of an input")
+        return inner, kernel[:, : self._planes[inner]]
 
     def _maker(self, name: str, *kinds: str) -> NodeProto:
         """The node that makes a tensor, of one of these kinds."""
@@ -263,9 +302,8 @@ class _Reader:
         if node is None:
             return None
         if node.op_type == "Constant":
-            value = _attribute(node, "value", None)
-            return None if value is None else numpy_helper.to_array(value)
-        if node.op_type not in ("Identity", "Cast", "Transpose"):
+            return numpy_helper.to_array(_attribute(node, "value", None))
+        if node.op_type != "Transpose" and not self._passes_on(node):
             return None
         inner = self._constant(node.input[0])
         if inner is None or node.op_type != "Transpose":
@@ -339,11 +377,13 @@ class _Reader:
         has = {key: _attribute(node, key, value) for key, value in plain.items()}
         if weights.shape[2:] not in ((1, 1), (3, 3)) or has != plain | {"pads": [side // 2] * 4}:
             raise OtherNetworkError(f"a convolution with a kernel of {list(weights.shape)} and {has}")
-        source = self._source(node.input[0])
+        source, weights = self._unpadded(node.input[0], weights)
         return Layer(source, weights, np.zeros(len(weights), np.float32) if bias is None else bias)
 
     def _scale(self, node: NodeProto) -> tuple[Floats, Floats]:
         """The factor and the shift of each channel that a BatchNorm amounts to."""
+        if _attribute(node, "training_mode", 0) != 0:
+            raise OtherNetworkError("a BatchNorm that is still in training")
         scale, shift, mean, variance = (self._floats(each) for each in node.input[1:5])
         factor: Floats = (scale / np.sqrt(variance + _attribute(node, "epsilon", 1e-5))).astype(np.float32)
         offset: Floats = (shift - mean * factor).astype(np.float32)
@@ -352,13 +392,18 @@ class _Reader:
     def _terms(self, name: str) -> list[Layer]:
         """The convolutions of a sum, with the BatchNorm that may follow the sum folded."""
         node = self._maker(name, "Add", "Conv", "BatchNormalization")
-        if node.op_type == "Add":
-            return [term for each in node.input for term in self._terms(each)]
         if node.op_type == "Conv":
             return [self._convolution(name)]
-        factor, shift = self._scale(node)
-        first, *others = self._terms(node.input[0])
-        return [first.scaled(factor, shift), *(term.scaled(factor) for term in others)]
+        if node.op_type == "BatchNormalization":
+            factor, shift = self._scale(node)
+            first, *others = self._terms(node.input[0])
+            return [first.scaled(factor, shift), *(term.scaled(factor) for term in others)]
+        if len(set(node.input)) < len(node.input):
+            raise OtherNetworkError("its stem adds a tensor to itself")
+        terms = [term for each in node.input for term in self._terms(each)]
+        if len(terms) > MOST_TERMS:
+            raise OtherNetworkError(f"its stem has more than {MOST_TERMS} convolutions")
+        return terms
 
 
 def _attribute(node: NodeProto, name: str, default: Any) -> Any:
