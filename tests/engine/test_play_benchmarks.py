@@ -43,7 +43,7 @@ def test_a_tiny_network_is_measured_as_large_ones_on_a_gpu() -> None:
 
 @pytest.mark.slow  # each backend and precision is loaded, and measures its settings
 def test_each_backend_of_a_cpu_with_and_without_a_search() -> None:
-    found = figures("cpu_play.py", "--network", "<internal>", "--seconds", "0.1", "--repeats", "1")
+    found = figures("cpu_play.py", "--network", "<internal>", "--seconds", "0.2", "--repeats", "1")
     assert found["network"] == embedded_network().stem
     assert 1 <= found["cpus"] <= 2
     assert {"cpu fp32", "native fp32"} <= set(found["backends"])
@@ -84,7 +84,7 @@ def test_mate_searches_near_the_end_of_a_game() -> None:
     assert set(found["announced"]) == {"mate in one", "mate in three", "root", "pv"}
     assert all(mates >= 0 and mated >= 0 and mates + mated <= 1 for mates, mated in found["announced"].values())
     assert set(found["walked_into"]) == {"0", "64", "256", "1024"}
-    assert all(walk["positions"] in (0, 1) and walk["nodes"] > 0 for walk in found["walked_into"].values())
+    assert all(walk["positions"] in (0, 1) and walk["nodes"] >= 0 for walk in found["walked_into"].values())
     assert len(found["leaves"]) == 5
     assert all(0 <= leaf["proven"] < 1 and leaf["us_per_node"] > 0 for leaf in found["leaves"].values())
     assert set(found["df_pn"]) == {"mean_nodes", "mean_ms", "open"}
