@@ -1,11 +1,13 @@
 """Playing on a CPU: what of a backend's speed the search keeps, and what the backends gain over ONNX Runtime in fp32.
 
     python benchmarks/cpu_play.py [--json] [--blocks 10] [--channels 192] [--seconds 3] [--repeats 3] [--cpus 2]
+    python benchmarks/cpu_play.py --network FILE.onnx ...
 
-The network has random parameters: its speed does not depend on them. Each backend and precision is loaded as the engine
-loads it, with threads, batches in flight and batch size as measured then. Searches of three positions alternate with
-runs of full batches of the same positions without a search, in the fastest of several settings, and with ONNX Runtime
-in fp32 in its fastest setting. An evaluation is a position that the network computed, counted at the evaluator.
+The network has random parameters: its speed does not depend on them. It may also be a file, with its int8 file if there
+is one beside it, or `<internal>`, the embedded one. Each backend and precision is loaded as the engine loads it, with
+threads, batches in flight and batch size as measured then. Searches of three positions alternate with runs of full
+batches of the same positions without a search, in the fastest of several settings, and with ONNX Runtime in fp32 in its
+fastest setting. An evaluation is a position that the network computed, counted at the evaluator.
 
 `share_of_backend` is the speed in the search over that of the same backend without one; `ratio_to_ort_fp32` that in the
 search over that of ONNX Runtime in fp32 without one. Both are medians of the repeats, by the clock. Where the computer
@@ -21,8 +23,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-
 from fukayomi.cli.engine.bench import NETWORK_POSITIONS
 from fukayomi.engine import Engine, Network
 from fukayomi.engine.choice import load
@@ -33,11 +33,11 @@ from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
-from fukayomi.learning.models import features_of
-from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, quantize_onnx
+from fukayomi.engine.network import find_network
 from fukayomi.shogi import Position
 
-TUNING_S = 0.3
+TUNING = 0.1
+"""Share of the seconds of a measurement that each setting without a search is tried for."""
 BATCHES = (8, 16, 32)
 POSITIONS = [Position.from_sfen(sfen) for sfen in NETWORK_POSITIONS.values()]
 
@@ -67,6 +67,11 @@ class Counting:
 
 def make_network(folder: Path, blocks: int, channels: int) -> NetworkFile:
     """A network with random parameters, and its int8 file."""
+    import torch
+
+    from fukayomi.learning.models import features_of
+    from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, quantize_onnx
+
     torch.manual_seed(1)
     network = PolicyValueNetwork(NetworkConfig(blocks, channels, "relu")).eval()
     for block in network.residual_blocks():
@@ -87,7 +92,7 @@ def rates(work: Callable[[], int]) -> tuple[float, float]:
 class Alone:
     """A backend without a search, in the fastest of several settings."""
 
-    def __init__(self, network: NetworkFile, backend: str, precision: str, cpus: int) -> None:
+    def __init__(self, network: NetworkFile, backend: str, precision: str, cpus: int, seconds: float) -> None:
         best = 0.0
         for threads, slots in ((max(1, cpus // 2), min(2, cpus)), (cpus, 1)):
             model = get_backend(backend).open(network, Plan(backend, precision, threads, slots))
@@ -95,7 +100,7 @@ class Alone:
                 plan = Plan(backend, precision, threads, slots, batch)
                 filled = self._fill(model, plan)
                 run_batches(model, filled, batch, 0)
-                speed, _ = rates(lambda m=model, f=filled, b=batch: b * run_batches(m, f, b, TUNING_S))
+                speed, _ = rates(lambda m=model, f=filled, b=batch: b * run_batches(m, f, b, TUNING * seconds))
                 if speed > best:
                     best, self.plan, self._model, self._slots = speed, plan, model, filled
 
@@ -127,7 +132,7 @@ def measure(network: NetworkFile, seconds: float, repeats: int, cpus: int) -> di
         if (name, precision) != ("cpu", "fp32")
     ]
     playing = {kind: Counting(load(network, Plan(*kind))) for kind in kinds}
-    alone = {kind: Alone(network, *kind, cpus) for kind in kinds}
+    alone = {kind: Alone(network, *kind, cpus, seconds) for kind in kinds}
     base = alone["cpu", "fp32"]
     figures: dict[tuple[str, str], list[tuple[tuple[float, float], ...]]] = {kind: [] for kind in kinds}
     for _ in range(repeats):
@@ -178,6 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=10)
     parser.add_argument("--channels", type=int, default=192)
+    parser.add_argument("--network", help="ONNX file, or <internal>")
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--cpus", type=int, default=2)
@@ -189,7 +195,10 @@ def main() -> None:
     cpus = this_machine().cpus
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder  # measured now, and not remembered
-        network = make_network(Path(folder), arguments.blocks, arguments.channels)
+        if arguments.network:
+            network = NetworkFile(find_network(arguments.network))
+        else:
+            network = make_network(Path(folder), arguments.blocks, arguments.channels)
         report = measure(network, arguments.seconds, arguments.repeats, cpus)
     print(json.dumps(report) if arguments.json else json.dumps(report, indent=2))
 

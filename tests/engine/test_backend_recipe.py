@@ -22,16 +22,18 @@ except fukayomi.EvaluatorError as error:
 
 def test_a_backend_is_added_by_the_steps_of_the_page(tmp_path: Path) -> None:
     module, line, check = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    found = re.fullmatch(r'    "(\w+)": "fukayomi\.engine\.evaluators\.(\w+):(\w+)",\n', line)
+    found = re.fullmatch(r'    "(\w+)": "fukayomi\.engine\.evaluators\.backends\.(\w+):\w+",\n', line)
     assert found is not None
-    name, file, cls = found.groups()
+    name, file = found.groups()
     (tmp_path / f"{file}.py").write_text(module, encoding="utf-8")
     network = write_network(tmp_path / "toy.onnx")
     bad = write_network(tmp_path / "bad.onnx", planes=((62, 9, 9), (119, 9, 9)))
     script = [
         "import fukayomi",
+        "import fukayomi.engine.evaluators.backends as backends",
         "from fukayomi.engine.evaluators.backends.backend import BACKENDS",
-        f"BACKENDS[{name!r}] = '{file}:{cls}'",  # before the options are made
+        f"backends.__path__.append({str(tmp_path)!r})",  # the module is imported as if it were in the package
+        f"BACKENDS.update({{{line.strip()}}})",  # before the options are made
         f"path, bad = {str(network)!r}, {str(bad)!r}",
         check,
         AFTERWARDS.replace("NAME", name),

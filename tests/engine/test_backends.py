@@ -1,4 +1,4 @@
-"""Every backend, with a toy network whose answers are known."""
+"""Backends that read any ONNX file, with a toy network whose answers are known; torch, with parameter files."""
 
 import subprocess
 import sys

@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from statistics import median
 
 import pytest
+from patience import one_of_several
 
 from fukayomi import UsiEngine, play_match
 from fukayomi.arena.game.choices import MARGIN_MS
+from fukayomi.arena.game.clock import GameClock
+from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi.record import Record, Termination
 
 ENGINE = (sys.executable, "-m", "fukayomi", "usi")
@@ -47,16 +50,34 @@ def endings(records: list[Record]) -> Counter[Termination]:
     return Counter(record.termination for record in records)
 
 
+def late_moves(record: Record, clock: str) -> int:
+    """How many moves of a game a referee without a margin would have found late."""
+    sides = [GameClock(TimeControl.from_text(clock)) for _ in range(2)]
+    return sum(
+        not sides[ply % 2].spend(move.time_ms) for ply, move in enumerate(record.moves) if move.time_ms is not None
+    )
+
+
 def test_no_loss_on_time_at_a_tenth_of_a_second(record_property: Callable[[str, object], None]) -> None:
-    with busy_cores(5):  # other tests may be running, and more: no answer is a second late, and most are in time
-        records = play(10, "main=100ms,increment=100ms", "<hash>", 24, 1000)
-    found = endings(records)
-    record_property("endings", {ending.name: count for ending, count in found.items()})
-    assert found[Termination.TIME_UP] == 0
-    assert found.total() == 10
-    times_ms = [move.time_ms for record in records for move in record.moves if move.time_ms is not None]
-    assert len(times_ms) > 100
-    assert median(times_ms) <= 200, "what is on the clock at the first move"
+    clock = "main=100ms,increment=100ms"
+
+    def late() -> int:
+        with busy_cores(5):
+            records = play(10, clock, "<hash>", 24, 1000)
+        found = endings(records)
+        assert found[Termination.TIME_UP] == 0
+        assert found.total() == 10
+        times_ms = [move.time_ms for record in records for move in record.moves if move.time_ms is not None]
+        assert len(times_ms) > 100
+        assert median(times_ms) <= 200, "what is on the clock at the first move"
+        return sum(late_moves(record, clock) for record in records)
+
+    # Other programs may hold any answer up for longer than the clock has, so the games are played with a margin of a
+    # second, and one late move of 240 is no fault. On a machine with load 9 there were 0 or 1 in each of 12 attempts,
+    # but up to 9 when the engine kept nothing back for its lateness.
+    moves = one_of_several(late, lambda moves: moves <= 1, attempts=3)
+    record_property("late moves", moves)
+    assert moves <= 1
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""Networks of every kind of block, in every library that runs networks on the CPU, beside ONNX Runtime."""
+"""Networks of every kind of block, in the libraries that run all of them on the CPU, beside ONNX Runtime."""
 
 from pathlib import Path
 

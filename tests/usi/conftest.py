@@ -25,6 +25,7 @@ def common_engine() -> Generator[UsiClient]:
     """One process for all tests that leave it unchanged."""
     with UsiClient(ENGINE, timeout_s=PATIENCE_S) as client:
         client.handshake()
+        client.set_option("DNN_Model", "<hash>")  # it must be ready after a test that never used it, too
         yield client
 
 

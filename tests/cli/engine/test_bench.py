@@ -22,7 +22,7 @@ def test_one_json_object() -> None:
     figures = json.loads(result.stdout)
     assert set(figures) == {"nodes", "nodes_per_cpu_s", "nodes_per_s", "bytes_per_node"}
     assert figures["nodes"] == 20_000
-    assert 0 < figures["bytes_per_node"] <= 500
+    assert 0 < figures["bytes_per_node"] <= 430, "426 each time, and less in larger trees"
     assert figures["nodes_per_cpu_s"] > 20_000, "far below the speed of any computer"
 
 
