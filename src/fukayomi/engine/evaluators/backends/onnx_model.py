@@ -60,7 +60,9 @@ class OnnxModel(FloatModel):
         if provider != CPU:
             providers.append(CPU)
         try:
-            self._session = cast(_Session, ort.InferenceSession(str(path), options, providers=providers))
+            # Without a fallback: ONNX Runtime prints a line on stdout when it falls back, where USI has its answers.
+            session = ort.InferenceSession(str(path), options, providers=providers, enable_fallback=False)
+            self._session = cast(_Session, session)
         except Exception as error:  # ONNX Runtime's errors have no common base
             raise EvaluatorError(f"{path}: ONNX Runtime cannot load it: {error}") from error
         if self._session.get_providers()[0] != provider:
