@@ -40,6 +40,7 @@ def test_backends_are_measured_or_untested_with_the_remedy(network: Path, monkey
     missing = rows["openvino", None]
     assert missing.evaluations_per_s is None
     assert "pip install" in missing.problem
+    assert rows["native", None].problem.startswith("only residual networks: ")
     assert diagnosis.to_polars().height == len(diagnosis.backends)
     assert diagnosis.plan is not None
     assert diagnosis.plan.backend == "cpu"

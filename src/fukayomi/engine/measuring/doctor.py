@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from fukayomi.engine import choice
 from fukayomi.engine.choice import Trial
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan, get_backend, versions
+from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Backend, Plan, get_backend, versions
 from fukayomi.engine.evaluators.backends.machine import Machine, this_machine
+from fukayomi.engine.evaluators.backends.native import Native
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
+from fukayomi.engine.evaluators.backends.onnx import is_onnx
 from fukayomi.engine.network import embedded_network, find_network
 from fukayomi.engine.remembered import remember
 from fukayomi.listener import SILENT, Listener
@@ -107,7 +109,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
     trials = choice.measure(network, Plan(), candidates, seconds=SECONDS, listener=listener)
     plan, speed, reason = _choice(network, trials)
     unread = [
-        _untested(backend, problems[backend.name] or "cannot read this file")
+        _untested(backend, problems[backend.name] or _unreadable(backend, network))
         for backend in backends
         if not any(backend is candidate for candidate, _ in candidates)
     ]
@@ -123,6 +125,13 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
         evaluations_per_s=speed,
         reason=reason,
     )
+
+
+def _unreadable(backend: Backend, network: NetworkFile) -> str:
+    """Why a backend that is there cannot run a network."""
+    if backend.name == Native.name and is_onnx(network):
+        return f"only residual networks: {network.residual}"
+    return "cannot read this file"
 
 
 def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, float, str]:
