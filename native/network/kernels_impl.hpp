@@ -22,6 +22,7 @@ inline Lanes load(const float* from) { return *reinterpret_cast<const UnalignedL
 inline void store(float* to, Lanes x) { *reinterpret_cast<UnalignedLanes*>(to) = x; }
 inline Lanes all(float x) { return x - Lanes{}; }
 inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }  // NaN stays
+inline void prefetch(const float* from) { __builtin_prefetch(from); }
 #define FUKAYOMI_UNROLL _Pragma("GCC unroll 12")
 #else
 struct Lanes {
@@ -41,6 +42,7 @@ inline Lanes operator+(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] + y.at[i]); }
 inline Lanes operator-(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] - y.at[i]); }
 inline Lanes operator*(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] * y.at[i]); }
 inline Lanes operator*(float x, Lanes y) { FUKAYOMI_EACH(x * y.at[i]); }
+inline void prefetch(const float*) {}
 #define FUKAYOMI_UNROLL
 #endif
 
@@ -202,6 +204,7 @@ inline void multiply_block(const float* rows, std::size_t row_stride, std::size_
     FUKAYOMI_UNROLL
     for (std::size_t r = 0; r < COUNT; ++r) left[r] = right[r] = all(0.0f);
     for (std::size_t k = 0; k < inner; ++k) {
+        prefetch(panel + (k + inner) * PANEL);  // the next panel, which may be on another page
         const Lanes a = load(panel + k * PANEL), b = load(panel + k * PANEL + LANES);
         FUKAYOMI_UNROLL
         for (std::size_t r = 0; r < COUNT; ++r) {

@@ -11,8 +11,11 @@ namespace fukayomi {
 namespace {
 
 constexpr std::size_t SIDE = 9;
-constexpr std::size_t CHUNK = 4;  // positions at Winograd's points at once
 constexpr std::size_t STAGGER = 16;  // keeps the points of a tile out of the same sets of the cache
+
+// The weights of a small network stay in the cache, and few positions do so beside them. Those of a large one come from memory, for as
+// many positions as possible.
+constexpr std::size_t LARGE_WIDTH = 128, FEW = 8, MANY = 16;
 
 // A square's place on a board with its border.
 constexpr std::size_t cell(std::size_t square) { return (square / SIDE + 1) * BOARD_SIDE + square % SIDE + 1; }
@@ -23,7 +26,8 @@ ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& k
     : kernels_(kernels),
       activation_(weights.activation),
       width_(padded(weights.channels, kernels.panel)),
-      stride_(CHUNK * TILES * width_ + STAGGER),
+      group_(width_ < LARGE_WIDTH ? FEW : MANY),
+      stride_(group_ * TILES * width_ + STAGGER),
       stem1_(static_cast<std::size_t>(FEATURES1) * 9 * width_),
       stem2_(weights.constant_planes * width_),
       stem_bias_(pack_row(weights.stem_bias, width_)),
@@ -64,16 +68,16 @@ std::size_t ResidualNetwork::bytes() const {
 ResidualNetwork::Scratch::Scratch(const ResidualNetwork& network)
     : points_(POINTS * network.stride_),
       products_(POINTS * network.stride_),
-      squares_(GROUP * network.hidden_.inner()),
-      hidden_(GROUP * network.hidden_.columns()) {
-    for (AlignedFloats& board : boards_) board = AlignedFloats(GROUP * BOARD_CELLS * network.width_);
+      squares_(network.group_ * network.hidden_.inner()),
+      hidden_(network.group_ * network.hidden_.columns()) {
+    for (AlignedFloats& board : boards_) board = AlignedFloats(network.group_ * BOARD_CELLS * network.width_);
 }
 
 bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in,
                                const SlotOutput& out) const {
     bool is_finite = true;
-    for (std::size_t done = 0; done < count; done += GROUP)
-        is_finite &= evaluate_group(scratch, first + done, std::min(GROUP, count - done), in, out);
+    for (std::size_t done = 0; done < count; done += group_)
+        is_finite &= evaluate_group(scratch, first + done, std::min(group_, count - done), in, out);
     return is_finite;
 }
 
@@ -121,15 +125,11 @@ void ResidualNetwork::stem(const SlotInput& in, std::size_t first, std::size_t c
 void ResidualNetwork::convolve(Scratch& scratch, const Layer& layer, const float* boards, const float* added, std::size_t count,
                                float* out) const {
     float *points = scratch.points_.data(), *products = scratch.products_.data();
-    for (std::size_t done = 0; done < count; done += CHUNK) {
-        const std::size_t positions = std::min(CHUNK, count - done), at = done * BOARD_CELLS * width_;
-        kernels_.to_points(boards + at, positions, width_, points, stride_);
-        for (std::size_t p = 0; p < POINTS; ++p)
-            kernels_.multiply(points + p * stride_, width_, positions * TILES, width_, layer.weights.data() + p * width_ * width_,
-                              width_, products + p * stride_, width_);
-        kernels_.from_points(products, stride_, positions, width_, layer.bias.data(), added == nullptr ? nullptr : added + at,
-                             activation_, out + at);
-    }
+    kernels_.to_points(boards, count, width_, points, stride_);
+    for (std::size_t p = 0; p < POINTS; ++p)
+        kernels_.multiply(points + p * stride_, width_, count * TILES, width_, layer.weights.data() + p * width_ * width_, width_,
+                          products + p * stride_, width_);
+    kernels_.from_points(products, stride_, count, width_, layer.bias.data(), added, activation_, out);
 }
 
 bool ResidualNetwork::policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const {

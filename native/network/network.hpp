@@ -16,9 +16,6 @@ namespace fukayomi {
 
 class ResidualNetwork {
   public:
-    // Positions that go through the network together: their activations stay in the cache, and the weights are read once for all.
-    static constexpr std::size_t GROUP = 8;
-
     // The sizes of the weights must fit together.
     ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels);
 
@@ -53,6 +50,7 @@ class ResidualNetwork {
     const Kernels& kernels_;
     Activation activation_;
     std::size_t width_;         // channels with padding
+    std::size_t group_;         // positions that go through the network together: the weights are read once for all
     std::size_t stride_;        // from one of Winograd's points to the next
     AlignedFloats stem1_;       // [62 * 9 neighbours, width]
     AlignedFloats stem2_;       // [planes, width]
