@@ -1,4 +1,4 @@
-"""Training data of random games, and one thread for torch: the networks of these tests are tiny."""
+"""Training data of random games; one thread for torch, as the networks of these tests are tiny, and a seed."""
 
 from pathlib import Path
 
@@ -9,8 +9,9 @@ from verb_runs import make_games
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> None:
+def one_thread_and_a_seed() -> None:
     torch.set_num_threads(1)
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
