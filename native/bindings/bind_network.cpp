@@ -33,17 +33,25 @@ using Matrix = Rows<const float, COLUMNS...>;
 
 constexpr std::size_t DIRECTIONS = POLICY_LABELS / SQUARES;
 
-std::vector<std::string> instructions() {
+Precision precision_named(const std::string& name) {
+    if (name == "fp32") return Precision::FLOAT32;
+    if (name == "int16") return Precision::INT16;
+    throw nb::value_error(("precision must be fp32 or int16, not " + name).c_str());
+}
+
+std::vector<std::string> instructions(const std::string& precision) {
     std::vector<std::string> names;
-    for (const Kernels* kernels : usable_kernels()) names.emplace_back(kernels->name);
+    for (const Kernels* kernels : usable_kernels())
+        if (computes(*kernels, precision_named(precision))) names.emplace_back(kernels->name);
     return names;
 }
 
-const Kernels& kernels_named(const std::optional<std::string>& name, std::size_t channels) {
-    if (!name) return fastest_kernels(channels);
+const Kernels& kernels_named(const std::optional<std::string>& name, std::size_t channels, Precision precision) {
+    const Kernels* found = name ? nullptr : fastest_kernels(channels, precision);
     for (const Kernels* kernels : usable_kernels())
-        if (*name == kernels->name) return *kernels;
-    throw nb::value_error(("this processor has no " + *name).c_str());
+        if (name == kernels->name && computes(*kernels, precision)) found = kernels;
+    if (found == nullptr) throw nb::value_error(("this processor has no " + name.value_or("instructions") + " for this precision").c_str());
+    return *found;
 }
 
 template <class Array>
@@ -74,7 +82,7 @@ std::shared_ptr<ResidualNetwork> make_network(
     const std::string& activation, const Matrix<FEATURES1, 3, 3>& stem1, const Matrix<-1>& stem2, const Vector& stem_bias,
     const Matrix<-1, -1, 3, 3>& tower, const Matrix<-1>& tower_bias, const Matrix<-1>& policy, const Vector& policy_bias,
     const Matrix<-1>& value, const Vector& value_bias, const Matrix<-1>& hidden, const Vector& hidden_bias, const Vector& last,
-    float last_bias, const std::optional<std::string>& instructions) {
+    float last_bias, const std::string& precision_name, const std::optional<std::string>& instructions) {
     const std::size_t channels = stem1.shape(0), value_channels = value.shape(0), units = hidden.shape(0), layers = tower.shape(0);
     if (channels == 0 || value_channels == 0 || units == 0) throw nb::value_error("a network needs channels and hidden units");
     if (stem2.shape(1) != FEATURES2 && stem2.shape(1) != COLOUR_PLANE + 1)
@@ -112,9 +120,10 @@ std::shared_ptr<ResidualNetwork> make_network(
     weights.hidden_bias = numbers(hidden_bias);
     weights.last = numbers(last);
     weights.last_bias = last_bias;
-    const Kernels& kernels = kernels_named(instructions, channels);
+    const Precision precision = precision_named(precision_name);
+    const Kernels& kernels = kernels_named(instructions, channels, precision);
     const nb::gil_scoped_release release;
-    return std::make_shared<ResidualNetwork>(weights, kernels);
+    return std::make_shared<ResidualNetwork>(weights, kernels, precision);
 }
 
 bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, const Labels& labels, const Counts& counts,
@@ -131,16 +140,20 @@ bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, 
 }  // namespace
 
 void bind_network(nb::module_& m) {
-    m.def("cpu_instructions", &instructions,
-          "The vector instructions of this processor that `ResidualNetwork` can use, the widest last.");
+    m.def("cpu_instructions", &instructions, "precision"_a = "fp32",
+          "The vector instructions of this processor that `ResidualNetwork` can use, the fastest last; none: a precision for\n"
+          "which it has none.\n\n"
+          "Args:\n    precision: \"fp32\" or \"int16\".\n\nRaises:\n    ValueError: It is neither.");
     nb::class_<ResidualNetwork>(m, "ResidualNetwork",
-                                "A network of residual blocks with dlshogi's inputs and heads, on the CPU in float32.\n\n"
+                                "A network of residual blocks with dlshogi's inputs and heads, on the CPU.\n\n"
                                 "A 3x3 convolution is computed by Winograd's algorithm: a third of the multiplications, and\n"
-                                "results that differ from the plain sums by rounding alone.")
+                                "results that differ from the plain sums by rounding alone.\n\n"
+                                "In int16 these convolutions multiply 16-bit integers and add them up in 32 bits, without an overflow:\n"
+                                "kernels have a scale at each point and output, boards one of their own. The rest is float32.")
         .def(nb::new_(&make_network), "activation"_a, "stem1"_a.noconvert(), "stem2"_a.noconvert(), "stem_bias"_a.noconvert(),
              "tower"_a.noconvert(), "tower_bias"_a.noconvert(), "policy"_a.noconvert(), "policy_bias"_a.noconvert(),
              "value"_a.noconvert(), "value_bias"_a.noconvert(), "hidden"_a.noconvert(), "hidden_bias"_a.noconvert(),
-             "last"_a.noconvert(), "last_bias"_a, "instructions"_a = nb::none(),
+             "last"_a.noconvert(), "last_bias"_a, "precision"_a = "fp32", "instructions"_a = nb::none(),
              "Args:\n    activation: \"relu\" or \"silu\", also of the value head.\n"
              "    stem1: float32 [C, 62, 3, 3], the planes that differ from square to square.\n"
              "    stem2: float32 [C, 57], the constant planes; 58 with the colour to move.\n"
@@ -151,10 +164,14 @@ void bind_network(nb::module_& m) {
              "    value: float32 [V, C].\n    value_bias: float32 [V].\n"
              "    hidden: float32 [H, V * 81].\n    hidden_bias: float32 [H].\n"
              "    last: float32 [H].\n    last_bias: The win probability is the sigmoid of last times hidden units, and this.\n"
+             "    precision: \"fp32\" or \"int16\".\n"
              "    instructions: One of `cpu_instructions`; None: the fastest for C channels.\n\n"
              "Raises:\n    ValueError: Sizes do not fit together, or the processor has no such instructions.")
         .def_prop_ro("instructions", [](const ResidualNetwork& network) { return network.kernels().name; },
                      "The vector instructions that it uses.")
+        .def_prop_ro("precision", [](const ResidualNetwork& network) {
+            return network.precision() == Precision::FLOAT32 ? "fp32" : "int16";
+        }, "What it computes in.")
         .def_prop_ro("bytes", &ResidualNetwork::bytes, "Memory of the weights, in bytes.");
     nb::class_<NetworkRunner>(m, "NetworkRunner",
                               "Runs a network on the batches of one slot, with memory and threads of its own.")

@@ -3,34 +3,39 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 
 namespace fukayomi {
 
-class AlignedFloats {
+template <class Number>
+class Aligned {
   public:
-    AlignedFloats() = default;
+    Aligned() = default;
 
-    explicit AlignedFloats(std::size_t count)
-        : count_(count), memory_(static_cast<float*>(::operator new(count * sizeof(float), LINE))) {
-        std::fill_n(memory_.get(), count, 0.0f);
+    explicit Aligned(std::size_t count)
+        : count_(count), memory_(static_cast<Number*>(::operator new(count * sizeof(Number), LINE))) {
+        std::fill_n(memory_.get(), count, Number{0});
     }
 
-    float* data() { return memory_.get(); }
-    const float* data() const { return memory_.get(); }
+    Number* data() { return memory_.get(); }
+    const Number* data() const { return memory_.get(); }
     std::size_t size() const { return count_; }
-    std::size_t bytes() const { return count_ * sizeof(float); }
+    std::size_t bytes() const { return count_ * sizeof(Number); }
 
   private:
     static constexpr std::align_val_t LINE{64};
 
     struct Delete {
-        void operator()(float* memory) const { ::operator delete(memory, LINE); }
+        void operator()(Number* memory) const { ::operator delete(memory, LINE); }
     };
 
     std::size_t count_ = 0;
-    std::unique_ptr<float, Delete> memory_;
+    std::unique_ptr<Number, Delete> memory_;
 };
+
+using AlignedFloats = Aligned<float>;
+using AlignedShorts = Aligned<std::int16_t>;
 
 }  // namespace fukayomi

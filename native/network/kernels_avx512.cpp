@@ -1,5 +1,5 @@
-// For processors with AVX-512 (F and VL); CMakeLists.txt compiles this file with these instructions.
-#if defined(__AVX512F__) && defined(__AVX512VL__)
+// For processors with AVX-512 (F, BW and VL); CMakeLists.txt compiles this file with these instructions.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
 #define FUKAYOMI_LANES 16
 #define FUKAYOMI_INSTRUCTIONS "AVX-512"
 #include "network/kernels_impl.hpp"

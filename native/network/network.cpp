@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -22,8 +23,9 @@ constexpr std::size_t cell(std::size_t square) { return (square / SIDE + 1) * BO
 
 }  // namespace
 
-ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels)
+ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels, Precision precision)
     : kernels_(kernels),
+      precision_(precision),
       activation_(weights.activation),
       width_(padded(weights.channels, kernels.panel)),
       group_(width_ < LARGE_WIDTH ? FEW : MANY),
@@ -50,8 +52,14 @@ ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& k
             policy_.data()[d * width_ + c] = weights.policy[d * channels + c];
         for (std::size_t v = 0; v < weights.value_channels; ++v) value_.at(c, v) = weights.value[v * channels + c];
     }
-    for (const Convolution& convolution : weights.tower)
-        tower_.push_back({pack_convolution(convolution.weights, channels, width_, kernels.panel), pack_row(convolution.bias, width_)});
+    for (const Convolution& convolution : weights.tower) {
+        Layer& layer = tower_.emplace_back();
+        layer.bias = pack_row(convolution.bias, width_);
+        if (precision == Precision::FLOAT32)
+            layer.weights = pack_convolution(convolution.weights, channels, width_, kernels.panel);
+        else
+            layer.shorts = pack_short_convolution(convolution.weights, channels, width_, kernels.panel);
+    }
     for (std::size_t h = 0; h < weights.hidden; ++h)
         for (std::size_t v = 0; v < weights.value_channels; ++v)
             for (std::size_t square = 0; square < SQUARES; ++square)
@@ -61,15 +69,22 @@ ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& k
 
 std::size_t ResidualNetwork::bytes() const {
     std::size_t total = stem1_.bytes() + stem2_.bytes() + policy_.bytes() + value_.bytes() + hidden_.bytes();
-    for (const Layer& layer : tower_) total += layer.weights.bytes() + layer.bias.bytes();
+    for (const Layer& layer : tower_)
+        total += layer.weights.bytes() + layer.shorts.weights.bytes() + layer.shorts.scales.bytes() + layer.bias.bytes();
     return total;
 }
 
 ResidualNetwork::Scratch::Scratch(const ResidualNetwork& network)
-    : points_(POINTS * network.stride_),
-      products_(POINTS * network.stride_),
+    : products_(POINTS * network.stride_),
       squares_(network.group_ * network.hidden_.inner()),
-      hidden_(network.group_ * network.hidden_.columns()) {
+      hidden_(network.group_ * network.hidden_.columns()),
+      scales_(network.group_),
+      inverses_(network.group_) {
+    if (network.precision_ == Precision::FLOAT32)
+        points_ = AlignedFloats(POINTS * network.stride_);
+    else
+        short_points_ = AlignedShorts(POINTS * network.stride_);
+    std::fill_n(scales_.data(), network.group_, 1.0f);
     for (AlignedFloats& board : boards_) board = AlignedFloats(network.group_ * BOARD_CELLS * network.width_);
 }
 
@@ -124,12 +139,36 @@ void ResidualNetwork::stem(const SlotInput& in, std::size_t first, std::size_t c
 
 void ResidualNetwork::convolve(Scratch& scratch, const Layer& layer, const float* boards, const float* added, std::size_t count,
                                float* out) const {
-    float *points = scratch.points_.data(), *products = scratch.products_.data();
-    kernels_.to_points(boards, count, width_, points, stride_);
+    if (precision_ == Precision::FLOAT32)
+        multiply(scratch, layer, boards, count);
+    else
+        multiply_short(scratch, layer, boards, count);
+    kernels_.from_points(scratch.products_.data(), stride_, count, width_, scratch.scales_.data(), layer.bias.data(), added, activation_,
+                         out);
+}
+
+void ResidualNetwork::multiply(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const {
+    const float* const points = scratch.points_.data();
+    kernels_.to_points(boards, count, width_, scratch.points_.data(), stride_);
     for (std::size_t p = 0; p < POINTS; ++p)
         kernels_.multiply(points + p * stride_, width_, count * TILES, width_, layer.weights.data() + p * width_ * width_, width_,
-                          products + p * stride_, width_);
-    kernels_.from_points(products, stride_, count, width_, layer.bias.data(), added, activation_, out);
+                          scratch.products_.data() + p * stride_, width_);
+}
+
+void ResidualNetwork::multiply_short(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const {
+    // By which the transform of a tile can exceed its largest number: after ReLU, which leaves nothing negative, by half as much.
+    const float most = activation_ == Activation::RELU ? 18.0f : 36.0f;
+    for (std::size_t n = 0; n < count; ++n) {
+        const float largest = kernels_.largest(boards + n * BOARD_CELLS * width_, BOARD_CELLS * width_);
+        const float scale = largest * (most / static_cast<float>(std::numeric_limits<std::int16_t>::max()));
+        scratch.scales_.data()[n] = scale;
+        scratch.inverses_.data()[n] = scale > std::numeric_limits<float>::min() ? 1 / scale : 0;
+    }
+    const std::int16_t* const points = scratch.short_points_.data();
+    kernels_.to_short_points(boards, count, width_, scratch.inverses_.data(), scratch.short_points_.data(), stride_);
+    for (std::size_t p = 0; p < POINTS; ++p)
+        kernels_.multiply_short(points + p * stride_, width_, count * TILES, width_, layer.shorts.weights.data() + p * width_ * width_,
+                                layer.shorts.scales.data() + p * width_, width_, scratch.products_.data() + p * stride_, width_);
 }
 
 bool ResidualNetwork::policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const {

@@ -16,8 +16,8 @@ namespace fukayomi {
 
 class ResidualNetwork {
   public:
-    // The sizes of the weights must fit together.
-    ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels);
+    // The sizes of the weights must fit together, and the kernels must have the precision.
+    ResidualNetwork(const NetworkWeights& weights, const Kernels& kernels, Precision precision);
 
     // Memory of one thread.
     class Scratch {
@@ -27,6 +27,8 @@ class ResidualNetwork {
       private:
         friend class ResidualNetwork;
         AlignedFloats boards_[3], points_, products_, squares_, hidden_;
+        AlignedShorts short_points_;
+        AlignedFloats scales_, inverses_;  // of the positions
     };
 
     // Positions `first` to `first + count - 1` of a slot. False: a result is not finite. Throws std::out_of_range for a count or a label
@@ -34,20 +36,26 @@ class ResidualNetwork {
     bool evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
 
     const Kernels& kernels() const { return kernels_; }
+    Precision precision() const { return precision_; }
     std::size_t bytes() const;
 
   private:
     struct Layer {
-        AlignedFloats weights, bias;
+        AlignedFloats weights;  // FLOAT32
+        ShortConvolution shorts;  // INT16
+        AlignedFloats bias;
     };
 
     bool evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
     void stem(const SlotInput& in, std::size_t first, std::size_t count, float* boards) const;
     void convolve(Scratch& scratch, const Layer& layer, const float* boards, const float* added, std::size_t count, float* out) const;
+    void multiply(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const;
+    void multiply_short(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const;
     bool policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const;
     bool values(Scratch& scratch, const float* boards, std::size_t count, float* values) const;
 
     const Kernels& kernels_;
+    Precision precision_;
     Activation activation_;
     std::size_t width_;         // channels with padding
     std::size_t group_;         // positions that go through the network together: the weights are read once for all

@@ -36,6 +36,15 @@ class PackedMatrix {
 // the number of channels with padding.
 AlignedFloats pack_convolution(std::span<const float> weights, std::size_t channels, std::size_t width, std::size_t panel);
 
+// The same in 16 bits: every column of a matrix is divided by its scale and rounded.
+struct ShortConvolution {
+    AlignedShorts weights;
+    AlignedFloats scales;  // [25, width]
+};
+
+// The scales are as small as they can be without an overflow of 32 bits in a sum over one column, whatever it is multiplied by.
+ShortConvolution pack_short_convolution(std::span<const float> weights, std::size_t channels, std::size_t width, std::size_t panel);
+
 // Values and zeros up to a width.
 AlignedFloats pack_row(std::span<const float> values, std::size_t width);
 

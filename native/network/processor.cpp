@@ -15,14 +15,15 @@ namespace fukayomi {
 namespace {
 
 struct Instructions {
-    bool avx2 = false, avx512 = false;
+    bool avx2 = false, avx512 = false, vnni = false;
 };
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
 Instructions instructions() {
     __builtin_cpu_init();
     return {__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
-            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")};
+            __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"),
+            __builtin_cpu_supports("avx512vnni") != 0};
 }
 #elif defined(_MSC_VER) && defined(_M_X64)
 // Intel's manual, volume 2, CPUID and XGETBV: the processor has the instructions, and the system saves the registers.
@@ -36,7 +37,8 @@ Instructions instructions() {
     // /arch:AVX512 uses F, DQ, CD, BW and VL.
     const bool has_avx512 = bit(seventh[1], 16) && bit(seventh[1], 17) && bit(seventh[1], 28) && bit(seventh[1], 30) &&
                             bit(seventh[1], 31);
-    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6, has_avx512 && (saved & 0xe6) == 0xe6};
+    return {bit(seventh[1], 5) && bit(first[2], 12) && (saved & 0x6) == 0x6, has_avx512 && (saved & 0xe6) == 0xe6,
+            bit(seventh[2], 11)};
 }
 #else
 Instructions instructions() { return {}; }
@@ -47,6 +49,7 @@ std::vector<const Kernels*> find_usable() {
     std::vector<const Kernels*> found{&portable_kernels()};
     if (has.avx2 && avx2_kernels() != nullptr) found.push_back(avx2_kernels());
     if (has.avx512 && avx512_kernels() != nullptr) found.push_back(avx512_kernels());
+    if (has.avx512 && has.vnni && vnni_kernels() != nullptr) found.push_back(vnni_kernels());
     return found;
 }
 
@@ -57,13 +60,19 @@ const std::vector<const Kernels*>& usable_kernels() {
     return usable;
 }
 
-const Kernels& fastest_kernels(std::size_t channels) {
+bool computes(const Kernels& kernels, Precision precision) {
+    return precision == Precision::FLOAT32 || kernels.multiply_short != nullptr;
+}
+
+const Kernels* fastest_kernels(std::size_t channels, Precision precision) {
     const auto cost = [channels](const Kernels* kernels) {  // multiplications for each pair of channels, in vectors
         const std::size_t width = padded(channels, kernels->panel);
         return static_cast<double>(width) * static_cast<double>(width) / static_cast<double>(kernels->panel);
     };
-    const auto cheaper = [&](const Kernels* a, const Kernels* b) { return cost(a) < cost(b); };
-    return **std::ranges::min_element(usable_kernels(), cheaper);
+    const Kernels* fastest = nullptr;
+    for (const Kernels* kernels : usable_kernels())
+        if (computes(*kernels, precision) && (fastest == nullptr || cost(kernels) <= cost(fastest))) fastest = kernels;
+    return fastest;
 }
 
 }  // namespace fukayomi

@@ -5,13 +5,17 @@
 #include <vector>
 
 #include "network/kernels.hpp"
+#include "network/weights.hpp"
 
 namespace fukayomi {
 
 // The narrowest vectors first; never empty.
 const std::vector<const Kernels*>& usable_kernels();
 
-// The fastest for a number of channels: wide vectors need more padding.
-const Kernels& fastest_kernels(std::size_t channels);
+// Whether they have a precision; all have FLOAT32.
+bool computes(const Kernels& kernels, Precision precision);
+
+// The fastest for a number of channels: wide vectors need more padding. nullptr: none has the precision.
+const Kernels* fastest_kernels(std::size_t channels, Precision precision);
 
 }  // namespace fukayomi

@@ -13,6 +13,10 @@
 
 namespace fukayomi {
 
+// What the 3x3 convolutions of the tower multiply. INT16: tiles and kernels are rounded to about four digits; what is added up, and all
+// other layers, are float32.
+enum class Precision { FLOAT32, INT16 };
+
 struct Convolution {
     std::span<const float> weights;  // [C, C, 9]: output, input, kernel
     std::span<const float> bias;     // [C]

@@ -2035,20 +2035,30 @@ class UniformEvaluator:
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
 
-def cpu_instructions() -> list[str]:
+def cpu_instructions(precision: str = 'fp32') -> list[str]:
     """
-    The vector instructions of this processor that `ResidualNetwork` can use, the widest last.
+    The vector instructions of this processor that `ResidualNetwork` can use, the fastest last; none: a precision for
+    which it has none.
+
+    Args:
+        precision: "fp32" or "int16".
+
+    Raises:
+        ValueError: It is neither.
     """
 
 class ResidualNetwork:
     """
-    A network of residual blocks with dlshogi's inputs and heads, on the CPU in float32.
+    A network of residual blocks with dlshogi's inputs and heads, on the CPU.
 
     A 3x3 convolution is computed by Winograd's algorithm: a third of the multiplications, and
     results that differ from the plain sums by rounding alone.
+
+    In int16 these convolutions multiply 16-bit integers and add them up in 32 bits, without an overflow:
+    kernels have a scale at each point and output, boards one of their own. The rest is float32.
     """
 
-    def __init__(self, activation: str, stem1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 3, 3), order='C', device='cpu', writable=False)], stem2: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], stem_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], tower: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, 3, 3), order='C', device='cpu', writable=False)], tower_bias: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hidden_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_bias: float, instructions: str | None = None) -> None:
+    def __init__(self, activation: str, stem1: Annotated[NDArray[numpy.float32], dict(shape=(None, 62, 3, 3), order='C', device='cpu', writable=False)], stem2: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], stem_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], tower: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, 3, 3), order='C', device='cpu', writable=False)], tower_bias: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], policy_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], hidden_bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], last_bias: float, precision: str = 'fp32', instructions: str | None = None) -> None:
         """
         Args:
             activation: "relu" or "silu", also of the value head.
@@ -2065,6 +2075,7 @@ class ResidualNetwork:
             hidden_bias: float32 [H].
             last: float32 [H].
             last_bias: The win probability is the sigmoid of last times hidden units, and this.
+            precision: "fp32" or "int16".
             instructions: One of `cpu_instructions`; None: the fastest for C channels.
 
         Raises:
@@ -2074,6 +2085,10 @@ class ResidualNetwork:
     @property
     def instructions(self) -> str:
         """The vector instructions that it uses."""
+
+    @property
+    def precision(self) -> str:
+        """What it computes in."""
 
     @property
     def bytes(self) -> int:

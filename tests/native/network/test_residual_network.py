@@ -29,6 +29,11 @@ def small_network(scale: float = 0.1, **changed: object) -> ResidualNetwork:
     return ResidualNetwork(**(arguments | changed))
 
 
+COMPUTED = [(precision, each) for precision in ("fp32", "int16") for each in cpu_instructions(precision)]
+"""Each precision with the instructions that have it."""
+PRECISIONS = sorted({precision for precision, _ in COMPUTED})
+
+
 def run(network: ResidualNetwork, slot: Slot, n: int, threads: int = 1) -> bool:
     runner = NetworkRunner(network, threads)
     return runner.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
@@ -45,19 +50,20 @@ def real_slot(rows: int) -> Slot:
     return slot
 
 
-@pytest.mark.parametrize("instructions", cpu_instructions())
-def test_numbers_that_overflow_are_noticed(instructions: str) -> None:
-    assert run(small_network(instructions=instructions), real_slot(2), 2)
+@pytest.mark.parametrize(("precision", "instructions"), COMPUTED)
+def test_numbers_that_overflow_are_noticed(precision: str, instructions: str) -> None:
+    kind = {"precision": precision, "instructions": instructions}
+    assert run(small_network(**kind), real_slot(2), 2)
     slot = real_slot(2)
-    assert not run(small_network(1e12, instructions=instructions), slot, 2)
+    assert not run(small_network(1e12, **kind), slot, 2)
     slot.counts[:] = 0  # the value alone
-    assert not run(small_network(1e12, instructions=instructions), slot, 2)
+    assert not run(small_network(1e12, **kind), slot, 2)
 
 
-@given(rows=st.integers(1, 40), threads=st.integers(1, 5))
-@settings(max_examples=20, deadline=None)
-def test_a_result_depends_on_the_position_alone(rows: int, threads: int) -> None:
-    network, together = small_network(), real_slot(rows)
+@given(rows=st.integers(1, 40), threads=st.integers(1, 5), precision=st.sampled_from(PRECISIONS))
+@settings(max_examples=40, deadline=None)
+def test_a_result_depends_on_the_position_alone(rows: int, threads: int, precision: str) -> None:
+    network, together = small_network(precision=precision), real_slot(rows)
     assert run(network, together, rows, threads)
     alone = real_slot(rows)
     for row in range(rows):
@@ -68,13 +74,21 @@ def test_a_result_depends_on_the_position_alone(rows: int, threads: int) -> None
 
 
 @pytest.mark.parametrize("activation", ["relu", "silu"])
-@pytest.mark.parametrize("instructions", cpu_instructions())
-def test_all_instructions_agree(instructions: str, activation: str) -> None:
+@pytest.mark.parametrize(("precision", "instructions"), COMPUTED)
+def test_all_instructions_agree(precision: str, instructions: str, activation: str) -> None:
     slots = [real_slot(9), real_slot(9)]
-    for slot, name in zip(slots, (instructions, cpu_instructions()[0]), strict=True):
-        assert run(small_network(activation=activation, instructions=name), slot, 9)
+    for slot, name in zip(slots, (instructions, cpu_instructions(precision)[0]), strict=True):
+        assert run(small_network(activation=activation, precision=precision, instructions=name), slot, 9)
     np.testing.assert_allclose(slots[0].logits, slots[1].logits, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(slots[0].values, slots[1].values, atol=1e-6)
+
+
+def test_int16_is_not_for_instructions_that_gain_nothing_from_it() -> None:
+    for name in set(cpu_instructions()) - set(cpu_instructions("int16")):
+        with pytest.raises(ValueError, match=f"this processor has no {name} for this precision"):
+            small_network(precision="int16", instructions=name)
+    with pytest.raises(ValueError, match="precision must be fp32 or int16, not int8"):
+        cpu_instructions("int8")
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -109,6 +123,7 @@ def test_labels_and_counts_are_checked(threads: int) -> None:
         ({"policy": np.zeros((16, 27), np.float32)}, "policy is"),
         ({"last_bias": float("nan")}, "last_bias is not finite"),
         ({"instructions": "AVX-1024"}, "has no AVX-1024"),
+        ({"precision": "int8"}, "precision must be fp32 or int16, not int8"),
     ],
 )
 def test_sizes_must_fit(changed: dict[str, object], message: str) -> None:
@@ -132,17 +147,33 @@ def sums(network: "dict[str, np.ndarray]", planes: Sequence[np.ndarray]) -> np.n
     return out
 
 
-@pytest.mark.parametrize("instructions", cpu_instructions())
-def test_a_block_is_the_plain_sum(instructions: str) -> None:
-    """Winograd's algorithm against sums over the kernel, seen through the policy of one position."""
+ROUNDING = {"fp32": 1e-5, "int16": 5e-3}
+"""What a block's output may differ from the plain sum, as a share of the largest."""
+
+
+@pytest.mark.parametrize(("precision", "instructions"), COMPUTED)
+@pytest.mark.parametrize("kernel", ["random", "one sign", "one channel", "zero"])
+def test_a_block_is_the_plain_sum(precision: str, instructions: str, kernel: str) -> None:
+    """Winograd's algorithm against sums over the kernel, seen through the policy of one position.
+
+    Kernels of one sign make the largest sums that there can be; with one channel the scale of int16 comes from the
+    largest weight.
+    """
     random = np.random.default_rng(8)
     tower = (0.3 * random.normal(size=(2, 16, 16, 3, 3))).astype(np.float32)
+    if kernel == "one sign":
+        tower = np.abs(tower)
+    elif kernel == "one channel":
+        tower[:, :, 1:] = 0
+    elif kernel == "zero":
+        tower[:] = 0
     bias = (0.3 * random.normal(size=(2, 16))).astype(np.float32)
     policy = np.eye(27, 16, dtype=np.float32)
     stem1 = (0.3 * random.normal(size=(16, 62, 3, 3))).astype(np.float32)
     network = small_network(
         stem1=stem1, stem2=np.zeros((16, 57), np.float32), stem_bias=np.zeros(16, np.float32), tower=tower,
-        tower_bias=bias, policy=policy, policy_bias=np.zeros(2187, np.float32), instructions=instructions,
+        tower_bias=bias, policy=policy, policy_bias=np.zeros(2187, np.float32), precision=precision,
+        instructions=instructions,
     )  # fmt: skip
     position = Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1")
     slot = Slot.zeros(3)
@@ -158,4 +189,4 @@ def test_a_block_is_the_plain_sum(instructions: str) -> None:
     x = np.maximum(sums({"kernel": stem1}, [planes]), 0)
     y = np.maximum(sums({"kernel": tower[0]}, [x]) + bias[0][:, None, None], 0)
     expected = np.maximum(x + sums({"kernel": tower[1]}, [y]) + bias[1][:, None, None], 0)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[precision] * expected.max())

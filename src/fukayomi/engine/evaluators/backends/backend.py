@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fukayomi.engine.evaluators.backends.network_file import NetworkFile
     from fukayomi.engine.evaluators.protocol import Slot
 
-PRECISIONS = ("fp32", "fp16", "bf16", "int8")
+PRECISIONS = ("fp32", "fp16", "bf16", "int16", "int8")
 """Precisions in which a network is computed, the most exact one first."""
 
 # Where the class of each backend is, in the order of preference: of two that are about as fast the first is taken.

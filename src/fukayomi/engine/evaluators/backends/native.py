@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fukayomi._native import cpu_instructions
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Native:
-    """Kernels of our own on the CPU: residual networks in float32, by Winograd's algorithm."""
+    """Kernels of our own on the CPU: residual networks by Winograd's algorithm, in float32 or with 16-bit products."""
 
     name = "native"
     title = "fukayomi, CPU"
@@ -26,8 +27,10 @@ class Native:
         """None: it runs everywhere."""
 
     def precisions(self, network: NetworkFile) -> Sequence[str]:
-        """fp32, if it is a residual network."""
-        return ("fp32",) if is_onnx(network) and not isinstance(network.residual, Exception) else ()
+        """fp32, and int16 where the CPU gains from it, if it is a residual network."""
+        if not is_onnx(network) or isinstance(network.residual, Exception):
+            return ()
+        return ("fp32", "int16") if cpu_instructions("int16") else ("fp32",)
 
     def open(self, network: NetworkFile, plan: Plan) -> "NativeModel":
         """The network, with the threads of the plan for each batch."""
@@ -36,7 +39,7 @@ class Native:
         weights = network.residual
         if isinstance(weights, Exception):
             raise EvaluatorError(refusal(network)) from weights
-        return NativeModel(network.path, weights, threads=plan.threads)
+        return NativeModel(network.path, weights, precision=plan.precision, threads=plan.threads)
 
 
 def refusal(network: NetworkFile) -> str:

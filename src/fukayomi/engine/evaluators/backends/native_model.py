@@ -25,6 +25,7 @@ class NativeModel:
     Args:
         path: The file, for messages.
         weights: Its weights.
+        precision: "fp32" or "int16".
         threads: CPU threads for one batch.
         instructions: One of `fukayomi._native.cpu_instructions`; None: the fastest for it.
     """
@@ -32,14 +33,24 @@ class NativeModel:
     fixed_batch = 0
 
     def __init__(
-        self, path: Path, weights: ResidualWeights, *, threads: int = 1, instructions: str | None = None
+        self,
+        path: Path,
+        weights: ResidualWeights,
+        *,
+        precision: str = "fp32",
+        threads: int = 1,
+        instructions: str | None = None,
     ) -> None:
         self._path = path
         self._threads = min(max(1, threads), MOST_THREADS)
         arrays = weights.arrays()
         last_bias = float(arrays.pop("last_bias")[0])
         self._network = ResidualNetwork(
-            activation=weights.activation, last_bias=last_bias, instructions=instructions, **arrays
+            activation=weights.activation,
+            last_bias=last_bias,
+            precision=precision,
+            instructions=instructions,
+            **arrays,
         )
 
     def allocate(self, capacity: int) -> NativeSlot:
