@@ -24,7 +24,7 @@ from fukayomi.loop.generation import play_here
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.settings import GeneratorSettings
 
-KINDS = (("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32"))
+KINDS = (("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32"), ("native", "int16"))
 """Devices and precisions; the first is what the others are compared with."""
 
 

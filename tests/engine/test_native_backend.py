@@ -106,7 +106,10 @@ def test_large_activations_are_computed_as_torch_does(tmp_path: Path) -> None:
             block.norm1.weight.mul_(50.0)
     path = tmp_path / "large.onnx"
     export_onnx(network, path)
-    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native", precision="fp32") as native:
+    with (
+        Network(path, device="cpu", precision="fp32") as exact,
+        Network(path, device="native", precision="fp32") as native,
+    ):
         agreement = compare(native.evaluator, exact.evaluator, probe_positions())
     assert agreement.top1 == 1.0
     assert agreement.max_value_error < 1e-4
@@ -227,7 +230,10 @@ class Graph:
 def test_graphs_of_other_exporters(tmp_path: Path, activation: str) -> None:
     config = NetworkConfig(2, 16, activation, 8)
     path = batchnorms_apart(tmp_path / "apart.onnx", config)
-    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native", precision="fp32") as native:
+    with (
+        Network(path, device="cpu", precision="fp32") as exact,
+        Network(path, device="native", precision="fp32") as native,
+    ):
         agreement = compare(native.evaluator, exact.evaluator, probe_positions())
     assert agreement.top1 == 1.0
     assert agreement.kl < 1e-7
@@ -321,7 +327,10 @@ def test_a_convolution_may_have_no_bias(write: Callable[[NetworkConfig], Path], 
     change(model, "Conv", 2, lambda node: node.input.pop())
     path = tmp_path / "changed.onnx"
     onnx.save(model, path)
-    with Network(path, device="cpu", precision="fp32") as exact, Network(path, device="native", precision="fp32") as native:
+    with (
+        Network(path, device="cpu", precision="fp32") as exact,
+        Network(path, device="native", precision="fp32") as native,
+    ):
         assert compare(native.evaluator, exact.evaluator, probe_positions()).max_value_error < 1e-5
 
 

@@ -1,4 +1,4 @@
-"""Learning runs whose networks are computed in int8."""
+"""Learning runs whose networks are computed in int8 or int16."""
 
 import json
 import shutil
@@ -9,6 +9,7 @@ from typing import Any
 import learn_run
 import pytest
 
+from fukayomi._native import cpu_instructions
 from fukayomi.arena.results.match_db import DATABASE, connect_read_only
 from fukayomi.engine import EvaluatorError
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
@@ -143,6 +144,27 @@ def test_a_run_without_a_choice_begins_with_what_suits_the_cpu_and_keeps_it(
         begun(tmp_path / "a", precision="fp32")
     with pytest.raises(LoopError, match="precision: int8 needs the device cpu or openvino, not cuda"):
         begun(tmp_path / "e", device="cuda", precision="int8")
+    with pytest.raises(LoopError, match="precision: int16 needs the device native, not cpu"):
+        begun(tmp_path / "e", device="cpu", precision="int16")
+
+
+@pytest.mark.skipif(not cpu_instructions("int16"), reason="the CPU gains nothing from int16")
+def test_a_run_in_int16(tmp_path: Path) -> None:
+    """Games, gate and measurements are computed in it, without files of their own."""
+    device = {"device": "native", "precision": "int16"}
+    run, again = (
+        learn_run.small(generations=1, generator=device, gate={"device": "native"}, strength={"device": "native"})
+        for _ in range(2)
+    )
+    assert learn(run, tmp_path / "run").finished
+    assert learn(again, tmp_path / "again").finished
+
+    names = {name for match in (tmp_path / "run").glob("matches/*") for name in identities(match)}
+    assert names
+    assert all("-int16-native" in name for name in names), names
+    assert [each.sha256 for each in Journal(tmp_path / "run").networks] == [
+        each.sha256 for each in Journal(tmp_path / "again").networks
+    ]
 
 
 def test_a_run_from_before_there_was_a_choice_goes_on_in_fp32(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""One thread for torch, as the networks of these tests are tiny, and a seed, so that no test depends on those before it."""
+"""One thread for torch, as the networks are tiny, and a seed, so that no test depends on those before it."""
 
 import pytest
 import torch

@@ -20,7 +20,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
 from fukayomi.loop.journal import JOURNAL_NAME, KeptNetwork, network_name
-from fukayomi.loop.settings import INT8_DEVICES, FleetSettings, LoopError, LoopSettings, Precision
+from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
 
 SETTINGS_NAME = "run.toml"
 LOCK_NAME = "lock"
@@ -159,9 +159,10 @@ def _best_precision(settings: LoopSettings) -> Precision:
         LoopError: The device cannot do what the settings say.
     """
     machine = settings.generator
-    if machine.is_int8 and machine.device not in INT8_DEVICES:
+    can = DEVICES_OF.get(machine.precision or "fp32")
+    if can is not None and machine.device not in can:
         raise LoopError(
-            f"generator, precision: int8 needs the device {' or '.join(INT8_DEVICES)}, not {machine.device}"
+            f"generator, precision: {machine.precision} needs the device {' or '.join(can)}, not {machine.device}"
         )
     is_faster = machine.device == "cpu" and "VNNI" in cpu_features()
     opponents = settings.league.networks if settings.league else ()

@@ -42,11 +42,11 @@ from fukayomi.selfplay.settings import SelfplaySettings
 
 GateMode = Literal["off", "advisory", "binding"]
 Undecided = Literal["score", "accept", "reject"]
-Precision = Literal["fp32", "int8"]
+Precision = Literal["fp32", "int16", "int8"]
 OPENINGS = Path(__file__).parent / "matches" / "openings.sfen"
 """Openings for measuring strength; made by `tools/measuring_openings.py`."""
-INT8_DEVICES = ("cpu", "openvino")
-"""Devices that compute in int8."""
+DEVICES_OF = {"int16": ("native",), "int8": ("cpu", "openvino")}
+"""Devices that compute in a precision; fp32 is for all."""
 REPRODUCIBLE_DEVICES = ("native", "cpu")
 """Devices on which a game is the same in every run: their results do not depend on what else is computed."""
 CPU_DEVICES = ("native", "cpu", "openvino")
@@ -66,9 +66,9 @@ class GeneratorSettings(StrictModel):
     """What runs the network, as DNN_Provider: native (residual networks), cpu (all), openvino, cuda, tensorrt, or auto.
     Only with native and cpu are the games the same in every run."""
     precision: Precision | None = None
-    """What the networks of the run are computed in: fp32, or with the device cpu or openvino int8. None: int8 where
-    device is cpu, the CPU has the instructions for it (VNNI) and each league.network its int8 file, otherwise fp32; the
-    run keeps it. GPUs choose by themselves."""
+    """What the networks of the run are computed in: fp32; or int16 with the device native, on x86 CPUs with AVX2; or
+    int8 with the device cpu or openvino. None: int8 where device is cpu, the CPU has the instructions for it (VNNI) and
+    each league.network its int8 file, otherwise fp32; the run keeps it. GPUs choose by themselves."""
     devices: Positive | None = None
     """Number of devices, with a thread each on a CPU; None: all cores of a CPU, or one device."""
     batch_size: Annotated[int, Field(ge=0, le=1024)] = 0
@@ -88,8 +88,8 @@ class GeneratorSettings(StrictModel):
         >>> [machine.precision_on(device) for device in ("native", "cpu", "openvino", "cuda")]
         ['fp32', 'int8', 'int8', 'auto']
         """
-        if self.is_int8 and device in INT8_DEVICES:
-            return "int8"
+        if self.precision is not None and device in DEVICES_OF.get(self.precision, ()):
+            return self.precision
         return "fp32" if device in REPRODUCIBLE_DEVICES else "auto"
 
 

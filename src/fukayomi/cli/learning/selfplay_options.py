@@ -46,7 +46,7 @@ class DeviceOptions:
 
     devices: Annotated[int, typer.Option(help="Devices that run the network.", min=1, max=8)] = 1
     device: Annotated[str, typer.Option(help="Library and device: native, cpu, openvino, cuda, ...")] = "auto"
-    precision: Annotated[str, typer.Option(help="fp32, bf16, fp16 or int8; auto: measured.")] = "auto"
+    precision: Annotated[str, typer.Option(help="fp32, fp16, bf16, int16 or int8; auto: measured.")] = "auto"
     threads: Annotated[int, typer.Option(help="CPU threads for a batch; 0: measured.", min=0)] = 0
     batch_size: Annotated[int, typer.Option(help="Positions in a batch; 0: measured.", min=0)] = 0
     cache_mb: Annotated[int, typer.Option(help="Memory for evaluations that may come again, MiB; 0: none.", min=0)] = 64
