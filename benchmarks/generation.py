@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from fukayomi._native import cpu_instructions
 from fukayomi.engine.network import embedded_network
 from fukayomi.learning.int8 import export_int8
 from fukayomi.listener import SILENT
@@ -24,8 +25,10 @@ from fukayomi.loop.generation import play_here
 from fukayomi.loop.learner import create_network
 from fukayomi.loop.settings import GeneratorSettings
 
-KINDS = (("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32"), ("native", "int16"))
+KINDS = [("cpu", "fp32"), ("cpu", "int8"), ("native", "fp32")]
 """Devices and precisions; the first is what the others are compared with."""
+if cpu_instructions("int16"):
+    KINDS.append(("native", "int16"))
 
 
 def rates(settings: LoopSettings, network: Path, kind: tuple[str, str], games: int) -> tuple[float, float, float]:
