@@ -119,7 +119,7 @@ class UsiSettings:
     """Longest mate to look for at each new position, plies; 0: none."""
     leaf_mate_nodes: int = spin("Leaf_Mate_Nodes", 0, 0, 10_000)
     """Positions to search at each new one for a longer mate, with Leaf_Mate_Plies 3; 0: none."""
-    root_move_mate_nodes: int = spin("Root_Move_Mate_Nodes", 256, 0, 10_000)
+    root_move_mate_nodes: int = spin("Root_Move_Mate_Nodes", 0, 0, 10_000)
     """Positions to search for the opponent's mate after a move of 16, 64, 256, ... visits, for each visit; 0: none."""
     mate_root_plies: int = spin("Mate_Root_Search", 33, 0, 1023)
     """Longest mate of the root to look for beside the search, plies; 0: none."""
