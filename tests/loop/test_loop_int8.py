@@ -152,12 +152,11 @@ def test_a_run_without_a_choice_begins_with_what_suits_the_cpu_and_keeps_it(
 def test_a_run_in_int16(tmp_path: Path) -> None:
     """Games, gate and measurements are computed in it, without files of their own."""
     device = {"device": "native", "precision": "int16"}
-    run, again = (
-        learn_run.small(generations=1, generator=device, gate={"device": "native"}, strength={"device": "native"})
-        for _ in range(2)
+    settings = learn_run.small(
+        generations=1, generator=device, gate={"device": "native"}, strength={"device": "native"}
     )
-    assert learn(run, tmp_path / "run").finished
-    assert learn(again, tmp_path / "again").finished
+    for run in ("run", "again"):
+        assert learn(settings, tmp_path / run).finished
 
     names = {name for match in (tmp_path / "run").glob("matches/*") for name in identities(match)}
     assert names
