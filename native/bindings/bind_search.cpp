@@ -107,6 +107,8 @@ void bind_params(nb::module_& m) {
     parameter(type, "softmax_temperature", &SearchParams::softmax_temperature,
               "Divisor of the policy's logits; above 1 flattens the policy.");
     parameter(type, "softmax_temperature_root", &SearchParams::softmax_temperature_root, "The same at the root; 0: no other.");
+    parameter(type, "softmax_temperature_deep", &SearchParams::softmax_temperature_deep,
+              "The same far below the root, to which each 4 plies halve the difference; 0: no other.");
     parameter(type, "draw_value_black", &SearchParams::draw_value_black, "Value of a draw for Black, 0 to 1.");
     parameter(type, "draw_value_white", &SearchParams::draw_value_white, "Value of a draw for White, 0 to 1.");
     parameter(type, "draw_ply", &SearchParams::draw_ply, "Number of moves after which a game is drawn; 0: no limit.");

@@ -88,7 +88,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
 
 void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const {
     if (!leaf.is_open()) return;
-    leaf.key = EvalKey::of(board_, leaf.edges, params.softmax_temperature);
+    leaf.key = EvalKey::of(board_, leaf.edges, params.temperature_at(leaf.moves.size()));
     leaf.value = cache.find(leaf.key, leaf.edges, leaf.packed);
     if (leaf.value) leaf.put_mate_first();
 }

@@ -1,5 +1,6 @@
 #include "search/params.hpp"
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -14,7 +15,15 @@ void require_between(const char* name, double value, double low, double high) {
                                 std::to_string(low) + " and " + std::to_string(high));
 }
 
+constexpr float PLIES_TO_HALF = 4.0F;
+
 }  // namespace
+
+float SearchParams::temperature_at(std::size_t depth) const {
+    if (softmax_temperature_deep == 0.0F) return softmax_temperature;
+    const float left = std::exp2(-static_cast<float>(depth) / PLIES_TO_HALF);
+    return softmax_temperature_deep + (softmax_temperature - softmax_temperature_deep) * left;
+}
 
 void SearchParams::validate() const {
     require_between("c_init", c_init, 0.0, 100.0);
@@ -26,6 +35,8 @@ void SearchParams::validate() const {
     require_between("softmax_temperature", softmax_temperature, 0.01F, 100.0);  // 0.01F is a little below 0.01
     if (softmax_temperature_root != 0.0F)
         require_between("softmax_temperature_root", softmax_temperature_root, 0.01F, 100.0);
+    if (softmax_temperature_deep != 0.0F)
+        require_between("softmax_temperature_deep", softmax_temperature_deep, 0.01F, 100.0);
     require_between("c_exponent", c_exponent, 0.0, 1.0);
     require_between("c_variance", c_variance, 0.0, 1.0);
     require_between("c_stdev", c_stdev, 0.001F, 0.5);

@@ -2,6 +2,7 @@
 // change won a match (docs/strength.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "shogi/types.hpp"
@@ -50,6 +51,9 @@ struct SearchParams {
     float lcb_visits = 0.15F;
     float softmax_temperature = 1.74F;
     float softmax_temperature_root = 0.0F;  // 0: the same
+    // Of positions far below the root: each 4 plies halve the difference to it. 0: the same at every depth. Nodes of a tree that
+    // is used again keep the priors that they have.
+    float softmax_temperature_deep = 0.0F;
     // The value of a draw for each side, 0 to 1. They need not add up to 1: each side chooses by its own.
     float draw_value_black = 0.5F;
     float draw_value_white = 0.5F;
@@ -80,6 +84,8 @@ struct SearchParams {
     float gumbel_c_scale = 0.1F;
     std::uint64_t seed = 0;  // of the noise and of the Gumbel variables
 
+    // Of a position so many moves below the root.
+    float temperature_at(std::size_t depth) const;
     void validate() const;  // throws std::invalid_argument, which names the parameter and its value
 };
 

@@ -1544,6 +1544,15 @@ class SearchParams:
     def softmax_temperature_root(self, value: float) -> None: ...
 
     @property
+    def softmax_temperature_deep(self) -> float:
+        """
+        The same far below the root, to which each 4 plies halve the difference; 0: no other.
+        """
+
+    @softmax_temperature_deep.setter
+    def softmax_temperature_deep(self, value: float) -> None: ...
+
+    @property
     def draw_value_black(self) -> float:
         """Value of a draw for Black, 0 to 1."""
 

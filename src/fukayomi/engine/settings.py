@@ -139,6 +139,8 @@ class UsiSettings:
     """Divisor of the policy's logits, percent."""
     softmax_temperature_root: int = spin("Softmax_Temperature_root", 0, 0, 1000)
     """Divisor of the policy's logits at the root, percent; 0: Softmax_Temperature."""
+    softmax_temperature_deep: int = spin("Softmax_Temperature_deep", 0, 0, 1000)
+    """The same far below the root, to which each 4 plies halve the difference, percent; 0: Softmax_Temperature."""
     c_init: int = spin("C_init", 144, 0, 10_000)
     """Exploration below the root, percent."""
     c_base: int = spin("C_base", 28288, 1, 10_000_000)
@@ -287,7 +289,15 @@ class UsiSettings:
         """The options of the tree: if they change, the tree is lost."""
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
-        names += ("softmax_temperature_root", "c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
+        names += (
+            "softmax_temperature_root",
+            "softmax_temperature_deep",
+            "c_exponent",
+            "c_variance",
+            "c_stdev",
+            "lcb_stdevs",
+            "lcb_visits",
+        )
         names += ("leaf_mate_plies", "leaf_mate_nodes", "root_move_mate_nodes", "batch_visits")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
@@ -356,6 +366,7 @@ class UsiSettings:
         params.fpu_root = Fpu[self.fpu_root.upper()]
         params.fpu_visit_mass = self.fpu_visit_mass
         params.softmax_temperature_root = self.softmax_temperature_root / 100
+        params.softmax_temperature_deep = self.softmax_temperature_deep / 100
         params.c_exponent = self.c_exponent / 100
         params.c_variance = self.c_variance / 100
         params.c_stdev = self.c_stdev / 1000

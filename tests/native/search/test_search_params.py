@@ -22,6 +22,7 @@ def test_defaults_are_dlshogis() -> None:
     assert (params.gumbel_moves, params.gumbel_visits) == (16, 4)
     assert (params.gumbel_scale, params.gumbel_c_visit, params.gumbel_c_scale) == pytest.approx((1, 50, 0.1))
     assert (params.fpu, params.fpu_root, params.fpu_visit_mass) == (Fpu.PARENT, Fpu.PARENT, False)
+    assert params.softmax_temperature_deep == 0
     assert (params.softmax_temperature_root, params.c_exponent, params.c_variance, params.lcb_stdevs) == (0, 0.5, 0, 0)
 
 
@@ -34,6 +35,7 @@ def test_defaults_are_dlshogis() -> None:
         ("fpu_reduction", math.nan),
         ("softmax_temperature", 0.0),
         ("softmax_temperature_root", 0.001),
+        ("softmax_temperature_deep", -1.0),
         ("c_exponent", 1.5),
         ("c_variance", -0.1),
         ("c_stdev", 0.0),

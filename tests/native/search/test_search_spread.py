@@ -118,3 +118,28 @@ def test_the_root_has_a_temperature_of_its_own() -> None:
     a, b = first_visits(1.74, 1.2), first_visits(1.2, 1.2)
     assert sum(abs(a[move] - b[move]) for move in a) < 60
     assert a != b
+
+
+def test_the_temperature_changes_with_the_depth() -> None:
+    def shares(deep: float) -> tuple[list[float], list[float]]:
+        """The priors of the root's moves, and of the moves after the best of them."""
+        params = SearchParams()
+        params.softmax_temperature_deep = deep
+        runner = Runner(Position(), params=params)
+        runner.run(300)
+        at_root = {line.move: line.prior for line in runner.search.lines(len(Position().legal_moves))}
+        best = max(at_root, key=at_root.__getitem__)
+        position = Position()
+        position.push(best)
+        assert runner.search.set_position(position), "the tree is kept"
+        below = runner.search.lines(len(position.legal_moves))
+        return sorted(at_root.values()), sorted(line.prior for line in below)
+
+    root, below = shares(0.0)
+    for deep in (0.6, 8.0):
+        same_root, changed = shares(deep)
+        assert same_root == root
+        # One ply down the temperature has gone 1 - 2^(-1/4) of the way.
+        temperature = deep + (1.74 - deep) * 2 ** (-1 / 4)
+        weights = [prior ** (1.74 / temperature) for prior in below]
+        assert changed == pytest.approx([weight / sum(weights) for weight in weights], rel=0.02, abs=1e-3)
