@@ -2,6 +2,7 @@
 
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -56,10 +57,10 @@ def test_a_position_gets_the_policy_and_the_mixed_win_rate() -> None:
     assert (np.diff(new.candidates) > 0).tolist() == [True, True, True, False, False]
     assert np.array_equal(new.moves, game.moves)
     assert new.result_byte == game.result_byte
-    position, session = Position(), label_miniosl.open_network()[1]
+    position, network = Position(), label_miniosl.open_network("fp32")
     manager = miniosl.GameManager()
     theirs = {move.to_usi(): move for move in manager.legal_moves}
-    logits, values, _ = session.run(None, {"input": np.asarray(manager.export_heuristic_feature16(), np.float32)[None]})
+    logits, values = network(np.asarray(manager.export_heuristic_feature16(), np.float32)[None])
     exponentials = {
         move.usi(): np.exp(logits[0][theirs[move.usi()].policy_move_label]) for move in position.legal_moves
     }
@@ -69,6 +70,22 @@ def test_a_position_gets_the_policy_and_the_mixed_win_rate() -> None:
         assert visits == pytest.approx(65535 * exponentials[Move.from_raw(int(raw)).usi()] / total, abs=1)
     winrates = [1 / (1 + np.exp(-evaluation / 756.0864962951762)) for evaluation in (new.evals[0], game.evals[0])]
     assert winrates[0] == pytest.approx((winrates[1] + (values[0][0] + 1) / 2) / 2, abs=0.002)
+
+
+def test_bf16_gives_nearly_the_same_targets() -> None:
+    pytest.importorskip("openvino")
+    half, full = (
+        label_game(searched_game(), replace(ALL, precision=precision), np.random.default_rng(1))
+        for precision in ("bf16", "fp32")
+    )
+    assert half is not None
+    assert full is not None
+    assert np.abs(half[0].evals - full[0].evals).max() <= 20
+    weights = [
+        dict(zip(each[0].candidate_moves.tolist(), (each[0].candidate_visits / 65535).tolist(), strict=True))
+        for each in (half, full)
+    ]
+    assert max(abs(weights[0].get(move, 0) - weight) for move, weight in weights[1].items()) < 0.05
 
 
 def test_only_drawn_moves_keep_targets() -> None:
