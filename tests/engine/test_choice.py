@@ -11,7 +11,7 @@ from toy_network import write_network
 
 from fukayomi.engine import EvaluatorError, Network, choice
 from fukayomi.engine.agreement import Agreement
-from fukayomi.engine.choice import Trial, find_candidates, load, pick
+from fukayomi.engine.choice import Trial, find_candidates, load, measure, pick
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
 from fukayomi.engine.network import embedded_network
@@ -115,6 +115,20 @@ def test_a_disturbance_does_not_decide_on_the_batch_size(
     monkeypatch.setattr(choice, "_speed", speed)
     assert load(network, Plan("cpu", "fp32", 1, 1)).plan.batch_size == 8
     assert cache.exists()
+
+
+def test_a_disturbance_does_not_decide_on_the_precision(network: NetworkFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Counter[str]()
+
+    def speed(model: object, plan: Plan, *_: object, **__: object) -> float:
+        calls[plan.backend] += 1
+        slowed = calls[plan.backend] != 2  # all measurements but one
+        return {"cpu": 100.0, "openvino": 130.0}[plan.backend] * (0.6 if slowed else 1.0)
+
+    monkeypatch.setattr(choice, "_speed", speed)
+    trials = measure(network, Plan(), [(CPU, "fp32"), (OPENVINO, "fp32")])
+    assert [trial.evaluations_per_s for trial in trials] == [100.0, 130.0]
+    assert calls == {"cpu": choice.TRIAL_ROUNDS, "openvino": choice.TRIAL_ROUNDS}
 
 
 def test_what_is_named_in_full_is_not_measured(network: NetworkFile, cache: Path, measured: list[Plan]) -> None:

@@ -40,10 +40,10 @@ from fukayomi.tabular import counted
 
 MEASURE_S = 0.08
 """Duration of each measurement."""
-MEASUREMENTS = 2
-"""The best of so many counts."""
-ROUNDS = 2
-"""The same, of two settings in turn."""
+TRIAL_ROUNDS = 3
+"""The best of so many counts, of backends and precisions in turn: a disturbance must not meet one of them alone."""
+ROUNDS = 4
+"""The same, of two settings of threads in turn."""
 BATCH_ROUNDS = 5
 """The median of so many counts, of batch sizes in turn: they differ little, and a disturbance must not decide."""
 SLOW_S = 0.5
@@ -163,23 +163,36 @@ def measure(
         listener: Told of the measurements done so far.
     """
     trials: list[Trial] = []
+    models: dict[int, tuple[Model, Plan]] = {}
     reference: Evaluation | None = None
-    for backend, precision in candidates:
-        listener.progress("measuring", len(trials), len(candidates))
+    for number, (backend, precision) in enumerate(candidates):
         plan = _start(backend, precision, wanted)
         try:
             model = _open_tried(network, plan)
             plan = replace(plan, batch_size=model.fixed_batch or plan.batch_size)
-            speed = _speed(model, plan, seconds)
             given = NetworkEvaluator(network, model, plan, "")
             agreement = None if reference is None else compare(given, reference, probe_positions())
             if precision == "fp32" and reference is None:
                 reference = evaluate(given, probe_positions())
-            model.close()
         except EvaluatorError as error:
             trials.append(Trial(backend, precision, problem=str(error)))
         else:
-            trials.append(Trial(backend, precision, speed, agreement))
+            models[number] = model, plan
+            trials.append(Trial(backend, precision, agreement=agreement))
+    total = TRIAL_ROUNDS * len(models)
+    for done, (number, (model, plan)) in enumerate([*models.items()] * TRIAL_ROUNDS):
+        listener.progress("measuring", done, total)
+        trial = trials[number]
+        if trial.problem or (done >= len(models) and plan.batch_size * plan.slots / trial.evaluations_per_s > SLOW_S):
+            continue
+        try:
+            speed = _speed(model, plan, seconds)
+        except EvaluatorError as error:
+            trials[number] = replace(trial, problem=str(error))
+        else:
+            trials[number] = replace(trial, evaluations_per_s=max(speed, trial.evaluations_per_s))
+    for model, _ in models.values():
+        model.close()
     return trials
 
 
@@ -312,7 +325,7 @@ def _faster(network: NetworkFile, plan: Plan, model: Model, other: Plan, times: 
         begin = time.perf_counter()
         speed = max(speed, _speed(model, plan, by_clock=True))
         other_speed = max(other_speed, _speed(other_model, other, by_clock=True))
-        if time.perf_counter() - begin > 4 * SLOW_S:
+        if time.perf_counter() - begin > 2 * SLOW_S:
             break
     return (other, other_model) if other_speed > times * speed else (plan, model)
 
@@ -324,7 +337,7 @@ def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]
     measured: dict[int, list[float]] = {}
     for _ in range(BATCH_ROUNDS):
         for size in candidates:
-            speed = _speed(model, replace(plan, batch_size=size), times=1)
+            speed = _speed(model, replace(plan, batch_size=size))
             measured.setdefault(size, []).append(speed)
             if size * plan.slots / speed > SLOW_S:
                 candidates = ()  # larger ones, and another round, would take too long
@@ -335,22 +348,15 @@ def _batch_size(model: Model, plan: Plan, wanted: int, candidates: Sequence[int]
     return size, speeds[size]
 
 
-def _speed(
-    model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False, times: int = MEASUREMENTS
-) -> float:
-    """Positions per second with the plan's batches in flight: the best of some measurements."""
+def _speed(model: Model, plan: Plan, seconds: float | None = None, *, by_clock: bool = False) -> float:
+    """Positions per second with the plan's batches in flight."""
     # Threads that wait for others to finish their share of a batch may use no CPU time.
     by_clock = by_clock or get_backend(plan.backend).on_gpu or plan.threads > 1
     cpus = min(plan.slots * plan.threads, usable_cpus())
     batch = model.fixed_batch or plan.batch_size
     slots = [filled_slot(model, batch, probe_positions()) for _ in range(plan.slots)]
     run_batches(model, slots, batch, 0)  # the first run plans its memory
-    best = 0.0
-    for _ in range(times):
-        start, cpu_start = time.perf_counter(), time.process_time()
-        runs = run_batches(model, slots, batch, MEASURE_S if seconds is None else seconds)
-        clock_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
-        best = max(best, runs * batch / max(clock_s if by_clock else cpu_s / cpus, 1e-9))
-        if clock_s > SLOW_S:
-            break
-    return best
+    start, cpu_start = time.perf_counter(), time.process_time()
+    runs = run_batches(model, slots, batch, MEASURE_S if seconds is None else seconds)
+    clock_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
+    return runs * batch / max(clock_s if by_clock else cpu_s / cpus, 1e-9)
