@@ -77,6 +77,7 @@ def open_network(precision: str) -> Outputs:
         import openvino
 
         settings = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
+        settings |= {"ENABLE_CPU_PINNING": False}  # all processes would share the first core
         request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
 
         def infer(features: NDArray[np.float32]) -> tuple[Any, Any]:
