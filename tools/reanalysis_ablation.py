@@ -164,7 +164,7 @@ class Ablation:
                 nodes=options.match_nodes,
                 openings=read_openings(options.openings, OPENING_PLIES) if options.openings else None,
                 seed=seed,
-                machine=Machine(options.device, "auto"),
+                machine=Machine(options.device, options.device),
             )
             (meeting,) = result.standings.meetings()
             return {"pairs": meeting.counts.pairs}

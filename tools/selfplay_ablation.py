@@ -73,7 +73,7 @@ SCALES = {
     "small": SMALL,
     "gpu": Scale(
         calls=40_000_000, playouts=128, steps=10_000, batch=1024, shape="resnet10_swish", games=800, match_nodes=100,
-        parallel=512, chunk_games=256, generator_batch=256, machine=Machine("cuda", "auto"),
+        parallel=512, chunk_games=256, generator_batch=256, machine=Machine("cuda", "cuda"),
     ),
     "tiny": replace(
         SMALL, calls=600, playouts=4, steps=2, batch=8, shape="resnet1x8", games=2, match_nodes=2, parallel=4,
@@ -181,13 +181,12 @@ def generate_games(plan: Plan, arm: str, seed: int) -> dict[str, int]:
     scale, folder = plan.scale, plan.folder(arm, seed)
     folder.mkdir(parents=True, exist_ok=True)
     log = CallsLog(folder / "calls.txt")
-    machine = replace(scale.machine, precision="auto")  # int8 if the network has it
     games = 2 * scale.parallel
     try:
         while True:
             result = generate(
                 plan.settings(arm), plan.network, folder / "games", games=games, seed=seed, parallel=scale.parallel,
-                batch_size=scale.generator_batch, cache_mb=0, listener=log, **machine.network,
+                batch_size=scale.generator_batch, cache_mb=0, listener=log, **scale.machine.network,
             )  # fmt: skip
             if not result.finished:
                 raise StoppedError

@@ -26,17 +26,20 @@ MOST_PLIES = 320
 
 @dataclass(frozen=True)
 class Machine:
-    """Where networks are trained and run."""
+    """Where networks are trained, and what runs those that play."""
 
     device: str = "cpu"
-    precision: str = "fp32"
+    """Of training."""
+    player: str = "native"
+    """A value of DNN_Provider."""
+    precision: str = "auto"
     """Of networks that play."""
 
     @property
     def network(self) -> dict[str, Any]:
         """Arguments of `Network`, but for the batch size."""
-        threads = 1 if self.device in ("cpu", "auto") else 0
-        return {"device": self.device, "precision": self.precision, "threads": threads}
+        threads = 1 if self.player in ("native", "cpu", "auto") else 0
+        return {"device": self.player, "precision": self.precision, "threads": threads}
 
 
 def train_arm(
