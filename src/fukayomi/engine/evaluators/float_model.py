@@ -100,17 +100,9 @@ class FloatModel(ABC):
 
     def allocate(self, capacity: int) -> FloatSlot:
         """Memory for a batch of up to ``capacity`` positions."""
-        plain = Slot.zeros(max(capacity, self.fixed_batch))
-        return FloatSlot(
-            planes1=plain.planes1,
-            planes2=plain.planes2,
-            labels=plain.labels,
-            counts=plain.counts,
-            logits=plain.logits,
-            values=plain.values,
-            features1=np.zeros((plain.capacity, *self.shapes["input1"]), np.float32),
-            features2=np.zeros((plain.capacity, *self.shapes["input2"]), np.float32),
-        )
+        rows = max(capacity, self.fixed_batch)
+        features1, features2 = (np.zeros((rows, *self.shapes[name]), np.float32) for name in INPUTS)
+        return FloatSlot.zeros(rows, features1=features1, features2=features2)
 
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot that `allocate` made.

@@ -4,7 +4,7 @@ The native core fills a slot, a Python thread runs the evaluator on it, and the 
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,13 @@ class Slot:
         return len(self.values)
 
     @classmethod
-    def zeros(cls, capacity: int) -> "Slot":
-        """A slot in ordinary memory."""
+    def zeros(cls, capacity: int, **own: Any) -> Self:
+        """A slot in ordinary memory.
+
+        Args:
+            capacity: C.
+            own: What a subclass has besides.
+        """
         return cls(
             planes1=np.zeros((capacity, PACKED1_BYTES), np.uint8),
             planes2=np.zeros((capacity, PACKED2_BYTES), np.uint8),
@@ -47,6 +52,7 @@ class Slot:
             counts=np.zeros(capacity, np.uint16),
             logits=np.zeros((capacity, MAX_MOVES), np.float32),
             values=np.zeros(capacity, np.float32),
+            **own,
         )
 
 

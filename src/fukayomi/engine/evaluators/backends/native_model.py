@@ -55,20 +55,11 @@ class NativeModel:
 
     def allocate(self, capacity: int) -> NativeSlot:
         """Memory and threads for a batch of up to ``capacity`` positions."""
-        plain = Slot.zeros(capacity)
         try:
             runner = NetworkRunner(self._network, self._threads)
         except (RuntimeError, MemoryError) as error:
             raise EvaluatorError(f"cannot start {self._threads} threads for {self._path}: {error}") from error
-        return NativeSlot(
-            planes1=plain.planes1,
-            planes2=plain.planes2,
-            labels=plain.labels,
-            counts=plain.counts,
-            logits=plain.logits,
-            values=plain.values,
-            runner=runner,
-        )
+        return NativeSlot.zeros(capacity, runner=runner)
 
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot.
