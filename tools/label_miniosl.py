@@ -37,6 +37,7 @@ from fukayomi._native import EVAL_SCALE, encode_hcp
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
+from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.files.atomic import replace_file
 from fukayomi.learning.reanalysis.targets import labels_of_evaluation, renew
 from fukayomi.shogi import Move, Position
@@ -44,6 +45,7 @@ from fukayomi.shogi import Move, Position
 Outputs = Callable[[NDArray[np.float32]], tuple[NDArray[np.float32], NDArray[np.float32]]]
 """Planes [N, 176, 9, 9] to the logits of moves [N, 2187] and the values [N, 4]."""
 
+INSTALL = ".venv/bin/pip install miniosl==0.1.6 openvino"
 GAMES_OF_A_FILE = 200
 BATCH = 64
 
@@ -69,11 +71,18 @@ class Plan:
 
 @cache
 def open_network(precision: str) -> Outputs:
-    """miniosl's network on one thread."""
+    """miniosl's network on one thread.
+
+    Raises:
+        ImportError: miniosl, or the library of the precision, is missing.
+        ValueError: The CPU does not compute in this precision.
+    """
     import miniosl
 
     path = Path(miniosl.__file__).parent / "pretrained" / "eval.onnx"
     if precision == "bf16":
+        if "BF16" not in cpu_features():
+            raise ValueError("this CPU does not compute in bf16: use --precision fp32")
         import openvino
 
         settings = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
@@ -199,7 +208,9 @@ def parse_arguments() -> argparse.Namespace:
     try:
         open_network(options.precision)
     except ImportError as error:
-        parser.error(f"{error}. Install it: .venv/bin/pip install miniosl==0.1.6 openvino")
+        parser.error(f"{error}. Install it: {INSTALL}")
+    except ValueError as error:
+        parser.error(str(error))
     return options
 
 

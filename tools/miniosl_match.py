@@ -2,7 +2,8 @@
 
 miniosl's network (see tools/label_miniosl.py) also wants the last seven moves, which evaluators are not told. So the
 evaluator here remembers for each position that it has judged which positions its moves lead to; the search asks for
-nothing else. A position that several lines reach has the moves of the first.
+nothing else, as long as there is no cache of evaluations. A position that several lines reach has the moves of the
+first.
 
     .venv/bin/python tools/miniosl_match.py --openings taya36_2020-11-06.sfen --games 40 --out out/miniosl
 
@@ -17,15 +18,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from label_miniosl import LABELS, open_network
+from label_miniosl import INSTALL, LABELS, open_network
 from numpy.typing import NDArray
 from tune_search import MEMORY_MB, Log, read_openings
 
 from fukayomi._native import encode_position
-from fukayomi.arena import play_match
+from fukayomi.arena import MatchResult, play_match
 from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.rules import Rules
-from fukayomi.engine import Engine, Network
+from fukayomi.engine import Engine, EvaluatorError, Network
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import SearchAnswer
@@ -53,19 +54,22 @@ class MinioslEvaluator:
         self.all_s = 0.0
         """Time of all `run`s."""
         self._network = open_network(precision)
-        self._known: dict[bytes, tuple[Move, ...]] = {}
+        self._known: dict[int, tuple[tuple[Move, ...], Move | None]] = {}
+        """By the hash of a position: the moves before the last one, and the last."""
 
     def begin(self, position: Position) -> None:
-        """Know the position whose search is next, and forget those that can no longer come.
+        """Know the position whose search is next.
 
         Raises:
             ValueError: Its game did not begin at the start position.
         """
         if position.start_sfen() != START:
             raise ValueError(f"miniosl's network needs all moves from the start position: {position.usi()}")
-        played = tuple(position.moves)
-        self._known = {key: moves for key, moves in self._known.items() if moves[: len(played)] == played}
-        self._known[key_of(position)] = played
+        self._known[key_of(position)] = tuple(position.moves), None
+
+    def forget(self) -> None:
+        """Forget all positions: a new game begins."""
+        self._known.clear()
 
     def allocate(self, capacity: int) -> Slot:
         """Memory for a batch of up to ``capacity`` positions."""
@@ -74,7 +78,8 @@ class MinioslEvaluator:
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot."""
         begin_s = time.perf_counter()
-        games = [self._known[_key(slot.planes1[row], slot.planes2[row])] for row in range(n)]
+        known = [self._known[_key(slot.planes1[row], slot.planes2[row])] for row in range(n)]
+        games = [before if last is None else (*before, last) for before, last in known]
         features = np.stack([features_after(moves) for moves in games])
         asked_s = time.perf_counter()
         logits, values = self._network(features)
@@ -95,7 +100,7 @@ class MinioslEvaluator:
             position.push(move)
         for move in position.legal_moves:
             position.push(move)
-            self._known.setdefault(key_of(position), (*moves, move))
+            self._known.setdefault(key_of(position), (moves, move))
             position.pop()
 
 
@@ -113,6 +118,7 @@ class MinioslPlayer(MovePlayer):
 
     def new_game(self) -> None:
         """See `MovePlayer`."""
+        self._evaluator.forget()
         self._engine.new_game()
 
     def choose(self, position: Position, go: Go) -> SearchAnswer:
@@ -125,13 +131,13 @@ class MinioslPlayer(MovePlayer):
         self._engine.stop()
 
 
-def key_of(position: Position) -> bytes:
-    """What a slot has of a position."""
+def key_of(position: Position) -> int:
+    """A hash of what a slot has of a position."""
     return _key(*encode_position(position))
 
 
-def _key(planes1: NDArray[np.uint8], planes2: NDArray[np.uint8]) -> bytes:
-    return planes1.tobytes() + planes2.tobytes()
+def _key(planes1: NDArray[np.uint8], planes2: NDArray[np.uint8]) -> int:
+    return hash(planes1.tobytes() + planes2.tobytes())
 
 
 def features_after(moves: Sequence[Move]) -> NDArray[np.float32]:
@@ -150,7 +156,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--openings", type=Path, required=True, help="a file of 'startpos moves ...' lines")
     parser.add_argument("--out", type=Path, required=True, help="folder of the match")
     parser.add_argument("--clock", default="movetime=1s", help="as of fukayomi match")
-    parser.add_argument("--games", type=int, default=40, help="an even number")
+    parser.add_argument("--games", type=int, default=40, help="games, two for each opening")
     parser.add_argument("--network", type=Path, help="ONNX file; the embedded network without it")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of miniosl's network")
     parser.add_argument("--opening-plies", type=int, default=24, help="moves of each opening that are played")
@@ -159,24 +165,40 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> None:
-    """Play the match, and print the result."""
-    options = parse_arguments()
+def play(options: argparse.Namespace) -> tuple[MatchResult, MinioslEvaluator]:
+    """Play the match, or go on."""
+    openings = read_openings(options.openings, options.opening_plies)
     evaluator = MinioslEvaluator(options.precision)
-    with Network(options.network, threads=1, batch_size=8) as ours, Network(evaluator) as theirs:
-        engines = Engine(ours, memory_mb=MEMORY_MB), Engine(theirs, memory_mb=MEMORY_MB)
+    with (
+        Network(options.network, threads=1, batch_size=8) as ours,
+        Network(evaluator, cache_mb=0) as theirs,
+        Engine(ours, memory_mb=MEMORY_MB) as one,
+        Engine(theirs, memory_mb=MEMORY_MB) as other,
+    ):
         result = play_match(
-            {OURS: engines[0], THEIRS: MinioslPlayer(engines[1], evaluator)},
+            {OURS: one, THEIRS: MinioslPlayer(other, evaluator)},
             games=options.games,
             clock=options.clock,
-            openings=read_openings(options.openings, options.opening_plies),
+            openings=openings,
             folder=options.out,
             seed=options.seed,
             rules=Rules.model_validate({"margin_ms": 500, "resign": {"score_cp": 3000, "moves": 3}}),
             listener=Log(OURS),
         )
-        for engine in engines:
-            engine.close()
+    return result, evaluator
+
+
+def main() -> None:
+    """Play the match, and print the result."""
+    options = parse_arguments()
+    try:
+        result, evaluator = play(options)
+    except ImportError as error:
+        sys.exit(f"{error}. Install it: {INSTALL}")
+    except (ValueError, OSError, EvaluatorError) as error:
+        sys.exit(str(error))
+    if not result.is_complete:
+        sys.exit("interrupted; run the same command again to resume")
     first, _ = result.rows()
     share = evaluator.network_s / evaluator.all_s if evaluator.all_s else None
     if options.json:

@@ -15,6 +15,7 @@ from label_miniosl import LABELS, Plan, label_game  # noqa: E402
 
 from fukayomi.data.formats.games import game_from_record  # noqa: E402
 from fukayomi.data.formats.hcpe3 import Game, join_games, read_hcpe3  # noqa: E402
+from fukayomi.engine.evaluators.backends.machine import cpu_features  # noqa: E402
 from fukayomi.shogi import Move, Position  # noqa: E402
 from fukayomi.shogi.record import Record  # noqa: E402
 
@@ -72,6 +73,13 @@ def test_a_position_gets_the_policy_and_the_mixed_win_rate() -> None:
     assert winrates[0] == pytest.approx((winrates[1] + (values[0][0] + 1) / 2) / 2, abs=0.002)
 
 
+def test_bf16_is_refused_where_the_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_miniosl, "cpu_features", lambda: ("AVX2",))
+    with pytest.raises(ValueError, match="does not compute in bf16"):
+        label_miniosl.open_network.__wrapped__("bf16")
+
+
+@pytest.mark.skipif("BF16" not in cpu_features(), reason="the CPU does not compute in bf16")
 def test_bf16_gives_nearly_the_same_targets() -> None:
     pytest.importorskip("openvino")
     half, full = (

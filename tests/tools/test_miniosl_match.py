@@ -11,17 +11,18 @@ miniosl = pytest.importorskip("miniosl", reason="miniosl has wheels for Python 3
 
 import miniosl_match  # noqa: E402 - it needs miniosl
 from label_miniosl import evaluate  # noqa: E402
-from miniosl_match import MinioslEvaluator, features_after  # noqa: E402
+from miniosl_match import MinioslEvaluator, MinioslPlayer, features_after  # noqa: E402
 
 from fukayomi.engine import Engine, Network  # noqa: E402
 from fukayomi.shogi import Position  # noqa: E402
+from fukayomi.usi.text import Go  # noqa: E402
 
 
 def test_a_search_gets_what_the_network_says_of_each_position() -> None:
     position = Position.from_usi("startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e")
     direct = evaluate(features_after(position.moves)[None], [position])
     evaluator = MinioslEvaluator(batch_size=4)
-    with Network(evaluator) as network, Engine(network) as engine:
+    with Network(evaluator, cache_mb=0) as network, Engine(network) as engine:
         evaluator.begin(position)
         result = engine.search(position, nodes=1)
         assert result.lines[0].prior == pytest.approx(_tempered(direct.probabilities[0]).max(), rel=0.02)
@@ -33,6 +34,18 @@ def test_a_search_gets_what_the_network_says_of_each_position() -> None:
             child.push(move)
             judged = evaluate(features_after(child.moves)[None], [child])
             assert line.winrate == pytest.approx(1 - judged.winrates[0], abs=0.002)
+
+
+def test_positions_are_known_all_through_a_game() -> None:
+    evaluator = MinioslEvaluator(batch_size=4)
+    with Network(evaluator, cache_mb=0) as network, Engine(network) as engine:
+        player = MinioslPlayer(engine, evaluator)
+        player.new_game()
+        position = Position()
+        for _ in range(8):  # the tree is kept, and lines of the opening meet
+            best = player.choose(position.copy(), Go(nodes=60)).bestmove
+            assert best is not None
+            position.push_usi(best.move)
 
 
 def _tempered(probabilities: np.ndarray) -> np.ndarray:

@@ -166,6 +166,7 @@ def measure(
     models: dict[int, tuple[Model, Plan]] = {}
     reference: Evaluation | None = None
     for number, (backend, precision) in enumerate(candidates):
+        listener.progress("loading", number, len(candidates))
         plan = _start(backend, precision, wanted)
         try:
             model = _open_tried(network, plan)

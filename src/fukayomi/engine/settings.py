@@ -289,15 +289,8 @@ class UsiSettings:
         """The options of the tree: if they change, the tree is lost."""
         names = ("hash_mb", "node_limit", "reuse_subtree", "softmax_temperature", "c_init", "c_base", "c_fpu_reduction")
         names += ("c_init_root", "c_base_root", "c_fpu_reduction_root", "fpu", "fpu_root", "fpu_visit_mass")
-        names += (
-            "softmax_temperature_root",
-            "softmax_temperature_deep",
-            "c_exponent",
-            "c_variance",
-            "c_stdev",
-            "lcb_stdevs",
-            "lcb_visits",
-        )
+        names += ("softmax_temperature_root", "softmax_temperature_deep")
+        names += ("c_exponent", "c_variance", "c_stdev", "lcb_stdevs", "lcb_visits")
         names += ("leaf_mate_plies", "leaf_mate_nodes", "root_move_mate_nodes", "batch_visits")
         names += ("draw_ply", "draw_value_black", "draw_value_white", "entering_king_rule")
         return tuple(getattr(self, name) for name in names)
