@@ -12,6 +12,7 @@ from fukayomi.loop.configuration import (
     read_settings,
     settings_text,
 )
+from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.settings import LoopError
 
 
@@ -170,6 +171,13 @@ def test_there_is_an_example_of_a_supervised_network_with_a_league() -> None:
     assert settings.league
     assert settings.league.engines[0].options["UCI_Variant"] == "shogi"
     assert settings.league.engines[0].clock.nodes
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_a_run_can_begin_with_each_example(file: Path, tmp_path: Path) -> None:
+    settings = build_settings(read_settings(file))
+
+    assert RunFolder(tmp_path).begin(settings) == RunFolder(tmp_path).saved_settings()
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

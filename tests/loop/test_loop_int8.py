@@ -133,6 +133,7 @@ def test_a_run_without_a_choice_begins_with_what_suits_the_cpu_and_keeps_it(
     assert begun(tmp_path / "a") == "int8"
     assert begun(tmp_path / "b", precision="fp32") == "fp32"
     assert begun(tmp_path / "c", device="cuda") == "fp32"
+    assert begun(tmp_path / "h", device="native") == ("int16" if cpu_instructions("int16") else "fp32")
     assert begun_with_opponent(tmp_path / "f", small_run) == "fp32"
     assert begun_with_opponent(tmp_path / "g", int8_run) == "int8"
     monkeypatch.setattr("fukayomi.loop.folder.cpu_features", lambda: ("AVX2",))

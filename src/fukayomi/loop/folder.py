@@ -14,6 +14,7 @@
 import hashlib
 from pathlib import Path
 
+from fukayomi._native import cpu_instructions
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.files.atomic import replace_file
@@ -164,7 +165,10 @@ def _best_precision(settings: LoopSettings) -> Precision:
         raise LoopError(
             f"generator, precision: {machine.precision} needs the device {' or '.join(can)}, not {machine.device}"
         )
-    is_faster = machine.device == "cpu" and "VNNI" in cpu_features()
+    if machine.precision is not None:
+        return machine.precision
+    if machine.device == "native":  # workers of a fleet may have other CPUs
+        return "int16" if settings.fleet is None and cpu_instructions("int16") else "fp32"
     opponents = settings.league.networks if settings.league else ()
     can_all = all(int8_path(opponent.file).is_file() for opponent in opponents)
-    return machine.precision or ("int8" if is_faster and can_all else "fp32")
+    return "int8" if machine.device == "cpu" and "VNNI" in cpu_features() and can_all else "fp32"

@@ -54,8 +54,8 @@ def learn(
     window from which the learner draws; the new network plays the old one in a sequential test (gate), and anchors and
     earlier networks to be rated. docs/learn.md has the settings.
 
-    On a CPU that is fast at it (VNNI) the networks of a new run play in int8, with a file of their own;
-    generator.precision = "fp32" in RUN.toml is exact, and slower.
+    On a CPU that is fast at it (x86 with AVX2) the networks of a new run play in int16; generator.precision = "fp32" in
+    RUN.toml is exact, and slower.
 
     Ctrl-C stops the run, and the same command goes on; so it does after a kill, and with one generator on a CPU the
     networks are the same, to the bit. `learn status DIR` says what runs, how fast, and how strong; `learn report DIR`
