@@ -249,6 +249,21 @@ def test_no_thread_remains_without_a_search(pool: EvaluatorPool) -> None:
     until(lambda: not threads())
 
 
+def test_a_system_without_a_thread_to_spare_fails_one_search(
+    pool: EvaluatorPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    searcher = Searcher(pool, memory_mb=64)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            run(searcher, 300)
+
+    assert run(searcher, 300).lines == alone(300)
+
+
 def test_a_full_tree_ends_no_search() -> None:
     with EvaluatorPool([uniform_evaluator(32)]) as pool:
         small, large = Searcher(pool, memory_mb=2), Searcher(pool, memory_mb=64)

@@ -167,13 +167,14 @@ class EvaluatorPool:
         with self._changed:
             if self._is_closed:
                 raise RuntimeError("the evaluator pool is closed")
-            self._feeds.append(feed)
             for worker in self._workers:
                 if worker.thread is None:
-                    worker.thread = threading.Thread(
+                    thread = threading.Thread(
                         target=self._work, args=(worker,), name="fukayomi-evaluator", daemon=True
                     )
-                    worker.thread.start()
+                    thread.start()
+                    worker.thread = thread
+            self._feeds.append(feed)
             self._changed.notify_all()
 
     def end(self, feed: Feed) -> None:
