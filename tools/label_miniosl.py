@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from work_folder import pieces_of_work
 
 from fukayomi._native import EVAL_SCALE, encode_hcp
+from fukayomi._telemetry import without_openvino_telemetry
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
@@ -83,7 +84,8 @@ def open_network(precision: str) -> Outputs:
     if precision == "bf16":
         if "BF16" not in cpu_features():
             raise ValueError("this CPU does not compute in bf16: use --precision fp32")
-        import openvino
+        with without_openvino_telemetry():
+            import openvino
 
         settings = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
         settings |= {"ENABLE_CPU_PINNING": False}  # all processes would share the first core

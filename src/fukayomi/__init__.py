@@ -16,6 +16,7 @@ Everything listed here is imported on first use, so `import fukayomi` is quick. 
 from typing import TYPE_CHECKING
 
 from fukayomi._lazy import lazy
+from fukayomi._telemetry import keep_silent
 
 if TYPE_CHECKING:
     from fukayomi.arena import (
@@ -119,6 +120,8 @@ __all__ = [
     "sprt",
     "write_record",
 ]
+
+keep_silent()
 
 __getattr__, __dir__ = lazy(
     __name__,

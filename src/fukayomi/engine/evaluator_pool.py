@@ -169,9 +169,7 @@ class EvaluatorPool:
                 raise RuntimeError("the evaluator pool is closed")
             for worker in self._workers:
                 if worker.thread is None:
-                    thread = threading.Thread(
-                        target=self._work, args=(worker,), name="fukayomi-evaluator", daemon=True
-                    )
+                    thread = threading.Thread(target=self._work, args=(worker,), name="fukayomi-evaluator", daemon=True)
                     thread.start()
                     worker.thread = thread
             self._feeds.append(feed)

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import openvino  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
+from fukayomi._telemetry import without_openvino_telemetry
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import FLOATS, OUTPUTS, FloatModel, Port
+
+with without_openvino_telemetry():
+    import openvino  # pyright: ignore[reportMissingTypeStubs]
 
 ov = cast(Any, openvino)  # its types are incomplete
 _LOADING = threading.Lock()
