@@ -14,8 +14,9 @@ from fukayomi.engine.agreement import Agreement
 from fukayomi.engine.choice import Trial, find_candidates, load, measure, pick
 from fukayomi.engine.evaluators.backends.backend import Model, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile, int8_path
-from fukayomi.engine.network import embedded_network
+from fukayomi.engine.network import embedded_network, load_evaluators
 from fukayomi.engine.remembered import Choice, recall, remember
+from fukayomi.engine.settings import UsiSettings
 
 CPU, OPENVINO = get_backend("cpu"), get_backend("openvino")
 GOOD, BAD = Agreement(71, 0.95, 0.01, 0.006, 0.02), Agreement(71, 0.4, 2.0, 0.2, 0.9)
@@ -136,6 +137,18 @@ def test_what_is_named_in_full_is_not_measured(network: NetworkFile, cache: Path
     assert evaluator.plan == Plan("cpu", "fp32", 1, 3, 7)
     assert measured == []
     assert not cache.exists()
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(("cpus", "threads"), [(1, 1), (2, 1), (8, 2)])
+def test_a_network_on_several_devices_of_the_cpu_is_measured_once(
+    network: NetworkFile, measured: list[Plan], monkeypatch: pytest.MonkeyPatch, cpus: int, threads: int
+) -> None:
+    monkeypatch.setattr(choice, "usable_cpus", lambda: cpus)
+    settings = UsiSettings(model=str(network.path), provider="cpu", slots2=1, slots3=1, slots4=1)
+    plans = [getattr(evaluator, "plan", None) for evaluator in load_evaluators(settings)]
+    assert [(plan.threads, plan.slots) for plan in plans if plan is not None] == [(threads, 1)] * 4
+    assert len(measured) == 1
 
 
 DAMAGE: dict[str, Any] = {

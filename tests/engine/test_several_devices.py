@@ -71,6 +71,7 @@ def test_a_device_is_used_if_it_has_a_network_or_batches() -> None:
     assert [device.model for device in settings().devices()] == ["<internal>"]
     used = settings(DNN_Model3="b.onnx", UCT_Threads4="2", DNN_Batch_Size="16", DNN_Batch_Size4="32").devices()
     assert [device.model for device in used] == ["<internal>", "b.onnx", "<internal>"]
+    assert [device.option for device in used] == ["DNN_Model", "DNN_Model3", "DNN_Model"]
     assert [(device.plan.gpu, device.plan.slots, device.plan.batch_size) for device in used] == [
         (0, 0, 16),
         (2, 0, 16),
@@ -90,6 +91,8 @@ def test_the_options_load_them() -> None:
 def test_a_second_network_that_is_missing_is_named() -> None:
     with pytest.raises(EvaluatorError, match=r"missing\.onnx"):
         Network(["<hash>", "missing.onnx"])
+    with pytest.raises(EvaluatorError, match=r"^DNN_Model2 missing\.onnx: no file /"):
+        load_evaluators(settings(DNN_Model="<hash>", DNN_Model2="missing.onnx"))
     with pytest.raises(ValueError, match="at least one network"):
         Network([])
 

@@ -5,6 +5,7 @@ from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_ans
 from patience import PATIENCE_S
 
 from fukayomi.shogi import START_SFEN, Position
+from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go
 
 MATE_IN_NINE = "l6nl/r4S3/p2s1p1pk/1Pp2sN1p/1p2+r3P/2G1p4/P1Pp1PPP1/2G1+n1S2/L5KNL w Bb2g3p 90"
@@ -104,6 +105,21 @@ def test_resigns_when_mated(start: Start) -> None:
     answer = client.go(Go(byoyomi_ms=1000), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move == "resign"
+    assert [info.string for info in answer.infos] == ["no search: White has no legal move"]
+    says_at_once(client, "White has no legal move")
+
+
+def says_at_once(client: UsiClient, reason: str) -> None:
+    """Check that a search without an end says why there is none, and resigns at `stop`, not before."""
+    for go in (Go(infinite=True), Go(ponder=True)):
+        client.start_go(go)
+        assert client.read_line(PATIENCE_S).text == f"info string no search: {reason}"
+        never_answers(client, 0.2)
+        client.stop()
+        answer = client.wait_answer(PATIENCE_S)
+        assert answer.bestmove is not None
+        assert answer.bestmove.move == "resign"
+        assert not [info for info in answer.infos if info.string]
 
 
 def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
@@ -222,13 +238,7 @@ def test_a_position_without_a_king_is_for_go_mate_alone(start: Start) -> None:
         assert answer.bestmove.move == "resign"
         (info,) = answer.infos
         assert info.string == "no search: Black has no king; only go mate takes such a position"
-    for go in (Go(infinite=True), Go(ponder=True)):
-        client.start_go(go)
-        never_answers(client, 0.2)
-        client.stop()
-        answer = client.wait_answer(PATIENCE_S)
-        assert answer.bestmove is not None
-        assert answer.bestmove.move == "resign"
+    says_at_once(client, "Black has no king; only go mate takes such a position")
 
 
 def test_go_without_isready_and_position_still_answers(start: Start) -> None:

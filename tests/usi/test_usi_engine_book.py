@@ -115,6 +115,22 @@ def test_the_colours_exchanged(start: Start, book: Path) -> None:
     assert answer.bestmove.text() == "bestmove 3c3d ponder 7g7f"
 
 
+def test_the_book_is_changed_at_isready(start: Start, book: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.db").write_text(BOOK.replace("7g7f 3c3d 50", "6g6f 3c3d 50"))
+    client = start(USI_OwnBook="true", Book_File=str(book))
+    client.set_option("Book_File", str(tmp_path / "other.db"))
+    assert chosen(client) == "bestmove 7g7f ponder 3c3d"
+    client.wait_ready()
+    assert chosen(client) == "bestmove 6g6f ponder 3c3d"
+    client.set_option("USI_OwnBook", "false")
+    assert chosen(client) == "bestmove 6g6f ponder 3c3d"
+    client.wait_ready()
+    client.position()
+    info = client.go(Go(nodes=20), PATIENCE_S).best_info
+    assert info is not None
+    assert info.nodes == 20
+
+
 def test_a_book_that_cannot_be_used_is_named_and_does_no_harm(start: Start, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no book at all, whatever its name")
     for file, reason in (

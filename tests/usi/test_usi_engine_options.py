@@ -57,7 +57,26 @@ def test_a_network_that_is_not_there_ends_the_engine_with_a_reason(start: Start)
     lines = [client.read_line(PATIENCE_S).text]
     with pytest.raises(EngineDiedError, match="exit code 1"):
         client.read_line(PATIENCE_S)
-    assert lines[0] == "info string Error: cannot load DNN_Model /nowhere/net.onnx: no file /nowhere/net.onnx"
+    assert (
+        lines[0] == "info string Error: cannot load the network: DNN_Model /nowhere/net.onnx: no file /nowhere/net.onnx"
+    )
+
+
+def test_a_further_network_that_is_not_there_is_named_by_its_option_before_the_first_is_loaded(start: Start) -> None:
+    client = start(ready=False, DNN_Model="<internal>", DNN_Model3="/nowhere/net.onnx")
+    client.send("isready")
+    reason = "cannot load the network: DNN_Model3 /nowhere/net.onnx: no file /nowhere/net.onnx"
+    assert client.read_line(PATIENCE_S).text == f"info string Error: {reason}"
+
+
+def test_a_network_named_before_go_is_loaded_at_isready(start: Start) -> None:
+    client = start(fresh=True, DNN_Model="<uniform>")
+    client.set_option("DNN_Model", "/nowhere/net.onnx")
+    assert client.go(Go(nodes=10), PATIENCE_S).bestmove is not None, "the network that is loaded plays on"
+    client.send("isready")
+    assert "no file /nowhere/net.onnx" in client.read_line(PATIENCE_S).text
+    with pytest.raises(EngineDiedError, match="exit code 1"):
+        client.read_line(PATIENCE_S)
 
 
 @pytest.mark.parametrize("model", ["~nosuchuser/x.onnx", "x" * 300 + ".onnx", "a\x00b.onnx", "/", "y/" * 400_000])
@@ -66,10 +85,10 @@ def test_a_name_of_no_file_ends_the_engine_with_a_reason(engine_command: Command
     done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("info string Error: cannot load DNN_Model")
+    assert last.startswith("info string Error: cannot load the network: DNN_Model")
     assert len(last) <= 1100
     (line,) = done.stderr.splitlines()
-    assert line.startswith("error: cannot load DNN_Model")
+    assert line.startswith("error: cannot load the network: DNN_Model")
 
 
 @pytest.mark.parametrize(("change", "reason"), [({"value_columns": 3}, "2187] and [N, 1]"), ({"labels": 1496}, "1496")])
@@ -184,10 +203,14 @@ def test_a_file_beside_the_network_suggests_options(start: Start, tmp_path: Path
     from toy_network import write_network
 
     network = write_network(tmp_path / "toy.onnx")
-    network.with_name("toy.onnx.ini").write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=2\nNonsense=1\n")
+    file = network.with_name("toy.onnx.ini")
+    file.write_text("MultiPV=2\nDNN_Batch_Size=5\nThreads=2\nNonsense=1\nC_init=-1\n")
     client = start(ready=False, DNN_Model=str(network), Threads="1")
     lines = client.wait_ready()
-    assert any("Nonsense" in line for line in lines)
+    assert lines[:2] == [
+        f"info string {file}:4: no option 'Nonsense'",
+        f"info string {file}:5: C_init takes 0 to 10000, not -1",
+    ]
     assert any("1 thread, batch 5" in line for line in lines)
     answer = client.go(Go(nodes=50), PATIENCE_S)
     assert {info.multipv for info in answer.infos if info.score} == {1, 2}

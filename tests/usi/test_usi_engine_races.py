@@ -1,7 +1,9 @@
 """The USI engine under quick stops, sudden ends and invalid lines."""
 
+import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from engine_talk import Command, Start, moves_of, strings
@@ -81,6 +83,24 @@ def test_a_gui_that_has_closed_its_end_is_not_an_error(engine_command: Command) 
     assert process.wait(PATIENCE_S) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_an_output_that_cannot_be_written_is_an_error(engine_command: Command) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            engine_command, input=b"usi\nquit\n", stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"error: cannot write the output: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell closes the streams")
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream_is_an_error(engine_command: Command, closed: str, name: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *engine_command]
+    done = subprocess.run(shell, input="", capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    reason = f"error: the standard {name} is closed; start the command with an open one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", reason)
 
 
 VOCABULARY = """position startpos sfen moves 7g7f go ponder nodes -1 10 searchmoves depth setoption name value MultiPV

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fukayomi.engine.settings import IGNORED_OPTIONS, UsiSettings, read_suggestions, usi_options
-from fukayomi.usi.options import Kind, Option, OptionError, Options, check, combo, filename, spin, string
+from fukayomi.usi.options import Kind, Option, OptionError, Options, Suggestion, check, combo, filename, spin, string
 from fukayomi.usi.text import UsiTextError
 
 
@@ -60,6 +60,11 @@ def test_refuses_and_says_why(name: str, text: str | None, reason: str) -> None:
     assert options.settings == Sample()
 
 
+def suggested(**values: str) -> list[Suggestion]:
+    """Lines of a file, one for each option."""
+    return [Suggestion(f"net.ini:{number}", name, text) for number, (name, text) in enumerate(values.items(), 1)]
+
+
 @dataclass(frozen=True)
 class Renamed:
     own_book: bool = check("USI_OwnBook", False, aliases=("OwnBook",))
@@ -73,7 +78,7 @@ def test_an_alias_sets_the_option_and_is_not_declared() -> None:
     assert options.settings == Renamed(own_book=True)
     options.set("USI_OwnBook", "false")
     assert options.settings == Renamed()
-    assert options.suggest([("OwnBook", "true"), ("Engine_Name", "y")]) == []
+    assert options.suggest(suggested(OwnBook="true", Engine_Name="y")) == []
     assert options.settings == Renamed(name="y"), "the user has set USI_OwnBook"
     with pytest.raises(OptionError, match="USI_OwnBook takes true or false"):
         options.set("OwnBook", "1")
@@ -83,7 +88,7 @@ def test_ignored_names_take_any_value() -> None:
     options = Options(Sample(), ignored=("Old_Option",))
     for value in ("1", "", None):
         options.set("old_option", value)
-    assert options.suggest([("Old_Option", "1")]) == []
+    assert options.suggest(suggested(Old_Option="1")) == []
     assert options.settings == Sample()
 
 
@@ -96,9 +101,9 @@ def test_no_name_has_two_meanings() -> None:
 def test_suggestions_hold_until_the_next_and_never_against_the_user() -> None:
     options = Options(Sample())
     options.set("MultiPV", "3")
-    complaints = options.suggest([("MultiPV", "5"), ("Rule", "B"), ("Foo", "1"), ("USI_Ponder", "maybe")])
+    complaints = options.suggest(suggested(MultiPV="5", Rule="B", Foo="1", USI_Ponder="maybe"))
     assert options.settings == Sample(3, rule="B")
-    assert len(complaints) == 2
+    assert complaints == ["net.ini:3: no option 'Foo'", "net.ini:4: USI_Ponder takes true or false, not 'maybe'"]
     assert options.suggest([]) == []
     assert options.settings == Sample(3)
 
@@ -118,6 +123,6 @@ def test_any_option_line_is_read_or_refused(text: str) -> None:
 
 
 def test_reads_a_file_of_suggestions() -> None:
-    pairs, complaints = read_suggestions("# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n", "net.ini")
-    assert pairs == [("C_init", "120"), ("DNN_Batch_Size", "8")]
+    suggestions, complaints = read_suggestions("# note\n\nC_init = 120\r\nDNN_Batch_Size=8\nnonsense\n", "net.ini")
+    assert suggestions == [("net.ini:3", "C_init", "120"), ("net.ini:4", "DNN_Batch_Size", "8")]
     assert complaints == ["net.ini:5: 'nonsense' is not NAME=VALUE"]

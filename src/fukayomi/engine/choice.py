@@ -90,6 +90,8 @@ def load(network: NetworkFile, wanted: Plan) -> NetworkEvaluator:
         EvaluatorError: It is no network for shogi, or cannot be run so on this computer.
     """
     candidates = find_candidates(network, wanted)
+    if not candidates[0][0].on_gpu:
+        wanted = replace(wanted, gpu=0)  # all devices are the same CPUs: the network is measured once for them
     known = _known(candidates, wanted)
     choice = known or recall(network, wanted)
     if choice is not None:
@@ -110,9 +112,10 @@ def divided(network: NetworkFile, wanted: Plan, devices: int) -> Plan:
     Raises:
         EvaluatorError: The network cannot be run so on this computer.
     """
-    if wanted.threads or wanted.slots or find_candidates(network, wanted)[0][0].on_gpu:
+    if wanted.threads or find_candidates(network, wanted)[0][0].on_gpu:
         return wanted
-    return replace(wanted, threads=max(1, usable_cpus() // devices), slots=1)
+    slots = wanted.slots or 1
+    return replace(wanted, threads=max(1, usable_cpus() // (devices * slots)), slots=slots)
 
 
 def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, str]]:
@@ -134,7 +137,7 @@ def find_candidates(network: NetworkFile, wanted: Plan) -> list[tuple[Backend, s
             raise EvaluatorError(f"DNN_Provider {wanted.backend}: {problem}")
     computable = [(backend, precision) for backend in found for precision in backend.precisions(network)]
     if not computable:
-        raise EvaluatorError(_unreadable(network, wanted))
+        raise EvaluatorError(unreadable(network, wanted.backend))
     allowed = [pair for pair in computable if wanted.precision in ("auto", pair[1])]
     if not allowed:
         network.of(wanted.precision)  # raises if the int8 file is missing
@@ -285,21 +288,28 @@ def _evaluator(network: NetworkFile, choice: Choice, wanted: Plan, model: Model)
     return NetworkEvaluator(network, model, plan, f"{description}; {choice.reason}" if choice.reason else description)
 
 
-def _unreadable(network: NetworkFile, wanted: Plan) -> str:
-    path, provider = network.path, f"DNN_Provider {wanted.backend}"
-    if wanted.backend == Native.name:
+def unreadable(network: NetworkFile, provider: str) -> str:
+    """Why a backend, or with "auto" any, cannot read a network's file, and what helps.
+
+    Args:
+        network: The file.
+        provider: Value of DNN_Provider.
+    """
+    path, option = network.path, f"DNN_Provider {provider}"
+    if provider == Native.name:
         return refusal(network)
-    is_torch = wanted.backend in (TorchCpu.name, TorchCuda.name)
+    is_torch = provider in (TorchCpu.name, TorchCuda.name)
     if path.suffix not in PARAMETER_SUFFIXES:
-        reads = f"; it reads parameter files ({PARAMETER_SUFFIX}) alone" if is_torch else ""
-        return f"{path}: {provider} cannot read it{reads}"
+        export = f"if fukayomi exported this file, fukayomi export {path} {path.stem}{PARAMETER_SUFFIX} makes one"
+        reads = f"; it reads parameter files ({PARAMETER_SUFFIX}) alone; {export}" if is_torch else ""
+        return f"{path}: {option} cannot read it{reads}"
     target = path.with_suffix(PARAMETER_SUFFIX if is_torch else ".onnx")
     export = f"export it: fukayomi export {path} {target}"
     if path.suffix != PARAMETER_SUFFIX:
         return f"{path} is a checkpoint, not a network; {export}"
-    if wanted.backend == "auto":
+    if provider == "auto":
         return f"{path}: only torch reads it. Install it ({TORCH_REMEDY}), or {export}"
-    return f"{path}: {provider} cannot read it. Set DNN_Provider torch ({TORCH_REMEDY}), or {export}"
+    return f"{path}: {option} cannot read it. Set DNN_Provider torch ({TORCH_REMEDY}), or {export}"
 
 
 # ---------------------------------------------------------------------------------------------- measuring

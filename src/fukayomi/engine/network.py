@@ -1,6 +1,7 @@
 """Networks: finding the file, loading it, evaluating positions with it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import Plan
-from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK, UsiSettings, read_suggestions, usi_options
+from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK, Device, UsiSettings, read_suggestions, usi_options
 from fukayomi.shogi import Position
-from fukayomi.usi.options import Options
+from fukayomi.usi.options import Options, Suggestion
+from fukayomi.usi.text import shorten
 
 if TYPE_CHECKING:
     from fukayomi.engine.evaluation import Evaluation
@@ -108,6 +110,8 @@ class Network:
             self.problems = tuple(take_suggestions(options))
         self.settings = options.settings
         plan = self.settings.plan()
+        for given in models:
+            _look_for(INTERNAL_NETWORK if given is None else given)
         loaded = [
             _load(INTERNAL_NETWORK if given is None else given, replace(plan, gpu=n), len(models))
             for n, given in enumerate(models)
@@ -221,7 +225,7 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
     Raises:
         EvaluatorError: There is no such network.
     """
-    pairs: list[tuple[str, str]] = []
+    suggestions: list[Suggestion] = []
     problems: list[str] = []
     if options.settings.model not in STUBS:
         network = find_network(options.settings.model)
@@ -230,10 +234,10 @@ def take_suggestions(options: Options[UsiSettings]) -> list[str]:
             if path.is_file() and path.stat().st_size > SUGGESTIONS_BYTES:
                 problems = [f"{path} is ignored: it has more than {SUGGESTIONS_BYTES} bytes"]
             elif path.is_file():
-                pairs, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
+                suggestions, problems = read_suggestions(path.read_text("utf-8", "replace"), str(path))
         except OSError as error:
             problems = [f"cannot read {path}: {error.strerror}"]
-    return problems + options.suggest(pairs)
+    return problems + options.suggest(suggestions)
 
 
 def load_evaluators(settings: UsiSettings) -> "tuple[Evaluator, ...]":
@@ -241,12 +245,33 @@ def load_evaluators(settings: UsiSettings) -> "tuple[Evaluator, ...]":
     libraries.
 
     Raises:
-        EvaluatorError: One cannot be loaded; the message says why.
+        EvaluatorError: One cannot be loaded; the message names its option and says why.
     """
     devices = settings.devices()
-    loaded = [_load(device.model, device.plan, len(devices)) for device in devices]
+    loaded: list[Evaluator] = []
+    for device in devices:
+        with _naming(device):
+            _look_for(device.model)
+    for device in devices:
+        with _naming(device):
+            loaded.append(_load(device.model, device.plan, len(devices)))
     is_ensemble = settings.ensemble and len(devices) > 1
     return _joined(loaded, [device.weight for device in devices] if is_ensemble else None)
+
+
+@contextmanager
+def _naming(device: Device) -> Generator[None]:
+    """Errors begin with the option that names the device's network."""
+    try:
+        yield
+    except EvaluatorError as error:
+        raise EvaluatorError(f"{device.option} {shorten(device.model)}: {error}") from error
+
+
+def _look_for(model: "str | Path | Evaluator") -> None:
+    """Fail if the network's file is missing: measuring the others before takes many seconds."""
+    if isinstance(model, str | Path) and model not in STUBS:
+        find_network(str(model))
 
 
 def _load(model: "str | Path | Evaluator", plan: Plan, devices: int) -> "Evaluator":

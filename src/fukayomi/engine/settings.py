@@ -11,7 +11,7 @@ from fukayomi.engine.control import BATCH_VISITS
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, PRECISIONS, Plan
 from fukayomi.engine.mate_threads import MateOptions
 from fukayomi.shogi import BLACK, Color
-from fukayomi.usi.options import Options, check, combo, filename, spin, string
+from fukayomi.usi.options import Options, Suggestion, check, combo, filename, spin, string
 
 INTERNAL_NETWORK, EMBEDDED = "<internal>", "embedded"
 """Names of the network that comes with the package; the second needs no quotes in a shell."""
@@ -42,6 +42,8 @@ NARROW_SHARE = 0.1
 class Device:
     """A network and how it is run."""
 
+    option: str
+    """The option that names the network: DNN_Model, DNN_Model2, ..."""
     model: str
     """As `UsiSettings.model`."""
     plan: Plan
@@ -276,13 +278,14 @@ class UsiSettings:
 
     def devices(self) -> tuple["Device", ...]:
         """The devices that are used, the first one always."""
-        found = [Device(self.model, self.plan(), self.weight)]
+        found = [Device("DNN_Model", self.model, self.plan(), self.weight)]
         for n in range(2, MOST_DEVICES + 1):
             model, slots = getattr(self, f"model{n}"), getattr(self, f"slots{n}")
             if model or slots:
                 batch_size = getattr(self, f"batch_size{n}") or self.batch_size
                 plan = replace(self.plan(), slots=slots, batch_size=batch_size, gpu=n - 1)
-                found.append(Device(model or self.model, plan, getattr(self, f"weight{n}")))
+                option = f"DNN_Model{n}" if model else "DNN_Model"
+                found.append(Device(option, model or self.model, plan, getattr(self, f"weight{n}")))
         return tuple(found)
 
     def tree_key(self) -> tuple[object, ...]:
@@ -380,7 +383,7 @@ def usi_options() -> Options[UsiSettings]:
     return Options(UsiSettings(), IGNORED_OPTIONS)
 
 
-def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[str]]:
+def read_suggestions(text: str, name: str) -> tuple[list[Suggestion], list[str]]:
     """Read the options that a file beside a network suggests: lines NAME=VALUE, empty lines, comments after # or ;.
 
     Args:
@@ -388,9 +391,9 @@ def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[
         name: Name of the file, for messages.
 
     Returns:
-        The pairs, and the problems of the other lines.
+        The suggestions, and the problems of the other lines.
     """
-    pairs: list[tuple[str, str]] = []
+    suggestions: list[Suggestion] = []
     problems: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -398,7 +401,7 @@ def read_suggestions(text: str, name: str) -> tuple[list[tuple[str, str]], list[
             continue
         option, found, value = line.partition("=")
         if found and option.strip():
-            pairs.append((option.strip(), value.strip()))
+            suggestions.append(Suggestion(f"{name}:{number}", option.strip(), value.strip()))
         else:
             problems.append(f"{name}:{number}: {line!r} is not NAME=VALUE")
-    return pairs, problems
+    return suggestions, problems

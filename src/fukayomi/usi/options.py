@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from fukayomi.usi.text import UsiTextError, shorten
 
@@ -163,6 +163,17 @@ class DataclassInstance(Protocol):
 S = TypeVar("S", bound=DataclassInstance)
 
 
+class Suggestion(NamedTuple):
+    """A value that a file beside a model suggests for an option."""
+
+    place: str
+    """File and line, for messages."""
+    name: str
+    """Name of the option."""
+    text: str
+    """The value."""
+
+
 class Options(Generic[S]):
     """The options of an engine and their current values.
 
@@ -204,23 +215,23 @@ class Options(Generic[S]):
         self._given[field] = value
         self._refresh()
 
-    def suggest(self, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    def suggest(self, suggestions: Iterable[Suggestion]) -> list[str]:
         """Take the values that a file beside a model suggests, for the options that the user has not set.
 
         They replace all earlier suggestions.
 
         Returns:
-            The problems of those that cannot be taken.
+            The problems of those that cannot be taken, with their places.
         """
         self._suggested = {}
         problems: list[str] = []
-        for name, text in pairs:
+        for place, name, text in suggestions:
             if self._is_ignored(name):
                 continue
             try:
                 field, value = self._value(name, text)
             except OptionError as error:
-                problems.append(str(error))
+                problems.append(f"{place}: {error}")
             else:
                 self._suggested[field] = value
         self._refresh()

@@ -80,6 +80,15 @@ def test_a_client_that_goes_away_ends_it(process: "subprocess.Popen[bytes]") -> 
     assert process.stderr.read() == b""
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the shell closes the streams")
+@pytest.mark.parametrize(("closed", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_stream_is_an_error(closed: str, name: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *STUB]
+    done = subprocess.run(shell, input="", capture_output=True, text=True, check=False)
+    reason = f"error: the standard {name} is closed; start the command with an open one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", reason)
+
+
 def test_a_network_that_cannot_be_read() -> None:
     done = subprocess.run([*COMMAND, "--model", "no.onnx"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stdout) == (1, b"")

@@ -11,6 +11,7 @@ from fukayomi.cli.main import make_app
 from fukayomi.engine import EvaluatorError, Network
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.engine.evaluators.backends.openvino import OpenVino
+from fukayomi.engine.evaluators.backends.torch import TorchCpu
 from fukayomi.engine.measuring import doctor
 from fukayomi.engine.measuring.doctor import diagnose
 
@@ -62,6 +63,25 @@ def test_a_network_that_nothing_can_run_is_not_usable(tmp_path: Path) -> None:
     assert all(row.evaluations_per_s is None and row.problem for row in diagnosis.backends)
     with pytest.raises(EvaluatorError, match="no file"):
         diagnose(tmp_path / "none.onnx")
+
+
+def test_what_the_engine_says_of_a_file_is_said_here_too(network: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TorchCpu, "problem", lambda _: None)
+    (row,) = (row for row in diagnose(network).backends if row.backend == "torch")
+    with pytest.raises(EvaluatorError) as refused:
+        Network(network, device="torch")
+    assert row.problem == str(refused.value)
+    assert "it reads parameter files (.safetensors) alone; if fukayomi exported this file, " in row.problem
+    assert f"fukayomi export {network} toy.safetensors makes one" in row.problem
+
+
+@pytest.mark.parametrize("name", ["cut.onnx", "checkpoint.pt"])
+def test_int8_is_no_remedy_for_a_file_that_nothing_can_run(network: Path, name: str) -> None:
+    file = network.with_name(name)
+    file.write_bytes(network.read_bytes()[:1000])
+    diagnosis = diagnose(file)
+    assert not diagnosis.is_usable
+    assert doctor.missing_int8(diagnosis) is None
 
 
 def test_the_command_prints_what_is_taken_and_what_is_untested(network: Path) -> None:

@@ -91,7 +91,7 @@ def test_an_id_may_be_used_again_when_it_is_answered(service: AnalysisService) -
         (b'{"id": 1, "id": 2}', "id: given twice"),
         (b'{"id": 1, "visits": NaN}', "not JSON: NaN"),
         (b'{"id": 1, "visits": -Infinity}', "not JSON: -Infinity"),
-        (b'{"id": 1' + b"0" * 5000 + b"}", "not a query: "),
+        (b'{"id": 1' + b"0" * 5000 + b"}", "id: must be text"),
         (b"[" * 100_000 + b"]" * 100_000, "not a query: nested too deeply"),
         (b'{"id": 1, "sfen": "' + b"x" * LINE_BYTES + b'"}', f"it has more than {LINE_BYTES} bytes"),
         (b'{"id": 1}\r{"id": 2}', "not JSON: Extra data"),
@@ -109,6 +109,7 @@ def test_lines_that_are_no_queries(service: AnalysisService, line: bytes, messag
     [
         ({"visits": 1e999}, "visits: must be"),
         ({"visits": 1.5}, "visits: must be"),
+        ({"visits": "LONG"}, "visits: must be"),
         ({"moves": ["7g7e"]}, "moves[0]: illegal move"),
         ({"moves": {"0": "7g7f"}}, "moves: must be a list"),
         ({"sfen": "\ud800"}, "sfen: "),
@@ -119,7 +120,8 @@ def test_lines_that_are_no_queries(service: AnalysisService, line: bytes, messag
     ],
 )
 def test_queries_that_cannot_be_answered(service: AnalysisService, fields: dict[str, Any], message: str) -> None:
-    line = json.dumps({"id": "q\ud800", **fields}).replace("Infinity", "1e999").encode()
+    line = json.dumps({"id": "q\ud800", **fields}).replace("Infinity", "1e999")
+    line = line.replace('"LONG"', "-1" + "0" * 5000).encode()
     answers = talk(service, line, {"id": "after", "visits": 1})
     assert answers[0]["id"] == "q\ud800"
     assert answers[0]["error"].startswith(message)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 PIPE_CLOSED = 141
 """Exit code when the reader of the output has ended, as with ``| head``; shells report the same for SIGPIPE."""
@@ -43,6 +43,15 @@ def guarded_output() -> Generator[None]:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.flush()
+
+
+def open_streams() -> tuple[TextIO, TextIO]:
+    """Standard input and output, for a command that another program talks to. It ends where one of them is closed."""
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
+        if stream is None:
+            print(f"error: the standard {name} is closed; start the command with an open one", file=sys.stderr)
+            raise SystemExit(1)
+    return sys.stdin, sys.stdout
 
 
 def _guarded(stream: "io.TextIOWrapper[Any]") -> io.TextIOWrapper:

@@ -1,6 +1,5 @@
 """``fukayomi serve``: the analysis service, JSON lines on standard input and output."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fukayomi.cli.common.errors import INTERRUPTED, exit_at_sigterm
+from fukayomi.cli.common.streams import open_streams
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,13 @@ def serve(options: ServeOptions) -> None:
     from fukayomi.engine.service.session import ServiceSession
 
     exit_at_sigterm()
-    lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end
+    stdin, stdout = open_streams()
+    lines = open(stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - another thread may wait for it at the end
     try:
         with (
             open_network(options.model, options.evaluator) as network,
             AnalysisService(network, memory_mb=options.memory_mb, at_once=options.at_once) as service,
         ):
-            ServiceSession(service, lines, sys.stdout).run()
+            ServiceSession(service, lines, stdout).run()
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None

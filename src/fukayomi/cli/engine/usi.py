@@ -17,12 +17,14 @@ def main() -> None:
     go nodes 800
     quit
     """
+    from fukayomi.cli.common.streams import open_streams
     from fukayomi.cli.common.text import printable
     from fukayomi.engine.usi.session import UsiSession
 
+    stdin, stdout = open_streams()
     code = 0
     with contextlib.suppress(KeyboardInterrupt):
-        session = UsiSession(sys.stdin.buffer, sys.stdout.buffer)
+        session = UsiSession(stdin.buffer, stdout.buffer)
         code = session.run()
         if session.failure is not None:
             print(f"error: {printable(session.failure)}", file=sys.stderr, flush=True)

@@ -67,7 +67,7 @@ class OpeningBook:
             settings: The options.
             source: Source of random numbers.
         """
-        if self._book is None or not settings.own_book or self.needs_opening(settings):
+        if self._book is None:
             return Found()
         if settings.book_ignore_rate and source.random() * 100 < settings.book_ignore_rate:
             return Found()

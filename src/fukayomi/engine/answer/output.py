@@ -1,5 +1,6 @@
 """What the engine writes: one output for all threads, and the progress of a search as info lines."""
 
+import errno
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from fukayomi.usi.text import Info, UsiScore, shorten
 if TYPE_CHECKING:
     from fukayomi.engine.search import Progress
 
+READER_GONE = (errno.EPIPE, errno.EINVAL)
+"""Errors of a pipe whose reader has ended; the second is Windows's."""
 LONGEST_TEXT = 1000
 """Characters of an ``info string``."""
 
@@ -22,6 +25,8 @@ class Output:
     """Writes whole lines to the GUI from any thread, and flushes them. Once the GUI is gone it does nothing."""
 
     stream: BinaryIO
+    problem: str | None = None
+    """Why nothing can be written any more, such as a full disk; None where the GUI is gone."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _is_broken: bool = False
 
@@ -33,8 +38,11 @@ class Output:
             try:
                 self.stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
                 self.stream.flush()
-            except (OSError, ValueError):  # a broken pipe, or a closed stream
+            except ValueError:  # a closed stream
                 self._is_broken = True
+            except OSError as error:
+                self._is_broken = True
+                self.problem = None if error.errno in READER_GONE else error.strerror or str(error)
 
     def say(self, text: str) -> None:
         """Write an ``info string``."""

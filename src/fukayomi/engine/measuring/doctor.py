@@ -131,7 +131,7 @@ def _unreadable(backend: Backend, network: NetworkFile) -> str:
     """Why a backend that is there cannot run a network."""
     if backend.name == Native.name and is_onnx(network):
         return f"only residual networks: {network.residual}"
-    return "cannot read this file"
+    return choice.unreadable(network, backend.name)
 
 
 def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, float, str]:
@@ -170,10 +170,10 @@ def _untested(backend: "Backend", problem: str, precision: str | None = None) ->
 
 
 def missing_int8(diagnosis: Diagnosis) -> str | None:
-    """How to get the int8 file, if there is none; it would be the fastest on most CPUs."""
+    """How to get the int8 file of a network that runs, if there is none; it would be the fastest on most CPUs."""
     path = Path(diagnosis.network)
     made = int8_path(path)
-    if diagnosis.int8 is not None or path in (made, path.with_suffix(".safetensors")):
+    if not diagnosis.is_usable or diagnosis.int8 is not None or path in (made, path.with_suffix(".safetensors")):
         return None
     reason = "was made from another file" if made.is_file() else "is missing"
     return f"{made.name} {reason}: fukayomi export --int8 makes it"

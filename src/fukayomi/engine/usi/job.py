@@ -9,7 +9,7 @@ from fukayomi.engine.answer.move_choice import Known, MoveChoice, best_move
 from fukayomi.engine.answer.output import Output, info_lines, info_string, search_infos
 from fukayomi.engine.control import Control
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.shogi import Move, Position
+from fukayomi.shogi import BLACK, Move, Position
 from fukayomi.usi.text import RESIGN, BestMove, Go, shorten
 
 if TYPE_CHECKING:
@@ -51,7 +51,11 @@ class Job:
             multipv: How many lines the result must have.
             output: Is told of the progress; None: nobody is.
         """
+        if self.refusal is None and not self.position.legal_moves:
+            self.refusal = f"{'Black' if self.position.turn == BLACK else 'White'} has no legal move"
         if self.refusal is not None:
+            if output is not None:
+                output.say(f"no search: {self.refusal}")
             self.control.hold()
             return
         try:
@@ -92,8 +96,6 @@ class Job:
         """The info lines before the answer."""
         if self.known.answer is not None and self.known.infos:
             return info_lines(self.known.infos)
-        if self.refusal is not None:
-            return [info_string(f"no search: {self.refusal}")]
         if self.error is not None:
             return [info_string(f"Error: {self.error!r}")]
         if self.result is None:

@@ -91,7 +91,6 @@ class _EndOfInput:
 class _Loaded:
     """The loading thread has ended."""
 
-    settings: UsiSettings
     descriptions: tuple[str, ...] = ()
     """What the networks are, if others were loaded."""
     error: Exception | None = None
@@ -140,7 +139,8 @@ class UsiSession:
         self._position = Position()
         self._refusal: str | None = None  # why the position cannot be searched
         self._searcher: Searcher | None = None
-        self._searcher_settings: UsiSettings | None = None
+        self._evaluator_key: tuple[object, ...] | None = None  # of the networks that are loaded
+        self._tree_key: tuple[object, ...] | None = None  # of the searcher's tree
         self._job: Job | None = None
         self._mate: MateJob | None = None
         self._choice = MoveChoice()
@@ -165,6 +165,9 @@ class UsiSession:
                 self._on_solved(event.job)
             else:
                 self._on_end_of_input(event)
+            if self._output.problem is not None and self.failure is None:
+                self.failure = f"cannot write the output: {self._output.problem}"
+                self._quit()
         return 0 if self.failure is None else 1
 
     # ------------------------------------------------------------------------------------------ events
@@ -268,8 +271,8 @@ class UsiSession:
         with contextlib.suppress(EvaluatorError):  # loading will report it
             for problem in network.take_suggestions(self._options):
                 self._output.say(problem)
-        settings, loaded = self._options.settings, self._searcher_settings
-        has_network = loaded is not None and loaded.evaluator_key() == settings.evaluator_key()
+        settings = self._options.settings
+        has_network = self._evaluator_key == settings.evaluator_key()
         if has_network and not self._choice.book.needs_opening(settings):
             self._ready()
             return
@@ -285,15 +288,15 @@ class UsiSession:
                 if problem is not None:
                     self._output.say(problem)
             if not has_network:
-                old, self._searcher, self._searcher_settings = self._searcher, None, None
+                old, self._searcher, self._evaluator_key = self._searcher, None, None
                 if old is not None:
                     old.close()
                 self._searcher, descriptions = self._new_searcher(settings)
-                self._searcher_settings = settings
+                self._evaluator_key, self._tree_key = settings.evaluator_key(), settings.tree_key()
         except Exception as error:  # whatever it is, the GUI must be told
-            self._events.put(_Loaded(settings, error=error))
+            self._events.put(_Loaded(error=error))
         else:
-            self._events.put(_Loaded(settings, descriptions))
+            self._events.put(_Loaded(descriptions))
 
     def _new_searcher(self, settings: UsiSettings) -> tuple["Searcher", tuple[str, ...]]:
         """A searcher with the networks that the settings name, and what these are."""
@@ -316,7 +319,7 @@ class UsiSession:
         if event.error is not None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
-            self.failure = f"cannot load DNN_Model {shorten(event.settings.model)}: {event.error}"
+            self.failure = f"cannot load the network: {event.error}"
             self._output.say(f"Error: {self.failure}")
             self._state = State.ENDED
             return
@@ -375,7 +378,7 @@ class UsiSession:
     def _configure(self, searcher: "Searcher") -> None:
         """Give the searcher the options set since the last search; the tree is lost only if they concern it."""
         settings = self._options.settings
-        if self._searcher_settings is None or settings.tree_key() != self._searcher_settings.tree_key():
+        if settings.tree_key() != self._tree_key:
             searcher.configure(
                 settings.search_params(),
                 memory_mb=settings.hash_mb,
@@ -383,7 +386,7 @@ class UsiSession:
                 reuse=settings.reuse_subtree,
                 batch_visits=settings.batch_visits,
             )
-        self._searcher_settings = settings
+            self._tree_key = settings.tree_key()
 
     def _start_search(self, go: Go, state: State, started_s: float) -> None:
         assert self._job is None  # one search at a time
