@@ -157,8 +157,8 @@ class Engine:
 
         Args:
             game: A record, a file with one, or a position with the moves that led to it.
-            nodes: Maximum number of positions to evaluate for each position of the game.
-            time_ms: Maximum search time (ms) for each position. Without any limit: 800 nodes or 350 ms per position,
+            nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
+            time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
                 whichever comes first.
             multipv: Number of candidates to keep for each position.
             first: First ply to judge, from 1.
@@ -277,8 +277,8 @@ def analyse(
 
     Args:
         game: A record, a file with one, or a position with the moves that led to it.
-        nodes: Maximum number of positions to evaluate for each position of the game.
-        time_ms: Maximum search time (ms) for each position. Without any limit: 800 nodes or 350 ms per position,
+        nodes: Maximum number of positions to evaluate for each position, on average over a game with moves.
+        time_ms: Maximum search time (ms), in the same way. Without any limit: 800 nodes or 350 ms per position,
             whichever comes first.
         multipv: Number of candidates to keep for each position.
         first: First ply to judge, from 1.

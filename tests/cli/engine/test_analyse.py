@@ -115,6 +115,18 @@ def test_a_position_has_its_best_moves_and_no_files(tmp_path: Path, monkeypatch:
     assert [move["move"] for move in document["moves"]] == ["7g7f"]
 
 
+def test_a_position_gets_its_whole_limit() -> None:
+    document = json.loads(run("startpos", "--evaluator", "hash", "--nodes", 500, "--json").stdout)
+    assert document["limits"] == "500 nodes per position"
+    assert document["positions"][0]["nodes"] >= 500
+
+
+def test_a_position_that_is_mate() -> None:
+    result = run(MATED, *FAST)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [MATED, "hash (hash-0)", "詰み、先手の勝ち mate, Black wins"]
+
+
 def test_a_file_of_positions(tmp_path: Path) -> None:
     path = tmp_path / "positions.sfen"
     path.write_text(f"{SFEN}\nstartpos moves 7g7f 3c3d\n{MATED}\n")
@@ -130,6 +142,13 @@ def test_what_is_no_position_is_refused() -> None:
     result = run("9/9/9 b - 1", *FAST)
     assert result.exit_code == 1
     assert "9/9/9 b - 1: the first position is impossible" in result.output
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_argument_is_refused(empty: str) -> None:
+    result = run(empty, *FAST)
+    assert result.exit_code == 1
+    assert f"the argument {empty!r} is empty: give a position or a file" in result.stderr
 
 
 def test_a_range_of_plies(short: Path) -> None:

@@ -175,8 +175,13 @@ def test_a_damaged_analysis_is_named_and_stays(short: Path, tmp_path: Path) -> N
     result = run(short, *FAST, "--out", tmp_path)
     assert result.exit_code == 1
     assert "analysis.json is not an analysis, or damaged" in result.stderr
-    assert "delete it" in result.stderr
+    assert f"delete all analysis.* files in {tmp_path} to analyse the game anew" in result.stderr
     assert path.read_bytes() == damaged
+
+    for file in tmp_path.glob("analysis.*"):
+        file.unlink()
+    assert run(short, *FAST, "--out", tmp_path).exit_code == 0
+    assert len(document(tmp_path)["moves"]) == 4
 
 
 def test_one_process_at_a_time_works_in_a_folder(short: Path, tmp_path: Path) -> None:

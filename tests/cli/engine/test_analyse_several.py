@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tarfile
 import threading
 import time
 import zipfile
@@ -122,16 +123,44 @@ def test_what_cannot_be_analysed_is_named_and_the_rest_goes_on(games: Path, tmp_
     (games / "damaged.csa").write_text("V2.2\nPI\n+\n+7776FU\n-3335FU\n%TORYO\n")
     (games / "problem.csa").write_text(MATE_PROBLEM)
     (games / "readme.txt").write_text("hello\n")
+    (games / "bad.zip").write_bytes(b"PK\x03\x04junk")
     result = run(games, *FAST, "--out", tmp_path / "out")
     assert result.exit_code == 0
     assert "damaged.csa, line 5" in result.stderr
     assert "problem.csa: only games can be analysed" in result.stderr
     assert "readme.txt" in result.stderr
+    assert "bad.zip: cannot be read" in result.stderr
     assert set(reports(tmp_path / "out")) == {"2025-two", "one"}
 
     nothing = run(games / "damaged.csa", games / "problem.csa", *FAST, "--out", tmp_path / "none")
     assert nothing.exit_code == 1
     assert "no game was analysed" in nothing.stderr
+    damaged = run(games / "bad.zip", *FAST)
+    assert damaged.exit_code == 1
+    assert "bad.zip: cannot be read" in damaged.stderr
+
+
+def test_a_cut_archive_gives_the_games_before_the_cut(games: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole.tar"
+    with tarfile.open(whole, "w") as archive:
+        archive.add(games / "one.csa", "one.csa")
+        archive.add(games / "2025" / "two.csa", "two.csa")
+    cut = tmp_path / "cut.tar"
+    cut.write_bytes(whole.read_bytes()[:1600])  # inside the second game
+    found, problems = map(json.loads, run(cut, *FAST, "--json").stdout.splitlines())
+    assert found["black"] == "alice"
+    assert ["cut.tar: cannot be read" in problem for problem in problems["problems"]] == [True]
+
+
+def test_json_lists_all_that_was_left_out(games: Path) -> None:
+    for number in range(25):
+        (games / f"bad{number:02}.txt").write_text("hello\n")
+    result = run(games, *FAST, "--json")
+    assert result.exit_code == 0
+    assert "skipped 5 more; --json lists all" in result.stderr
+    *documents, last = map(json.loads, result.stdout.splitlines())
+    assert [found["black"] for found in documents] == ["carol", "alice"]
+    assert [f"bad{number:02}.txt" in problem for number, problem in enumerate(last["problems"])] == [True] * 25
 
 
 def test_errors_of_the_sources(games: Path, tmp_path: Path) -> None:
@@ -148,9 +177,10 @@ def test_errors_of_the_sources(games: Path, tmp_path: Path) -> None:
 def test_a_range_leaves_short_games_out(games: Path) -> None:
     result = run(games, *FAST, "--json", "--range", "3:")
     assert result.exit_code == 0
-    (found,) = map(json.loads, result.stdout.splitlines())
+    found, last = map(json.loads, result.stdout.splitlines())
     assert [move["ply"] for move in found["moves"]] == [3, 4]
     assert "two.csa: no ply in the range" in result.stderr
+    assert "two.csa: no ply in the range" in last["problems"][0]
 
 
 def test_ctrl_c_and_again(games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ def test_one_json_object() -> None:
     jsonschema.validate(found["rates"], {"type": "array", "items": rate, "minItems": 6, "maxItems": 6})
     assert [(ratio["name"], ratio["of"]) for ratio in found["ratios"]] == [("<uniform>", "<hash>")]
     assert (found["positions"], found["nodes"], found["seconds"]) == (3, 50, None)
+    assert ["README.md: neither CSA" in problem for problem in found["problems"]] == [True]
     assert set(found["definitions"]) == {"evaluations", "playouts", "visits", "nodes"}
 
 
@@ -51,6 +52,15 @@ def test_errors(tmp_path: Path) -> None:
         assert (code != 0, printed) == (True, "")
         assert message in said
     assert run("nps", "--records", tmp_path / "no.csa")[0] == 1
+
+
+def test_records_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("hello\n")
+    code, _, said = run("nps", "--records", path, "--model", "<hash>")
+    assert code == 1
+    assert "there is no position in the records" in said
+    assert "g.txt: neither CSA, KIF" in said.replace("\n", " ")
 
 
 def test_options_before_the_subcommand_are_refused() -> None:

@@ -27,6 +27,9 @@ def test_the_moves_of_a_position(book: Path) -> None:
         ("7g7f 3c3d",),
         ("startpos", "moves", "7g7f", "3c3d"),
         ("sfen", sfen, "moves", "3c3d"),
+        ("position", "startpos", "moves", "7g7f", "3c3d"),
+        ("position startpos moves 7g7f 3c3d",),
+        (Position.from_usi("startpos moves 7g7f 3c3d").sfen(),),
     ):
         result = run(book, *words)
         assert [line.split() for line in result.stdout.splitlines()] == [
@@ -51,6 +54,8 @@ def test_errors(book: Path, tmp_path: Path) -> None:
     for words, code, message in (
         ((book, "7g7e"), 2, "the pawn cannot reach 7e"),
         ((book, "nonsense"), 2, "nonsense"),
+        ((book, ""), 2, "it is empty: give moves or a position"),
+        ((book, " "), 2, "it is empty: give moves or a position"),
         ((tmp_path / "none.db",), 1, "none.db: No such file or directory"),
         ((__file__,), 1, "is neither YaneuraOu's text book"),
     ):

@@ -91,6 +91,13 @@ def test_errors_name_file_and_line(tmp_path: Path) -> None:
     assert "no king to mate" in kingless.stderr
 
 
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_argument_is_refused(empty: str) -> None:
+    result = run(empty)
+    assert result.exit_code == 1
+    assert f"the argument {empty!r} is empty: give a position or a file" in result.stderr
+
+
 def test_a_file_without_positions_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "problems.txt"
     for content, message in (

@@ -63,6 +63,23 @@ def test_the_best_move_is_compared_with_nothing() -> None:
     assert GameSearch(Tree([0.3]), SearchLimits(nodes=100), 1).examine(Position(), None).is_certain
 
 
+def test_a_position_without_a_move_played_gets_the_whole_limits() -> None:
+    for limits in (SearchLimits(nodes=20), SearchLimits(time_ms=10_000)):
+        tree = Tree([0.3])
+        GameSearch(tree, limits, 1).examine(Position(), None)
+        assert tree.calls == [(limits.nodes, limits.time_ms, ())]
+
+
+def test_the_last_position_gets_what_the_others_leave() -> None:
+    tree = Tree([0.06, 0.04] * 5)
+    search = GameSearch(tree, SearchLimits(nodes=100), 3)
+    spent: list[int] = []
+    for played in (PLAYED, PLAYED, None):
+        search.examine(Position(), played)
+        spent.append(sum(nodes or 0 for nodes, _, _ in tree.calls) - sum(spent))
+    assert spent == [200, 50, 50]
+
+
 def test_a_mistake_is_searched_twice_as_far_until_its_class_stays() -> None:
     tree = Tree([0.06, 0.04, 0.12, 0.13])
     found = GameSearch(tree, SearchLimits(nodes=100), 100).examine(Position(), PLAYED)

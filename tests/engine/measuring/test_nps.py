@@ -1,6 +1,8 @@
 """Comparing speeds over many positions: which searches count, statistics, ratios, and the drawing of positions."""
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from places import RECORDS
@@ -10,12 +12,27 @@ from fukayomi.engine.measuring.nps import (
     NetworkSubject,
     NpsComparison,
     Rate,
+    UsiSubject,
     compare_nps,
     ratio_text,
     sample_records,
 )
 from fukayomi.shogi import Position
 from fukayomi.shogi.formats import read_record
+from fukayomi.usi.engine import UsiEngine
+
+REMEMBERING = """
+searches = 0
+while (line := input()) != "quit":
+    if line == "usi":
+        print("usiok", flush=True)
+    elif line == "isready":
+        print("readyok", flush=True)
+    elif line.startswith("go"):
+        searches += 1
+        print(f"info nodes {1000 * searches} score cp 0 pv 7g7f\\nbestmove 7g7f", flush=True)
+"""
+"""A USI engine that is faster from search to search, whatever `usinewgame` says."""
 
 
 class Clockwork:
@@ -67,6 +84,15 @@ def test_a_network_has_three_rates() -> None:
         comparison = compare_nps([NetworkSubject("n", network)], POSITIONS, nodes=100)
     assert [rate.counted for rate in comparison.rates] == ["evaluations", "playouts", "visits"]
     assert comparison.ratios() == []
+
+
+def test_an_engine_does_not_profit_from_earlier_searches(tmp_path: Path) -> None:
+    script = tmp_path / "engine.py"
+    script.write_text(REMEMBERING)
+    with UsiEngine([sys.executable, str(script)]) as engine:
+        subject = UsiSubject("e", engine)
+        counts = [subject.measure(Position(), nodes=1000, time_ms=None)[1] for _ in range(3)]
+    assert counts == [{NODES: 1000}] * 3
 
 
 def test_what_cannot_be_compared() -> None:

@@ -151,7 +151,7 @@ def test_a_file_that_is_no_document_is_refused_by_name(tmp_path: Path, text: str
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     with (tmp_path / "analysis.json").open("wb") as file:
         file.truncate(3 << 30)
-    with pytest.raises(AnalysisFileError, match=r"analysis\.json: larger than 64 MiB; delete it"):
+    with pytest.raises(AnalysisFileError, match=r"analysis\.json: larger than 64 MiB; delete all analysis\.\* files"):
         GameAnalysis.load(tmp_path)
 
 

@@ -54,7 +54,7 @@ def sprt(
         list[int] | None,
         typer.Argument(
             min=0,
-            metavar="[COUNTS]...",
+            metavar="COUNTS",
             help="Losses, draws and wins of the first player; or five counts of game pairs by its points: "
             "0 (LL), 1/2 (LD), 1 (LW or DD), 3/2 (DW), 2 (WW).",
         ),

@@ -42,7 +42,7 @@ def analyse_several(run: AnalysisRun, sources: "Sequence[Path | Record]", out: P
         run: How they are analysed.
         sources: Files, folders and archives; games themselves.
         out: Folder of the reports; None: none are written.
-        as_json: Print the documents, each when its game is finished.
+        as_json: Print the documents, each when its game is finished, and last what was left out.
     """
     from fukayomi.engine.report.files import INDEX, LOCK
     from fukayomi.engine.report.index import AnalysisIndex
@@ -86,6 +86,8 @@ def analyse_several(run: AnalysisRun, sources: "Sequence[Path | Record]", out: P
         if written is not None:
             typer.echo(written)
     print_problems(problems)
+    if as_json and problems:
+        typer.echo(json_text({"problems": problems}))
     if run.is_interrupted:
         complete = sum(game.is_complete for game in index.games)
         again = "Run the same command again to go on." if out else "With --out, a run can be continued."

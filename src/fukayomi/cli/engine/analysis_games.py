@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fukayomi.cli.common.errors import fail
 
 if TYPE_CHECKING:
+    from fukayomi.data.records.copies import SeenGames
     from fukayomi.data.records.reading import Dropped
     from fukayomi.shogi.record import Record
 
@@ -47,12 +48,12 @@ def read_games(sources: "Sequence[Path | Record]") -> "Iterator[Game | Dropped]"
         sources: Files, folders and archives; games themselves.
 
     Raises:
-        SourceError: One of them cannot be read.
+        SourceError: One of them does not exist, or a folder is empty.
         OSError: One of them cannot be reached.
     """
     from fukayomi.data.records.copies import SeenGames
-    from fukayomi.data.records.reading import Drop, Dropped, iter_records
-    from fukayomi.data.records.sources import find_files, iter_sources
+    from fukayomi.data.records.reading import Drop, Dropped
+    from fukayomi.data.records.sources import find_files
     from fukayomi.engine.report.files import is_report
     from fukayomi.shogi import InvalidSfenError, Position
 
@@ -62,7 +63,7 @@ def read_games(sources: "Sequence[Path | Record]") -> "Iterator[Game | Dropped]"
             files, above = find_files([source]), source.parent
             if source.is_dir():
                 files, above = [file for file in files if not is_report(file)], source
-            records = iter_records(iter_sources(files), seen)
+            records = _records(files, seen)
         else:
             records, above = [source], Path()
         for found in records:
@@ -76,6 +77,18 @@ def read_games(sources: "Sequence[Path | Record]") -> "Iterator[Game | Dropped]"
                 yield Dropped(found.name, Drop.NO_HCP, f"{found.name}: only games can be analysed: {error}")
                 continue
             yield Game(found, _within(found.name, above), _digest(found))
+
+
+def _records(files: "Sequence[Path]", seen: "SeenGames") -> "Iterator[Record | Dropped]":
+    """The records of files; a file that cannot be read, as a damaged archive, is `Dropped`."""
+    from fukayomi.data.records.reading import Drop, Dropped, iter_records
+    from fukayomi.data.records.sources import SourceError, iter_sources
+
+    for file in files:
+        try:
+            yield from iter_records(iter_sources([file]), seen)
+        except SourceError as error:
+            yield Dropped(str(file), Drop.UNREADABLE, str(error))
 
 
 def distinct(games: "Iterable[Game | Dropped]") -> "Iterator[Game | Dropped]":

@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
-from fukayomi.engine.report.words import evaluation, verdict
-from fukayomi.shogi import BLACK, WHITE
+from fukayomi.engine.report.words import evaluation, mated, verdict
+from fukayomi.shogi import BLACK, WHITE, Position
 
 PV_PLIES = 6
 """Moves shown of a line."""
@@ -29,7 +29,7 @@ def print_analysis(analysis: GameAnalysis, console: Console) -> None:
         return
     console.print(Text(f"☗ {analysis.black or '先手'}  ☖ {analysis.white or '後手'}  {analysis.date}", style="bold"))
     console.print(Text(analysis.result))
-    console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
+    console.print(Text(analysis.searched_by, style="dim"))
     console.print(_table_of_moves(analysis))
     console.print(_table_of_sides(analysis))
     _print_worst(console, analysis)
@@ -39,9 +39,10 @@ def print_position(analysis: GameAnalysis, console: Console, name: str = "") -> 
     """Print the best moves of a position without moves."""
     (position,) = analysis.positions
     console.print(Text(name or position.sfen, style="bold"))
-    console.print(Text(f"{analysis.engine}, {analysis.limits}", style="dim"))
+    console.print(Text(analysis.searched_by, style="dim"))
     if not position.lines:
-        console.print(analysis.result)
+        is_mated = Position.from_sfen(position.sfen).is_mated()
+        console.print(" ".join(mated(position.turn)) if is_mated else analysis.result)
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("", "visits", "eval ☗", "win ☗ %"):

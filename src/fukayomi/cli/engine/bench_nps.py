@@ -88,8 +88,8 @@ class NpsOptions:
 def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) -> None:
     """Compare networks and USI engines: what they count a second, over many positions.
 
-    Each position is searched with an empty memory by all in turn. For each the mean, the median and the extremes, and
-    the ratios between them.
+    Each position is searched with an empty memory by all in turn: a USI engine is started anew for each search, which
+    does not count. For each the mean, the median and the extremes, and the ratios between them.
 
     \b
     fukayomi bench nps --records games.zip --repeats 4
@@ -110,7 +110,7 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
     try:
         with ExitStack() as stack:
             compared = _subjects(subjects, stack)
-            positions = _positions(where)
+            positions, problems = _positions(where)
             listener = stack.enter_context(StageBars())
             comparison = compare_nps(
                 compared, positions, repeats=where.repeats, seconds=seconds, nodes=where.nodes, listener=listener
@@ -125,7 +125,8 @@ def nps(subjects: SubjectOptions, where: PositionOptions, output: NpsOptions) ->
         [*([] if seconds is None else [f"{seconds:g} s"]), *([] if where.nodes is None else [f"{where.nodes:,} nodes"])]
     )
     if output.as_json:
-        typer.echo(json_text(_document(comparison) | {"seconds": seconds, "nodes": where.nodes, "seed": where.seed}))
+        given = {"seconds": seconds, "nodes": where.nodes, "seed": where.seed, "problems": problems}
+        typer.echo(json_text(_document(comparison) | given))
     else:
         _print(comparison, limit)
 
@@ -156,30 +157,37 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
     return found
 
 
-def _positions(options: PositionOptions) -> "list[Position]":
+def _positions(options: PositionOptions) -> "tuple[list[Position], list[str]]":
+    """The positions, and messages about records that were skipped, which are printed."""
+    from fukayomi.cli.common.problems import print_problems
     from fukayomi.cli.engine.analysis_games import reading_errors
     from fukayomi.engine.measuring.nps import sample_records
 
     if options.records:
+        problems: list[str] = []
         with reading_errors():
-            positions = sample_records(_records(options.records), options.positions, options.seed)
+            positions = sample_records(_records(options.records, problems), options.positions, options.seed)
+        print_problems(problems)
         if not positions:
             fail("there is no position in the records")
-        return positions
+        return positions, problems
     from fukayomi.engine.network import Network
     from fukayomi.engine.sampling import sample_positions
 
     with Network() as network:
         positions = sample_positions(network.evaluator, options.positions, options.seed)
-    return [position for position in positions if not position.is_mated()]
+    return [position for position in positions if not position.is_mated()], []
 
 
-def _records(paths: list[Path]) -> "Iterator[Record]":
+def _records(paths: list[Path], problems: list[str]) -> "Iterator[Record]":
+    """The games; what is none becomes a message in the list."""
     from fukayomi.cli.engine.analysis_games import Game, distinct, read_games
 
     for game in distinct(read_games(paths)):
         if isinstance(game, Game):
             yield game.record
+        else:
+            problems.append(game.message)
 
 
 def _document(comparison: "NpsComparison") -> dict[str, object]:

@@ -9,7 +9,8 @@ from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import print_problems
 from fukayomi.cli.common.text import json_text
-from fukayomi.shogi import Position, ShogiError
+from fukayomi.cli.engine.given_positions import line_record, position_at
+from fukayomi.usi.text import MOVE
 
 
 def book(
@@ -17,7 +18,7 @@ def book(
     position: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Moves from the start (7g7f 3c3d), startpos moves ..., or sfen ... moves ....",
+            help="Moves from the start (7g7f 3c3d), or a position: SFEN, or USI with or without moves.",
             show_default="the start",
         ),
     ] = None,
@@ -36,12 +37,14 @@ def book(
     from fukayomi.book import Book
 
     words = " ".join(position or ["startpos"]).split()
-    if words[0] not in ("startpos", "sfen"):
+    if not words:
+        raise typer.BadParameter("it is empty: give moves or a position", param_hint="POSITION")
+    if MOVE.fullmatch(words[0]):
         words = ["startpos", "moves", *words]
     with user_errors():
         try:
-            here = Position.from_usi(" ".join(words))
-        except ShogiError as error:
+            here = position_at(line_record(" ".join(words)), None)
+        except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="POSITION") from error
         with Book.open(file) as opened:
             entry = opened.look_up(here)

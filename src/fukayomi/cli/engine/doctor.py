@@ -19,7 +19,7 @@ class DoctorOptions:
     """The network."""
 
     network: Annotated[
-        Path | None, typer.Argument(metavar="[NETWORK]", help="Network.", show_default="the embedded network")
+        Path | None, typer.Argument(metavar="NETWORK", help="Network.", show_default="the embedded network")
     ] = None
     as_json: AsJson = False
 

@@ -41,9 +41,10 @@ def records_of(source: str) -> Iterator[Record]:
     """An argument as games; a position is a game without moves.
 
     Raises:
-        ValueError: A text is not a position, or a record is damaged; the message names the place.
+        ValueError: A text is empty or not a position, or a record is damaged; the message names the place.
         OSError: The file cannot be read.
     """
+    check_given(source)
     if is_position(source):
         yield line_record(source)
         return
@@ -63,6 +64,16 @@ def records_of(source: str) -> Iterator[Record]:
         return
     for number, line in numbered:
         yield line_record(line, f"{source}:{number}")
+
+
+def check_given(source: str) -> None:
+    """Check that an argument says something.
+
+    Raises:
+        ValueError: It is empty.
+    """
+    if not source.strip():
+        raise ValueError(f"the argument {source!r} is empty: give a position or a file")
 
 
 def is_position(source: str) -> bool:

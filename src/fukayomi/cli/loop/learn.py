@@ -37,7 +37,7 @@ def learn(
     options: LearnOptions,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN.toml]", help="Settings of the run, for example DIR/run.toml of another."),
+        typer.Argument(metavar="RUN.toml", help="Settings of the run, for example DIR/run.toml of another."),
     ] = None,
 ) -> None:
     """Make a network stronger by games against itself: generate games, check them, train, test, and again.

@@ -46,7 +46,8 @@ def analyse_positions(
         search: `Engine.search`, which keeps its tree from position to position.
         first: First ply to judge, from 1.
         last: Last ply to judge; None: the last of the game.
-        limits: Limits of the search of one position. Positions with suspicious moves get more, the others less.
+        limits: Limits of the search of one position. A position without a move played gets all of it; positions with
+            suspicious moves get more, the others less, and all together at most the limits of each.
         known: An analysis of the same game by the same network. Its positions that were searched with these limits or
             higher ones are not searched again.
 

@@ -304,6 +304,11 @@ class GameAnalysis(Tabular):
         counts = Counter(str(position.limits) for position in self.positions if position.limits is not None)
         return "; ".join(words for words, _ in counts.most_common())
 
+    @property
+    def searched_by(self) -> str:
+        """The network and the limits, in words; the network alone if no position needed a search."""
+        return ", ".join(filter(None, (self.engine, self.limits)))
+
     def is_of_game(self, record: Record) -> bool:
         """Whether this is an analysis of the same moves; names and comments may differ."""
         same_start = self.record.initial_sfen == record.initial_sfen
@@ -445,7 +450,7 @@ class GameAnalysis(Tabular):
     def __str__(self) -> str:
         """The game and the table as text."""
         players = f"☗ {self.black or '先手'}  ☖ {self.white or '後手'}  {self.date}".rstrip()
-        return f"{players}\n{self.result}\n{self.engine}, {self.limits}\n\n{super().__str__()}"
+        return f"{players}\n{self.result}\n{self.searched_by}\n\n{super().__str__()}"
 
     def __repr__(self) -> str:
         return f"<GameAnalysis: {len(self.moves)} of {counted(self.total_moves, 'move')}>"

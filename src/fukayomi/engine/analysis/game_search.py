@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from fukayomi.engine.search import SearchResult
     from fukayomi.shogi import Move, Position
 
-# Shares of the limits of one position. What the first look leaves is spent on suspicious moves anywhere in the game.
+# Shares of the limits of one position. What the first look leaves is for suspicious moves later in the game.
 FREE = 0.35
-"""For a search of all moves."""
+"""For a search of all moves. Where no move was played, all that is left, up to the whole limits."""
 COMPARISON = 0.15
 """For visits of the best move and the one that was played."""
 LARGEST = 8.0
@@ -60,11 +60,11 @@ class Examination:
 
 
 class GameSearch:
-    """Searches the positions of a game, in order, and spends as much on all of them as the limits allow.
+    """Searches the positions of a game, in order, and on all of them spends no more than the limits allow.
 
     Args:
         search: Searches one position; the tree must stay from call to call.
-        limits: Limits of one position, on average.
+        limits: Limits of one position. In a game they are the most that a position gets on average.
         positions: Number of positions that will be examined.
     """
 
@@ -98,7 +98,8 @@ class GameSearch:
 
     def _look(self, position: "Position", played: "Move | None", scale: float, before: "_Look | None") -> "_Look":
         """Search all moves, then the best one and the one played."""
-        result = self._run(position, scale * FREE)
+        share = scale * FREE if played is not None else min(1.0, self._budget)
+        result = self._run(position, share)
         nodes = result.progress.nodes + (before.nodes if before else 0)
         given = before.given if before else 0
         look = _Look(result.lines, played, given, nodes)

@@ -43,7 +43,7 @@ class Subject(Protocol):
     name: str
 
     def measure(self, position: Position, *, nodes: int | None, time_ms: int | None) -> tuple[float, dict[str, int]]:
-        """Search a position with an empty memory; returns the seconds, and the counts by their names."""
+        """Search a position with an empty memory; returns the seconds of the search, and the counts by their names."""
         ...
 
 
@@ -72,7 +72,7 @@ class UsiSubject:
 
     Args:
         name: Its name in the tables.
-        engine: The engine; it stays open.
+        engine: The engine. Each search has a process of its own: engines may keep evaluations from game to game.
     """
 
     def __init__(self, name: str, engine: UsiEngine) -> None:
@@ -81,8 +81,8 @@ class UsiSubject:
 
     def measure(self, position: Position, *, nodes: int | None, time_ms: int | None) -> tuple[float, dict[str, int]]:
         """As `Subject`."""
-        self._engine.new_game()
-        result = self._engine.search(position, nodes=nodes, time_ms=time_ms)
+        with self._engine as engine:
+            result = engine.search(position, nodes=nodes, time_ms=time_ms)
         return result.seconds, {NODES: max((line.nodes or 0 for line in result.lines), default=0)}
 
 

@@ -249,7 +249,7 @@ def read_analysis(folder: Path) -> GameAnalysis:
         OSError: It cannot be read.
     """
     path = folder / DOCUMENT
-    remedy = "delete it to analyse the game anew"
+    remedy = f"delete all analysis.* files in {folder} to analyse the game anew"
     try:
         data = read_input(path, LARGEST)
     except InputFileError as error:

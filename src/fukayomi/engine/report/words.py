@@ -3,6 +3,7 @@
 from typing import Literal
 
 from fukayomi.engine.analysis.game_analysis import Mistake, MoveAnalysis, Score, SearchLimits
+from fukayomi.shogi import BLACK, Color
 from fukayomi.shogi.record import Record, Result, Termination
 
 Language = Literal["ja", "en"]
@@ -76,6 +77,12 @@ def ending(record: Record) -> Words:
     foul = f"：{printable(record.illegal_move)}" if record.illegal_move else ""
     japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
     return japanese, ", ".join(filter(None, (who[1], how[1])))
+
+
+def mated(color: Color) -> Words:
+    """That a side is mated, in Japanese and in English: 詰み、先手の勝ち; mate, Black wins."""
+    mate, winner = ENDINGS[Termination.MATE], WINNERS[Result.WHITE_WIN if color == BLACK else Result.BLACK_WIN]
+    return f"{mate[0]}、{winner[0]}", f"{mate[1]}, {winner[1]}"
 
 
 def search_limits(limits: SearchLimits) -> Words:
