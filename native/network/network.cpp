@@ -45,7 +45,8 @@ ResidualNetwork::ResidualNetwork(const NetworkWeights& weights, const Kernels& k
       last_bias_(weights.last_bias) {
     const std::size_t channels = weights.channels;
     for (std::size_t c = 0; c < channels; ++c) {
-        for (std::size_t i = 0; i < FEATURES1 * 9; ++i) stem1_.data()[i * width_ + c] = weights.stem1[c * FEATURES1 * 9 + i];
+        for (std::size_t p = 0; p < FEATURES1; ++p)  // the kernel's last cell comes first: see `stem`
+            for (std::size_t k = 0; k < 9; ++k) stem1_.data()[(p * 9 + 8 - k) * width_ + c] = weights.stem1[(c * FEATURES1 + p) * 9 + k];
         for (std::size_t p = 0; p < constant_planes_; ++p)
             stem2_.data()[p * width_ + c] = weights.stem2[c * constant_planes_ + p];
         for (std::size_t d = 0; d < POLICY_LABELS / SQUARES; ++d)
@@ -126,11 +127,12 @@ void ResidualNetwork::stem(const SlotInput& in, std::size_t first, std::size_t c
                 const std::size_t index = byte * 8 + static_cast<std::size_t>(std::countr_zero(bits));
                 const std::size_t plane = index / SQUARES, file = index % SQUARES / SIDE, rank = index % SIDE;
                 if (plane >= FEATURES1) break;
-                // A square sees this one through the kernel's opposite side.
-                for (std::size_t i = file == 8 ? 1 : 0; i < (file == 0 ? 2 : 3); ++i)
-                    for (std::size_t j = rank == 8 ? 1 : 0; j < (rank == 0 ? 2 : 3); ++j)
-                        kernels_.add(board + ((file + 2 - i) * BOARD_SIDE + rank + 2 - j) * width_,
-                                     stem1_.data() + (plane * 9 + i * 3 + j) * width_, width_);
+                // A square sees this one through the kernel's opposite side, which is what the reversed kernel has there. Squares of a
+                // file lie together, so three are added at once.
+                const std::size_t first_rank = rank == 0 ? 1 : 0, end_rank = rank == 8 ? 2 : 3;
+                for (std::size_t i = file == 0 ? 1 : 0; i < (file == 8 ? 2 : 3); ++i)
+                    kernels_.add(board + ((file + i) * BOARD_SIDE + rank + first_rank) * width_,
+                                 stem1_.data() + (plane * 9 + i * 3 + first_rank) * width_, (end_rank - first_rank) * width_);
             }
         for (std::size_t file = 0; file < SIDE; ++file)
             kernels_.activate(board + cell(file * SIDE) * width_, width_, SIDE, width_, no_bias_.data(), activation_);
