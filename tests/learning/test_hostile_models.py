@@ -158,3 +158,19 @@ def test_a_parameter_file_that_does_not_fit_is_refused(config: str | None, reaso
     save_file({name: each.contiguous() for name, each in PolicyValueNetwork(TINY).state_dict().items()}, path, metadata)
     check_refused(fukayomi("export", path, tmp_path / "network.onnx"), "network.safetensors: ")
     check_refused(fukayomi("export", path, tmp_path / "network.onnx"), reason)
+
+
+def test_a_file_that_disagrees_with_its_network_takes_no_place(tmp_path: Path) -> None:
+    network = PolicyValueNetwork(TINY)
+    save_parameters(network, tmp_path / "good.safetensors")
+    assert fukayomi("export", tmp_path / "good.safetensors", tmp_path / "out.onnx").exit_code == 0
+    good = (tmp_path / "out.onnx").read_bytes()
+    with torch.no_grad():
+        network.policy.conv.weight *= 1e3
+    save_parameters(network, tmp_path / "large.safetensors")
+
+    refused = fukayomi("export", tmp_path / "large.safetensors", tmp_path / "out.onnx", "--half")
+
+    assert refused.exit_code == 1
+    assert "does not agree with torch: logits differ by up to" in refused.stderr
+    assert (tmp_path / "out.onnx").read_bytes() == good

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.network import embedded_network
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
+from fukayomi.files.atomic import replace_file
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import Activation, NetworkConfigError
@@ -158,10 +160,13 @@ def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool 
     if path.suffix in DLSHOGI_SUFFIXES:
         save_dlshogi(network, path)
         return None
-    export_onnx(network, path, half=half)
     features1, features2 = features_of(probe_positions(), network.features2)
-    agreement = compare(network, path, torch.from_numpy(features1), torch.from_numpy(features2))
-    check_agreement(agreement, half=half)
+    with TemporaryDirectory() as folder:  # a file that disagrees must not take the place of a good one
+        made = Path(folder) / path.name
+        export_onnx(network, made, half=half)
+        agreement = compare(network, made, torch.from_numpy(features1), torch.from_numpy(features2))
+        check_agreement(agreement, half=half)
+        replace_file(path, made.read_bytes())
     return agreement
 
 

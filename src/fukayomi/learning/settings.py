@@ -1,7 +1,7 @@
 """Settings of a training run."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
@@ -122,6 +122,9 @@ class TrainingSettings:
         for name in (*others, *heads):
             if not 0 <= (value := getattr(self, name)) < float("inf"):
                 raise TrainingError(f"{name} must be 0 or more, not {value}")
+        for name, names in (("optimizer", OptimizerName), ("schedule", ScheduleName), ("amp", AmpMode)):
+            if (value := getattr(self, name)) not in get_args(names):
+                raise TrainingError(f"{name} must be {' or '.join(get_args(names))}, not {value}")
         for name in ("val_lambda", "teacher_weight"):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise TrainingError(f"{name} must be between 0 and 1, not {value}")

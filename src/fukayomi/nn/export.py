@@ -184,4 +184,8 @@ def check_agreement(agreement: Agreement, *, half: bool) -> None:
     # In this form, NaN fails too.
     good = agreement.max_logit_error <= MAX_LOGIT_ERROR[half] and agreement.max_value_error <= MAX_VALUE_ERROR[half]
     if not good:
-        raise ExportError(f"the exported file does not agree with torch: {agreement}")
+        raise ExportError(
+            f"the exported file does not agree with torch: logits differ by up to {agreement.max_logit_error:.2g} "
+            f"(at most {MAX_LOGIT_ERROR[half]:.2g}), win rates by up to {agreement.max_value_error:.2g} (at most "
+            f"{MAX_VALUE_ERROR[half]:.2g}); nothing is written"
+        )

@@ -41,7 +41,7 @@ def test_two_processes_train_as_one_does(tmp_path: Path, games_file: Path):
     assert (first["writes"], second["writes"]) == (2, 0)
     assert (second["trace"], second["metrics"]) == ([], None)
     names = {"checkpoint.pt", "checkpoint-before.pt", "log.jsonl", "times.jsonl", "rank0.pt", "rank1.pt"}
-    assert {path.name for path in out.iterdir()} - {"config.toml"} == names
+    assert {path.name for path in out.iterdir()} - {"config.toml", "lock"} == names
 
 
 @pytest.mark.slow

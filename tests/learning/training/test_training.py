@@ -4,6 +4,7 @@ import itertools
 import re
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -361,7 +362,7 @@ def test_a_run_without_listener_prints_nothing_and_returns_its_history(
     settings = TrainingSettings(steps=101, batch=8)
     result = run_training(tmp_path / "run", (train_file, test_file), settings, eval_interval=50, test_positions=5)
     assert capfd.readouterr() == ("", "")
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoint.pt", "config.toml"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["checkpoint.pt", "config.toml", "lock"]
     assert [row["step"] for row in result.history.rows()] == [50, 100, 101]
     assert [row["positions"] for row in result.history.rows()] == [5, 5, 50]
     losses = result.losses.to_polars()
@@ -394,4 +395,51 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path, train_file: Path, tes
         "checkpoint-before.pt",
         "checkpoint.pt",
         "config.toml",
+        "lock",
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "adam"}, "optimizer must be sgd or adamw or muon, not adam"),
+        ({"schedule": "linear"}, "schedule must be cosine or halving or constant, not linear"),
+        ({"amp": "fp8"}, "amp must be auto or bf16 or fp16 or off, not fp8"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        TrainingSettings(**settings)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"threads": 100_000}, "threads must be 1 to 1,024, not 100000"),
+        ({"eval_interval": 0}, "eval_interval must be 1 to"),
+        ({"checkpoint_interval": -1}, "checkpoint_interval must be 1 to"),
+    ],
+)
+def test_counts_are_within_reason(
+    tmp_path: Path, train_file: Path, test_file: Path, option: dict[str, int], message: str
+) -> None:
+    with pytest.raises(TrainingError, match=message):
+        run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=20), **option)
+
+
+class SecondRun(TrainingListener):
+    """Starts another run in the same folder."""
+
+    def __init__(self, start: Callable[[], object]) -> None:
+        self._start = start
+
+    def step(self, step: TrainingStep) -> None:
+        with pytest.raises(TrainingError, match="another run writes to"):
+            self._start()
+
+
+def test_one_run_at_a_time_writes_to_a_folder(tmp_path: Path, train_file: Path, test_file: Path) -> None:
+    files, settings = (train_file, test_file), TrainingSettings(steps=1, batch=20, warmup=0, amp="off")
+
+    second = SecondRun(lambda: run_training(tmp_path, files, settings, threads=1))
+    assert run_training(tmp_path, files, settings, threads=1, listener=second).finished

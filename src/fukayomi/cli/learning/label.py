@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from fukayomi._native import EVAL_SCALE
-from fukayomi.cli.common.errors import fail
+from fukayomi.cli.common.errors import exit_at_sigterm, fail
 from fukayomi.cli.common.options import AsJson, parse_time
 from fukayomi.cli.common.progress import rate_column
 from fukayomi.cli.data.verb_command import print_findings, print_json, resumable
@@ -117,7 +117,7 @@ def label(
     """Search positions and write them as training data (hcpe3): values and soft policies.
 
     \b
-    fukayomi label games.hcpe3 -o labels.hcpe3 --engine gpsusi --nodes 1000
+    fukayomi label games.hcpe3 -o labels.hcpe3 --engine YaneuraOu --nodes 1000
     fukayomi label games/ -o labels.hcpe3 --network embedded --nodes 800
     fukayomi label openings.sfen -o labels.hcpe3 --plies last \\
       --engine YaneuraOu --option USI_Hash=64 --time 100ms --workers 2
@@ -130,6 +130,7 @@ def label(
     """
     from fukayomi.learning.labelling.labelling import label_positions
 
+    exit_at_sigterm()
     with resumable(rate_column("positions")) as listener, _opened(engine) as found:
         settings = LabelSettings(
             nodes=search.nodes,

@@ -52,7 +52,7 @@ def label_positions(
     The order is that of the input, whatever the number of workers. After a kill, Ctrl-C or an error the same call
     resumes the work; at most the positions in flight are searched again, four for each worker.
 
-        label_positions("games.hcpe3", "labels.hcpe3", UsiEngine("gpsusi"), LabelSettings(nodes=1000), workers=2)
+        label_positions("games.hcpe3", "labels.hcpe3", UsiEngine("YaneuraOu"), LabelSettings(nodes=1000), workers=2)
         label_positions("games.hcpe3", "labels.hcpe3", Network(), LabelSettings(nodes=800))
 
     Args:

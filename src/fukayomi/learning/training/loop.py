@@ -22,7 +22,13 @@ from fukayomi.learning.devices import choose_device, use_threads
 from fukayomi.learning.listeners.listener import SILENT, RunStart, TrainingListener, TrainingStep
 from fukayomi.learning.optimization.averaging import ESTIMATION_POSITIONS
 from fukayomi.learning.optimization.schedule import Schedule
-from fukayomi.learning.settings import CHECKPOINT_INTERVAL, EVAL_INTERVAL, TEST_POSITIONS, TrainingSettings
+from fukayomi.learning.settings import (
+    CHECKPOINT_INTERVAL,
+    EVAL_INTERVAL,
+    TEST_POSITIONS,
+    TrainingError,
+    TrainingSettings,
+)
 from fukayomi.learning.training.configuration import RunSettings, resolved
 from fukayomi.learning.training.guard import LossGuard
 from fukayomi.learning.training.interruption import StopRequest
@@ -32,6 +38,9 @@ from fukayomi.learning.training.preparation import prepare
 from fukayomi.learning.training.run_folder import RunFolder
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
+
+MOST = {"eval_interval": 10**9, "checkpoint_interval": 10**9, "threads": 1024}
+"""Largest values of the arguments that are counts."""
 
 
 def train(
@@ -87,6 +96,10 @@ def train(
         DataFileError: A training or test record is damaged.
         DeviceError: There is no such device.
     """
+    counts = {"eval_interval": eval_interval, "checkpoint_interval": checkpoint_interval, "threads": threads or 1}
+    for name, count in counts.items():
+        if not 1 <= count <= MOST[name]:
+            raise TrainingError(f"{name} must be 1 to {MOST[name]:,}, not {count}")
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
     listener = listener if processes.is_main else SILENT
@@ -105,24 +118,25 @@ def train(
         data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
         heads=bool(config.heads),
     )  # fmt: skip
-    if processes.is_main:
-        initial_file, teacher_file = (
-            None if network is None or isinstance(network, nn.Module) else str(network)
-            for network in (initial, teacher)
-        )
-        setup = RunSettings(
-            initial_file,
-            teacher_file,
-            str(device),
-            prepared.threads,
-            eval_interval,
-            checkpoint_interval,
-            test_positions,
-        )
-        training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
-        folder.write_configuration(resolved(config, training, data, test, setup))
     guarded = folder.keeping_good_weights() if processes.is_main else nullcontext()
-    with use_threads(prepared.threads), StopRequest() as stop, reported(listener, run), guarded:
+    lock = folder.lock if processes.is_main else nullcontext
+    with lock(), use_threads(prepared.threads), StopRequest() as stop, reported(listener, run), guarded:
+        if processes.is_main:
+            initial_file, teacher_file = (
+                None if network is None or isinstance(network, nn.Module) else str(network)
+                for network in (initial, teacher)
+            )
+            setup = RunSettings(
+                initial_file,
+                teacher_file,
+                str(device),
+                prepared.threads,
+                eval_interval,
+                checkpoint_interval,
+                test_positions,
+            )
+            training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
+            folder.write_configuration(resolved(config, training, data, test, setup))
         for batch in batches:
             losses, norm = trainer.update(TensorBatch.of(batch, where), step)
             step += 1

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fukayomi import __version__
 from fukayomi.files.atomic import copy_or_link, replace_file
+from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
 from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
@@ -16,6 +17,7 @@ from fukayomi.learning.training.guard import DivergenceError
 CHECKPOINT_NAME = "checkpoint.pt"
 PREVIOUS_NAME = "checkpoint-before.pt"
 CONFIG_NAME = "config.toml"
+LOCK_NAME = "lock"
 REMEDY = "lower the learning rate"
 
 
@@ -38,10 +40,22 @@ class RunFolder:
         """Raise TrainingError when there is other content than a run leaves that never saved a checkpoint."""
         if not self.path.exists():
             return
-        leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME)
+        leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME, LOCK_NAME)
         is_folder = self.path.is_dir()
         if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
+
+    def lock(self) -> FolderLock:
+        """The right to write to the folder, which is created.
+
+        Raises:
+            TrainingError: Another run writes to it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            return FolderLock(self.path, LOCK_NAME)
+        except LockedError as error:
+            raise TrainingError(f"another run writes to {self.path}: wait for it, or choose another folder") from error
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
         """Write `config.toml`, with which the run can be repeated."""
