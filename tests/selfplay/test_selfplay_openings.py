@@ -148,3 +148,15 @@ def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:
 
 def _move(usi: str) -> Move:
     return Move.from_usi(usi)
+
+
+def test_an_opening_with_a_repetition_begins_without_its_past(tmp_path: Path) -> None:
+    """Games with it were refused: a repetition ends a game, and this one goes on."""
+    file = tmp_path / "openings.sfen"
+    file.write_text("startpos moves 2h3h 8b7b 3h2h 7b8b 2g2f\nstartpos moves 2g2f 8c8d\n")
+
+    repeated, other = (OpeningSet.read(file).position(number) for number in range(2))
+
+    assert repeated.sfen() == Position.from_usi("startpos moves 2h3h 8b7b 3h2h 7b8b 2g2f").sfen()
+    assert repeated.moves == []
+    assert len(other.moves) == 2

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi._native import encode_hcp, position_from_hcp
-from fukayomi.arena.game.openings import OpeningError, read_openings
+from fukayomi.arena.game.openings import Opening, OpeningError, read_openings
 from fukayomi.book import Book
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
-from fukayomi.shogi import Position, ShogiError
+from fukayomi.shogi import Position, Repetition, ShogiError
 from fukayomi.tabular import counted
 
 HCP_SUFFIX = ".hcp"
@@ -34,7 +34,7 @@ class OpeningSet:
     hcps: NDArray[np.uint8] | None = None
     """uint8 [N, 32]; or"""
     lines: tuple[Position, ...] = ()
-    """positions with their past, whose moves become the first of the game."""
+    """positions with their past, whose moves become the first of the game; without a past that has a repetition."""
     weight: float = 1.0
     """Weight of each position."""
 
@@ -48,11 +48,7 @@ class OpeningSet:
         """
         if path.suffix != HCP_SUFFIX:
             openings = read_openings(path)
-            positions = [Position.from_sfen(opening.initial_sfen) for opening in openings]
-            for position, opening in zip(positions, openings, strict=True):
-                for move in opening.moves:
-                    position.push(move)
-            return cls(str(path), None, tuple(positions), weight)
+            return cls(str(path), None, tuple(map(_played, openings)), weight)
         data = read_input(path, LARGEST_FILE)
         if not data or len(data) % HCP_BYTES:
             raise OpeningError(f"{path}: {len(data)} bytes are not a number of positions of {HCP_BYTES} bytes (hcp)")
@@ -206,6 +202,15 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
                 following.setdefault(encode_hcp(after), after)
         layer = following
     _refuse_shared(str(book.path), ends | layer.keys(), others)
+
+
+def _played(opening: Opening) -> Position:
+    """The position after an opening's moves, without its past if that has a repetition, which would end a game."""
+    position, repeats = Position.from_sfen(opening.initial_sfen), False
+    for move in opening.moves:
+        position.push(move)
+        repeats |= position.first_recurrence() is not Repetition.NONE
+    return Position.from_sfen(position.sfen()) if repeats else position
 
 
 def _refuse_shared(name: str, keys: set[bytes], others: Sequence[OpeningSet]) -> None:

@@ -46,7 +46,7 @@ def _terminated(*_: object) -> NoReturn:
 
 @contextmanager
 def user_errors() -> Generator[None]:
-    """Fail with one line on missing extras, invalid input (ValueError) and failing files (OSError)."""
+    """Fail with one line on missing extras, invalid input (ValueError), and failing files (OSError) or networks."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -59,6 +59,14 @@ def user_errors() -> Generator[None]:
         fail(f"{error.filename}: {error.strerror}" if is_plain else str(error))
     except ValueError as error:
         fail(_in_one_line(error))
+    except RuntimeError as error:
+        if "fukayomi.engine.evaluators" not in sys.modules:
+            raise
+        from fukayomi.engine.evaluators import EvaluatorError
+
+        if not isinstance(error, EvaluatorError):
+            raise
+        fail(str(error))
 
 
 def _in_one_line(error: ValueError) -> str:

@@ -39,8 +39,8 @@ from fukayomi.learning.training.run_folder import RunFolder
 from fukayomi.nn.config import NetworkConfig
 from fukayomi.nn.network import PolicyValueNetwork
 
-MOST = {"eval_interval": 10**9, "checkpoint_interval": 10**9, "threads": 1024}
-"""Largest values of the arguments that are counts."""
+MOST_THREADS = 1024
+"""CPU threads of a run, at most."""
 
 
 def train(
@@ -96,10 +96,11 @@ def train(
         DataFileError: A training or test record is damaged.
         DeviceError: There is no such device.
     """
-    counts = {"eval_interval": eval_interval, "checkpoint_interval": checkpoint_interval, "threads": threads or 1}
-    for name, count in counts.items():
-        if not 1 <= count <= MOST[name]:
-            raise TrainingError(f"{name} must be 1 to {MOST[name]:,}, not {count}")
+    for name, count in (("eval_interval", eval_interval), ("checkpoint_interval", checkpoint_interval)):
+        if count < 1:
+            raise TrainingError(f"{name} must be positive, not {count}")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
     listener = listener if processes.is_main else SILENT
