@@ -123,19 +123,10 @@ def train(
     lock = folder.lock if processes.is_main else nullcontext
     with lock(), use_threads(prepared.threads), StopRequest() as stop, reported(listener, run), guarded:
         if processes.is_main:
-            initial_file, teacher_file = (
-                None if network is None or isinstance(network, nn.Module) else str(network)
-                for network in (initial, teacher)
-            )
             setup = RunSettings(
-                initial_file,
-                teacher_file,
-                str(device),
-                prepared.threads,
-                eval_interval,
-                checkpoint_interval,
+                _file_of(initial), _file_of(teacher), str(device), prepared.threads, eval_interval, checkpoint_interval,
                 test_positions,
-            )
+            )  # fmt: skip
             training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
             folder.write_configuration(resolved(config, training, data, test, setup))
         for batch in batches:
@@ -158,6 +149,11 @@ def train(
                 break
     processes.wait()
     return journal.result(step, folder.checkpoint)
+
+
+def _file_of(network: nn.Module | Path | str | None) -> str | None:
+    """The file that a network was named by."""
+    return None if network is None or isinstance(network, nn.Module) else str(network)
 
 
 def estimation_batches(data: Dataset, schedule: Schedule, device: torch.device) -> Iterator[TensorBatch]:
