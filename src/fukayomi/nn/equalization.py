@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+
+from fukayomi.nn.observing import tensor_values
 
 STRENGTH = 0.75
 """Power of the sizes that is divided out: 1 makes all channels alike, and the weights the most uneven."""
@@ -97,23 +98,9 @@ class _Groups:
 
 def _sizes(model: ModelProto, tensors: list[str], batches: Iterable[Mapping[str, NDArray[Any]]]) -> dict[str, Sizes]:
     """The largest absolute value of each channel, [C], of tensors [N, C, H, W]."""
-    if not tensors:
-        return {}
-    watched = ModelProto()
-    watched.CopyFrom(model)
-    known = {node.name for node in watched.graph.output}
-    watched.graph.output.extend(
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in tensors if name not in known
-    )
-    options = cast(Any, onnxruntime).SessionOptions()
-    options.log_severity_level = 4
-    session = cast(Any, onnxruntime).InferenceSession(
-        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
     found: dict[str, Sizes] = {}
-    for batch in batches:
-        outputs: list[NDArray[np.float32]] = session.run(tensors, dict(batch))
-        for name, output in zip(tensors, outputs, strict=True):
+    for values in tensor_values(model, tensors, batches):
+        for name, output in values.items():
             sizes = cast(Sizes, np.abs(output).max(axis=(0, 2, 3)).astype(np.float64))
             found[name] = np.maximum(found[name], sizes) if name in found else sizes
     return found
