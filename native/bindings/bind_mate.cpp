@@ -37,7 +37,7 @@ public:
     explicit Solver(std::int64_t memory_mb) : solver_(checked(memory_mb)) {}
 
     MateSolution solve(const Position& position, std::int64_t nodes, std::optional<std::int64_t> time_ms,
-                       std::optional<int> plies, bool shortest) {
+                       std::optional<int> plies, bool shortest, double share) {
         require_between("nodes", nodes, 1, INT64_MAX);
         if (time_ms) require_between("time_ms", *time_ms, 0, LONGEST_MS);
         if (plies) require_between("plies", *plies, 1, MateSolver::MAX_PLIES);
@@ -46,6 +46,7 @@ public:
         limits.plies = plies.value_or(0);
         if (time_ms) limits.time = std::chrono::milliseconds(*time_ms);
         limits.shortest = shortest;
+        limits.share = share;
         bool is_signalled = false;
         limits.interrupted = [&is_signalled] {
             const nb::gil_scoped_acquire acquire;
@@ -123,7 +124,7 @@ void bind_mate(nb::module_& m) {
         "Args:\n    memory_mb: Memory of the hash table in MiB, 1 to 65536. It is taken as searches need it.")
         .def(nb::init<std::int64_t>(), "memory_mb"_a = 64)
         .def("solve", &Solver::solve, "position"_a, nb::kw_only(), "nodes"_a = 1'000'000, "time_ms"_a = nb::none(),
-             "plies"_a = nb::none(), "shortest"_a = true,
+             "plies"_a = nb::none(), "shortest"_a = true, "share"_a = 1.0,
              "Search a mate.\n\n"
              "Args:\n    position: The position; the side to move attacks.\n"
              "    nodes: Maximum number of positions to search.\n"
@@ -131,7 +132,8 @@ void bind_mate(nb::module_& m) {
              "    plies: Longest mate to look for, at most 1023 plies; None: 1023.\n"
              "    shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the\n"
              "        shortest possible, and the defence resists as long as it can; otherwise another defence\n"
-             "        may last longer. All interpositions (合駒) count.\n\n"
+             "        may last longer. All interpositions (合駒) count.\n"
+             "    share: The most of the time that the search may use a core, above 0 to 1; in the rest it sleeps.\n\n"
              "Returns:\n    The result; its line is a legal mate.\n\n"
              "Raises:\n    ValueError: There is no king to mate, or a limit is out of range.\n"
              "    RuntimeError: The solver is already searching.")

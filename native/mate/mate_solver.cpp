@@ -65,8 +65,11 @@ MateSolution MateSolver::solve(const Board& board, const MateLimits& limits) {
     if (limits.plies < 0 || limits.plies > MAX_PLIES)
         throw std::invalid_argument("plies is " + std::to_string(limits.plies) + "; it must be between 0 and " +
                                     std::to_string(MAX_PLIES));
+    if (!(limits.share > 0 && limits.share <= 1)) throw std::invalid_argument("share must be above 0, and 1 at most");
     limits_ = limits;
-    if (limits.time) deadline_ = std::chrono::steady_clock::now() + *limits.time;
+    began_ = std::chrono::steady_clock::now();
+    slept_ = {};
+    if (limits.time) deadline_ = began_ + *limits.time;
     board_ = board;
     attacker_ = board.turn();
     nodes_ = 0;
@@ -91,6 +94,14 @@ MateSolution MateSolver::solve(const Board& board, const MateLimits& limits) {
         solution.reason = end_.value_or(MateReason::NO_MATE);
     }
     return solution;
+}
+
+void MateSolver::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopped_.store(true, std::memory_order_relaxed);
+    }
+    stopped_.notify_all();
 }
 
 // Most plies to a proven mate of the position on the board, in `left` plies at most; 0 if none is proven.
@@ -122,7 +133,20 @@ bool MateSolver::is_over() {
         end_ = MateReason::STOPPED;
     else if (limits_.time && nodes_ % NODES_BETWEEN_CLOCKS == 0 && std::chrono::steady_clock::now() >= deadline_)
         end_ = MateReason::TIME;
+    else if (limits_.share < 1 && nodes_ % NODES_BETWEEN_CLOCKS == 0)
+        pause();
     return end_.has_value();
+}
+
+// Sleep until the search has had no more than its share of the time since it began.
+void MateSolver::pause() {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point now = Clock::now();
+    const Clock::duration worked = now - began_ - slept_;
+    const auto until = began_ + std::chrono::duration_cast<Clock::duration>(worked / limits_.share);
+    std::unique_lock lock(mutex_);
+    stopped_.wait_until(lock, until, [this] { return is_stopped_.load(std::memory_order_relaxed); });
+    slept_ += Clock::now() - now;
 }
 
 // A position that came back, with no more in the attacker's hand, is a disproof for as long as the first one is on the path.

@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@ struct MateLimits {
     std::uint64_t nodes = 1'000'000;
     int plies = 0;  // of the longest mate to look for; 0: the longest that the solver can
     std::optional<std::chrono::milliseconds> time;
+    double share = 1;  // of the time, for the search; in the rest it sleeps and leaves the core to others
     bool shortest = false;  // go on after the first mate, while limits last, until no shorter one exists
     std::function<bool()> interrupted;  // asked about ten times a second; true stops the search
 };
@@ -50,7 +53,7 @@ public:
     MateSolution solve(const Board& board, const MateLimits& limits);
 
     // From any thread: ends the search, and those to come, until resume().
-    void stop() { is_stopped_.store(true, std::memory_order_relaxed); }
+    void stop();
     void resume() { is_stopped_.store(false, std::memory_order_relaxed); }
 
 private:
@@ -84,6 +87,7 @@ private:
     Hand hand_before(Move move, Hand after) const;
     std::optional<Outcome> repetition() const;
     bool is_over();
+    void pause();
 
     MateValue search(int left);
     int prove(int left);
@@ -93,13 +97,17 @@ private:
 
     MateTable table_;
     std::atomic<bool> is_stopped_ = false;
+    std::mutex mutex_;  // of those who wait for `stopped_`
+    std::condition_variable stopped_;
 
     Board board_;
     Color attacker_ = BLACK;
     std::vector<Visited> path_;
     std::vector<Child> children_;  // of all positions on the path
     MateLimits limits_;
+    std::chrono::steady_clock::time_point began_;
     std::chrono::steady_clock::time_point deadline_;
+    std::chrono::steady_clock::duration slept_{};
     std::uint64_t nodes_ = 0;
     std::optional<MateReason> end_;  // why the search was broken off
     bool is_line_left_ = false;  // the mate is proven: only its line is to be found

@@ -609,7 +609,7 @@ class MateSolver:
 
     def __init__(self, memory_mb: int = 64) -> None: ...
 
-    def solve(self, position: fukayomi.Position, *, nodes: int = 1000000, time_ms: int | None = None, plies: int | None = None, shortest: bool = True) -> MateResult:
+    def solve(self, position: fukayomi.Position, *, nodes: int = 1000000, time_ms: int | None = None, plies: int | None = None, shortest: bool = True, share: float = 1.0) -> MateResult:
         """
         Search a mate.
 
@@ -621,6 +621,7 @@ class MateSolver:
             shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the
                 shortest possible, and the defence resists as long as it can; otherwise another defence
                 may last longer. All interpositions (合駒) count.
+            share: The most of the time that the search may use a core, above 0 to 1; in the rest it sleeps.
 
         Returns:
             The result; its line is a legal mate.

@@ -3,17 +3,18 @@
 import threading
 import time
 from collections.abc import Generator
+from typing import Any, ClassVar
 
 import pytest
 from odd_evaluators import Slow
 
-from fukayomi._native import HashEvaluator
+from fukayomi._native import HashEvaluator, MateResult
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.protocol import Slot
 from fukayomi.engine.evaluators.stubs import StubEvaluator, hash_evaluator
 from fukayomi.engine.mate_threads import MateOptions
-from fukayomi.engine.search import Progress, Reason, Searcher, SearchResult
+from fukayomi.engine.search import MATE_SHARE, Progress, Reason, Searcher, SearchResult
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.shogi import MateSolver, Position
 
@@ -28,6 +29,16 @@ MATES = (
 ONE_ANSWER = "l1+L2s2+P/1+R2p4/2+Bs2+Pp1/pp1s5/1nk2pb2/PNpp5/1PlPPP2P/1GP1GK3/+rLG3GN1 b SN2p 123"
 ENDLESS = "9/9/9/9/4k4/9/9/9/K8 b 2R2B4g4s4n4l18p 1"
 ROOT = MateOptions(root_plies=33)
+
+
+class Recording(MateSolver):
+    """A solver that notes the share of a core which it gets."""
+
+    shares: ClassVar[list[float]] = []
+
+    def solve(self, *args: Any, share: float = 1.0, **limits: Any) -> MateResult:
+        self.shares.append(share)
+        return super().solve(*args, share=share, **limits)
 
 
 class Failing(StubEvaluator):
@@ -60,6 +71,18 @@ def no_thread_is_left() -> Generator[None]:
 
 def search(searcher: Searcher, position: Position, limits: Limits, mates: MateOptions | None) -> SearchResult:
     return searcher.search(position, Control(limits), mates=mates)
+
+
+@pytest.mark.parametrize(("cpus", "share"), [(2, 1.0), (1, MATE_SHARE)])
+def test_the_root_gets_a_share_of_a_core_where_none_is_free(
+    cpus: int, share: float, searcher: Searcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fukayomi.engine.search.usable_cpus", lambda: cpus)
+    monkeypatch.setattr("fukayomi.engine.mate_threads.MateSolver", Recording)
+    Recording.shares.clear()
+    position = Position.from_sfen(MATES[0])
+    check_mate(search(searcher, position, Limits(time_ms=60_000), ROOT), position)
+    assert Recording.shares == [share]
 
 
 def check_mate(result: SearchResult, position: Position) -> None:

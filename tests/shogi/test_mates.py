@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import random
 import threading
 import time
@@ -242,11 +243,26 @@ def test_stop() -> None:
     assert solver.solve(pos, nodes=10**12).reason in (MateReason.STOPPED, MateReason.NO_MATE)
 
 
+def test_a_share_of_a_core() -> None:
+    pos = Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1")
+    solver = MateSolver(64)
+    whole = solver.solve(pos, nodes=20_000)
+    began_s, worked_s = time.monotonic(), time.thread_time()
+    part = solver.solve(pos, nodes=20_000, share=0.2)
+    worked_s = time.thread_time() - worked_s
+    assert (part.reason, part.nodes) == (whole.reason, whole.nodes)
+    assert worked_s <= 0.3 * (time.monotonic() - began_s)
+    threading.Timer(0.05, solver.stop).start()
+    began_s = time.monotonic()
+    assert solver.solve(pos, nodes=10**9, share=1e-6).reason == MateReason.STOPPED, "while it slept"
+    assert time.monotonic() - began_s < 60
+
+
 @pytest.mark.parametrize(
     "limits",
-    [{"nodes": 0}, {"plies": 0}, {"plies": 1024}, {"time_ms": -1}],
+    [{"nodes": 0}, {"plies": 0}, {"plies": 1024}, {"time_ms": -1}, {"share": 0}, {"share": 1.01}, {"share": math.nan}],
 )
-def test_bad_limits(limits: dict[str, int]) -> None:
+def test_bad_limits(limits: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(limits))):
         MateSolver(1).solve(Position(), **limits)  # pyright: ignore[reportArgumentType]
 

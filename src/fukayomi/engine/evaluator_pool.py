@@ -153,6 +153,11 @@ class EvaluatorPool:
         self._changed = threading.Condition()  # guards all of the above, and the feeds
 
     @property
+    def slots(self) -> int:
+        """How many batches are in flight at most; each has a thread."""
+        return len(self._workers)
+
+    @property
     def searches_at_once(self) -> int:
         """How many searches that share batches keep all slots full, even while some begin, with few leaves."""
         rows = sum(worker.slot.capacity for worker in self._workers)

@@ -22,6 +22,8 @@ class MateOptions:
 
     root_plies: int = 0
     """Longest mate of the root; 0: no search."""
+    root_share: float = 1.0
+    """The most of the time that the search for it may use a core."""
     pv_threads: int = 0
     """Threads for the positions on the principal variation."""
     pv_plies: int = 33
@@ -84,7 +86,8 @@ class MateThreads:
             self.error = error
 
     def _search_root(self, solver: MateSolver) -> None:
-        moves = self._mate(solver, self._position, self._options.root_plies, ROOT_NODES)
+        options = self._options
+        moves = self._mate(solver, self._position, options.root_plies, ROOT_NODES, options.root_share)
         # A mate may be found before the root has been evaluated: then it waits until the tree can hold it.
         while moves and not self._tree.enter_mate(self._position, moves):
             if self._is_over.wait(RETRY_S):
@@ -120,13 +123,15 @@ class MateThreads:
             return position
         return None
 
-    def _mate(self, solver: MateSolver, position: Position, plies: int, nodes: int) -> Sequence[Move]:
+    def _mate(
+        self, solver: MateSolver, position: Position, plies: int, nodes: int, share: float = 1.0
+    ) -> Sequence[Move]:
         """A mate by the side to move; empty if none is found."""
         if self._draw_ply > 0:  # the mate must come before
             plies = min(plies, self._draw_ply + 1 - position.ply)
         if plies < 1:
             return ()
-        result = solver.solve(position, nodes=nodes, plies=plies, shortest=False)
+        result = solver.solve(position, nodes=nodes, plies=plies, shortest=False, share=share)
         if result.reason != MateReason.MATE:
             return ()
         # The solver does not know the past. A mate that begins with a repetition might repeat itself for ever.

@@ -17,6 +17,7 @@ from fukayomi._native import Search, SearchLine, SearchParams
 from fukayomi.engine.clock import Budget
 from fukayomi.engine.control import BATCH_VISITS, Control, Limits
 from fukayomi.engine.evaluator_pool import EvaluatorPool, Feed
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.evaluators.protocol import Evaluator
 from fukayomi.engine.mate_threads import MateOptions, MateThreads
 from fukayomi.engine.root_history import Look, RootHistory
@@ -29,6 +30,8 @@ COUNT_INTERVAL_S = 0.002
 """The same where evaluations are counted instead of time."""
 GRACE_S = 0.03
 """How long a stop waits for the first evaluation."""
+MATE_SHARE = 0.1
+"""Of a core, for the search for a mate of the root where batches use all cores."""
 
 
 class Reason(Enum):
@@ -255,8 +258,10 @@ class Searcher:
         feed = Feed(tree, control, self._node_limit, shares=self._shares_batches, batch_visits=self._batch_visits)
         progress = partial(self._progress, feed, multipv)
         draw_ply = self._params.draw_ply
-        if mates is not None and nodes is not None:
-            mates = replace(mates, root_plies=0)
+        if mates is not None:
+            spare = usable_cpus() > self._pool.slots
+            root_plies = mates.root_plies if nodes is None else 0
+            mates = replace(mates, root_plies=root_plies, root_share=1.0 if spare else MATE_SHARE)
         beside = None if mates is None else MateThreads(tree, position, mates, draw_ply)
         try:
             self._pool.start(feed)
