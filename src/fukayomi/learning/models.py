@@ -58,6 +58,8 @@ class OnnxNetwork(nn.Module):
             self._model = OnnxModel(path)
         except EvaluatorError as error:
             raise ModelFileError(str(error)) from error
+        self.digest = NetworkFile(path).digest
+        """The first 16 digits of the SHA-256 of the file."""
 
     @property
     def features2(self) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fukayomi import __version__
 from fukayomi.files.atomic import copy_or_link, replace_file
+from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
@@ -75,6 +76,7 @@ class RunFolder:
 
         Raises:
             DivergenceError: Training diverged; the message says which weights are left.
+            DiskError: The disk is full; the message says where the run goes on.
         """
         try:
             yield
@@ -87,6 +89,10 @@ class RunFolder:
             left = f"the last good weights, of step {step:,}, are in {self.checkpoint}"
             message = f"{error}: training diverged; {left}. {REMEDY.capitalize()}, and resume the run"
             raise DivergenceError(message, error.calm) from error
+        except OSError as error:
+            again = f"resume the run from {self.checkpoint}" if self.checkpoint.is_file() else "start the run again"
+            raise_if_full(error, f"make room, and {again}", self.path)
+            raise
 
     def _roll_back(self, calm: int) -> int | None:
         """The step of the last checkpoint from before a step, which becomes the checkpoint; None if there is none."""
