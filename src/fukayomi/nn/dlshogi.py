@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.config import FEATURES2, LABELS, LARGEST, Activation, NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.nn.parameters import ParameterFileError, build_network, parameter_shapes
@@ -69,8 +70,8 @@ def load_dlshogi(path: Path | str, *, activation: Activation | None = None) -> P
             has.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     read = _read_npz if path.suffix == ".npz" else _read_pth
     try:
         shapes, tensor = read(path)

@@ -13,6 +13,7 @@ from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import BLOCKS
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
@@ -41,8 +42,8 @@ def load_parameters(path: Path | str) -> PolicyValueNetwork:
         ParameterFileError: The file is missing, damaged, or something else.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     try:
         with cast("Any", safe_open(path, framework="pt")) as file:  # it has no annotations
             metadata: dict[str, str] = file.metadata() or {}

@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import ResidualBlock
 from fukayomi.nn.config import FEATURES1, NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
@@ -38,8 +39,8 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
             residual ones.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     try:
         model = onnx.load(path)
     except (DecodeError, OSError, ValueError) as error:

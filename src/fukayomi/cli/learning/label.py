@@ -158,9 +158,9 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     from fukayomi.learning.labelling.settings import LabelError
     from fukayomi.usi.engine import UsiEngine
 
-    if (options.engine is None) == (options.network is None):
+    if bool(options.engine) == bool(options.network):
         raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE.onnx)")
-    if options.engine is not None:
+    if options.engine:
         given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in options.option or [])
         yield UsiEngine(options.engine, options=given, directory=options.engine_dir)
         return

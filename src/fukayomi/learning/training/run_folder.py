@@ -41,9 +41,10 @@ class RunFolder:
         """Raise TrainingError when there is other content than a run leaves that never saved a checkpoint."""
         if not self.path.exists():
             return
+        if not self.path.is_dir():
+            raise TrainingError(f"{self.path} is a file: choose another name for the folder of the run")
         leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME, LOCK_NAME)
-        is_folder = self.path.is_dir()
-        if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
+        if not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
 
     def lock(self) -> FolderLock:
@@ -59,10 +60,20 @@ class RunFolder:
             raise TrainingError(f"another run writes to {self.path}: wait for it, or choose another folder") from error
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
-        """Write `config.toml`, with which the run can be repeated."""
+        """Write `config.toml`, with which the run can be repeated.
+
+        Raises:
+            TrainingError: The name of a file is not UTF-8.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         head = f"# A training run of fukayomi {__version__}: fukayomi train --config {CONFIG_NAME} --out FOLDER\n\n"
-        replace_file(self.path / CONFIG_NAME, (head + configuration.text()).encode(errors="replace"))
+        try:
+            content = (head + configuration.text()).encode()
+        except UnicodeEncodeError as error:
+            raise TrainingError(
+                f"{configuration.odd_file()}: the name is not UTF-8, and {CONFIG_NAME} cannot hold it: rename the file"
+            ) from error
+        replace_file(self.path / CONFIG_NAME, content)
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and keep the one before it; each is there, whole, whenever this is killed."""
