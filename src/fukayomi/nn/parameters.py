@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -27,9 +28,31 @@ class ParameterFileError(ValueError):
     __module__ = "fukayomi.nn"
 
 
+class ExportError(ValueError):
+    """A network cannot be exported, or the exported file does not agree with it."""
+
+    __module__ = "fukayomi.nn"
+
+
+def require_finite(parameters: Mapping[str, Tensor]) -> None:
+    """Raise ExportError if a network has a parameter with NaN or infinity: no engine can play with it."""
+    for name, tensor in parameters.items():
+        if not torch.isfinite(tensor).all():
+            raise ExportError(
+                f"the parameter {name} has values that are not finite; nothing is written. If training diverged, use "
+                "an earlier checkpoint"
+            )
+
+
 def save_parameters(network: PolicyValueNetwork, path: Path | str) -> None:
-    """Write parameters and configuration as safetensors; an existing file is replaced once the new one is complete."""
+    """Write parameters and configuration as safetensors; an existing file is replaced once the new one is complete.
+
+    Raises:
+        ExportError: A parameter is not finite.
+        OSError: The file cannot be written.
+    """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
+    require_finite(tensors)
     metadata = {"format": FORMAT, "config": json.dumps(network.config.as_dict())}
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     replace_file(Path(path), save(tensors, metadata))

@@ -28,6 +28,7 @@ from onnxruntime import quantization
 from fukayomi.nn.config import FEATURES1, FEATURES2
 from fukayomi.nn.equalization import equalize
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
+from fukayomi.nn.unfolding import QUANTIZED
 
 CALIBRATION_BATCH = 64
 FEWEST_POSITIONS = 16
@@ -118,8 +119,8 @@ def _simplified(network: Path, file: Path) -> ModelProto:
         model = onnx.load(file)
     except Exception as error:  # as above
         raise QuantizationError(f"{network}: not a network that ONNX Runtime can load: {error}") from error
-    if any(node.op_type in ("QuantizeLinear", "DequantizeLinear", "QLinearConv") for node in model.graph.node):
-        raise QuantizationError(f"{network}: this network is quantised already; quantise the original")
+    if any(node.op_type in QUANTIZED for node in model.graph.node):
+        raise QuantizationError(f"{network}: this is an int8 file, quantised already; give the float32 file")
     # onnxruntime.quantization knows nodes by their names, which need not be there.
     names = Counter(node.name for node in model.graph.node)
     for number, node in enumerate(model.graph.node):

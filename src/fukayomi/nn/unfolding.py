@@ -27,6 +27,8 @@ from fukayomi.nn.parameters import ParameterFileError
 
 HALF = ".half"
 """Ending of the names of weights that are stored as float16."""
+QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "QLinearConv")
+"""Operators of networks in int8."""
 
 
 def load_onnx(path: Path | str) -> PolicyValueNetwork:
@@ -45,6 +47,11 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
         model = onnx.load(path)
     except (DecodeError, OSError, ValueError) as error:
         raise ParameterFileError(f"{path}: not an ONNX file, or damaged ({error})") from error
+    if any(node.op_type in QUANTIZED for node in model.graph.node):
+        raise ParameterFileError(
+            f"{path}: this is an int8 file, which has rounded weights and can only be played with and evaluated: use "
+            "the float32 file that it was made from"
+        )
     config = _config(model, path)
     network = PolicyValueNetwork(config).eval()
     if config.stem != "sum" or config.squeeze or not all(isinstance(block, ResidualBlock) for block in network.blocks):
@@ -57,7 +64,7 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
         if name not in found and name.endswith(".bias"):
             return torch.zeros(shape)  # the exporter leaves them out
         if name not in found:
-            raise ParameterFileError(f"{path}: no tensor {name}: not a file of fukayomi export, or in int8")
+            raise ParameterFileError(f"{path}: no tensor {name}: not a file of fukayomi export")
         array = numpy_helper.to_array(found[name]).astype(np.float32)
         if array.shape != tuple(shape) or not np.isfinite(array).all():
             raise ParameterFileError(f"{path}: the tensor {name} is {array.shape}, not {tuple(shape)}, or not finite")
