@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.files.inputs import InputFileError, open_input, read_input, require_file
+from fukayomi.files.inputs import InputFileError, open_input, problem_of, read_input, require_file
 
 
 def test_a_file_and_a_link_to_it(tmp_path: Path) -> None:
@@ -41,6 +41,17 @@ def test_folders_and_missing_files(tmp_path: Path) -> None:
         open_input(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_input(tmp_path / "nowhere")
+
+
+def test_what_is_wrong_with_a_path_in_words(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"7g7f")
+    os.mkfifo(tmp_path / "pipe")
+    assert problem_of(tmp_path / "a") is None
+    assert problem_of(tmp_path / "nowhere") == "no such file"
+    assert problem_of(tmp_path) == "this is a folder; give a file"
+    assert problem_of(tmp_path / "pipe") == "this is a named pipe; give a regular file"
+    assert problem_of(tmp_path / "a" / "b") == "Not a directory"
+    assert problem_of("a\0b") == "no file can have this name (embedded null byte)"
 
 
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:

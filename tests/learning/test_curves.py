@@ -126,6 +126,31 @@ def test_smoothing_weighs_by_steps_and_skips_what_is_not_finite() -> None:
     assert smoothed[2] == pytest.approx((4 * weight + 1) / (weight + 1))
 
 
+@pytest.mark.parametrize("step", ["1e400", "1" + 30 * "0", "1" + 400 * "0", "NaN", '"x"', 10_000 * "["])
+def test_a_step_that_is_no_number_of_a_run_is_named(step: str, tmp_path: Path) -> None:
+    log = write_lines(tmp_path / "run") / "log.jsonl"
+    log.write_text('{"train": {"step": %s, "policy_loss": 1}}\n' % step + log.read_text())  # noqa: UP031
+    with pytest.raises(CurveError, match=r"log\.jsonl, line 1: .* is not a line of a run"):
+        runs(log)
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "NaN", "null", "1e308"])
+def test_a_figure_that_is_not_finite_is_left_out_of_pictures(value: str, tmp_path: Path) -> None:
+    log = write_lines(tmp_path / "run") / "log.jsonl"
+    log.write_text(log.read_text() + '{"train": {"step": 30, "policy_loss": %s}}\n' % value)  # noqa: UP031
+    (found,) = runs(log).runs
+    assert math.isnan(found.curves["train", "policy_loss"].values[-1])
+    runs(log).plot(tmp_path / "a.svg", log_x=True)
+
+
+def test_a_name_that_is_not_utf_8_is_drawn(tmp_path: Path) -> None:
+    write_lines(tmp_path / "\udcff")
+    found = runs(tmp_path / "\udcff")
+    for kind in ("svg", "png", "html"):
+        found.plot(tmp_path / f"a.{kind}", language="en")
+    assert found.runs[0].name == "?"
+
+
 def test_a_run_that_goes_on_is_read_up_to_its_last_whole_line(tmp_path: Path) -> None:
     log = write_lines(tmp_path / "run") / "log.jsonl"
     whole = log.read_text()

@@ -70,11 +70,15 @@ def test_a_network_that_is_not_finite_is_refused(parameter: str, test_file: Path
     network = PolicyValueNetwork(TINY)
     network.state_dict()[parameter].fill_(float("nan"))
     path = tmp_path / "nan.safetensors"
-    save_parameters(network, path)
+    metadata = {"format": PARAMETER_FORMAT, "config": json.dumps(network.config.as_dict())}
+    save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items()}, path, metadata)
     check_refused(
         fukayomi("eval-model", path, test_file), "nan.safetensors: the network's policy or value is not finite"
     )
-    check_refused(fukayomi("export", path, tmp_path / "nan.onnx"), "not finite")
+    for suffix in ("onnx", "safetensors", "npz", "pth"):
+        out = tmp_path / f"out.{suffix}"
+        check_refused(fukayomi("export", path, out), "has values that are not finite; nothing is written")
+        assert not out.exists()
 
 
 def checkpoint(**changes: Any) -> dict[str, Any]:

@@ -113,6 +113,8 @@ def test_a_network_in_int8_is_not_quantised_again(network: Path, test_file: Path
     path = tmp_path / "network.onnx"
     export_int8(network, path, [test_file])
     check_refused(fukayomi("export", path, path, "--int8", "--calibration", test_file), "quantised already")
+    for command in (("export", path, tmp_path / "o.npz"), ("train", test_file, "--out", tmp_path, "--initial", path)):
+        check_refused(fukayomi(*command), "this is an int8 file, which has rounded weights")
     onnx.checker.check_model(onnx.load(path))
 
 

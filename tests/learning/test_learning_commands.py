@@ -169,6 +169,15 @@ def test_resume_with_more_steps(train_file: Path, tmp_path: Path):
         (["eval-model", "TRAIN", "TRAIN"], "not a checkpoint"),
         (["export", "TRAIN", "network.onnx"], "not a checkpoint"),
         (["export", "TRAIN", "network.txt"], "must end in .onnx, .safetensors"),
+        (["train", ".", "--out", "run"], ".: this is a folder; give a file"),
+        (["train", "TRAIN", "--out", "TRAIN"], "train.hcpe is a file: choose another name for the folder"),
+        (["train", "TRAIN*1e9", "--out", "run"], "an epoch would visit 9.6e+10 positions"),
+        (["train", "TRAIN", "--out", "run", "--seed", str(1 << 64)], "seed must be at most"),
+        (["eval-model", ".", "TRAIN"], ".: this is a folder; give a file"),
+        (["export", ".", "network.onnx"], ".: this is a folder; give a file"),
+        (["label", "TRAIN", "-o", "l.hcpe3", "--nodes", "1", "--engine", ""], "give an engine (--engine COMMAND)"),
+        (["label", "TRAIN", "-o", "l.hcpe3", "--nodes", "1", "--engine", " "], "' ' is not a command: it names no"),
+        (["label", "TRAIN", "-o", "l.hcpe3", "--nodes", "1", "--network", "."], "is a folder; name a file"),
     ],
 )
 def test_errors_are_one_clear_message(
@@ -177,7 +186,7 @@ def test_errors_are_one_clear_message(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
-    result = fukayomi(*(train_file if argument == "TRAIN" else argument for argument in arguments))
+    result = fukayomi(*(argument.replace("TRAIN", str(train_file)) for argument in arguments))
     assert result.exit_code != 0
     assert message in result.stderr
     assert "Traceback" not in result.output

@@ -1,6 +1,7 @@
 """The loop: small real runs, from settings to networks."""
 
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,14 @@ class Interrupting(LoopListener):
     def step_started(self, generation: int, step: str) -> None:
         if step == self._step:
             raise KeyboardInterrupt
+
+
+class Terminating(LoopListener):
+    """SIGTERM in a stage of the work."""
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        if stage == "training":
+            signal.raise_signal(signal.SIGTERM)
 
 
 def test_games_begin_at_the_openings_of_the_run(tmp_path: Path) -> None:
@@ -165,6 +174,13 @@ def test_the_gate_and_the_measurements_play_pairs_between_the_networks(small_run
 def test_the_networks_play(small_run: Path) -> None:
     with Engine(RunFolder(small_run).network(2)) as engine:
         assert engine.search(Position(), nodes=2).best is not None
+
+
+def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    stopped = learn(learn_run.small(generations=3), folder, listener=Terminating())
+    assert (stopped.finished, stopped.stopped_by) == (False, signal.SIGTERM)
 
 
 def test_a_run_goes_on_after_an_interruption_and_is_extended(small_run: Path, tmp_path: Path) -> None:

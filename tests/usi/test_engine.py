@@ -161,4 +161,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         engine.search(Position(), nodes=1, multipv=2)
     with pytest.raises(ValueError, match="No closing quotation"):
         UsiEngine("'engine")
+    for empty in ("", " ", "''", ()):
+        with pytest.raises(ValueError, match="is not a command: it names no program"):
+            UsiEngine(empty)
     assert repr(UsiEngine("a 'b c'")) == "UsiEngine(\"a 'b c'\")"

@@ -212,7 +212,7 @@ def find_network(model: str) -> Path:
     except RuntimeError as error:  # of expanduser
         raise EvaluatorError(f"cannot read the network {model}: {error}") from error
     if not is_file:
-        raise EvaluatorError(f"no file {full}")
+        raise EvaluatorError(f"{full} is a folder; name a file" if path.is_dir() else f"no file {full}")
     return path
 
 

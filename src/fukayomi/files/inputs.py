@@ -67,6 +67,21 @@ def require_file(path: Path | str) -> None:
     _require_regular(path, Path(path).stat().st_mode)
 
 
+def problem_of(path: Path | str) -> str | None:
+    """Why a path cannot be read as a file, in words for a message that names it; None if it is a regular file."""
+    try:
+        require_file(path)
+    except FileNotFoundError:
+        return "no such file"
+    except IsADirectoryError:
+        return "this is a folder; give a file"
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError as error:  # a NUL in the name
+        return f"no file can have this name ({error})"
+    return None
+
+
 def _require_regular(path: Path | str, mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fukayomi.files.atomic import AtomicFile
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 
 FORMAT = "fukayomi-checkpoint-1"
@@ -72,8 +73,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises:
         CheckpointError: The file is missing, damaged, not a checkpoint, or of another format.
     """
-    if not path.is_file():
-        raise CheckpointError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise CheckpointError(f"{path}: {problem}")
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged files make torch raise almost anything

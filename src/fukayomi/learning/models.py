@@ -24,6 +24,7 @@ from fukayomi.engine.network import embedded_network
 from fukayomi.engine.sampling import sample_positions
 from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint
 from fukayomi.learning.data.batch import Batch
 from fukayomi.nn.config import Activation, NetworkConfigError
@@ -52,12 +53,14 @@ class OnnxNetwork(nn.Module):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        if not path.is_file():
-            raise ModelFileError(f"{path}: no such file")
+        if (problem := problem_of(path)) is not None:
+            raise ModelFileError(f"{path}: {problem}")
         try:
             self._model = OnnxModel(path)
         except EvaluatorError as error:
             raise ModelFileError(str(error)) from error
+        self.digest = NetworkFile(path).digest
+        """The first 16 digits of the SHA-256 of the file."""
 
     @property
     def features2(self) -> int:
@@ -162,7 +165,7 @@ def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool 
         return None
     features1, features2 = features_of(probe_positions(), network.features2)
     with TemporaryDirectory() as folder:  # a file that disagrees must not take the place of a good one
-        made = Path(folder) / path.name
+        made = Path(folder) / "network.onnx"
         export_onnx(network, made, half=half)
         agreement = compare(network, made, torch.from_numpy(features1), torch.from_numpy(features2))
         check_agreement(agreement, half=half)

@@ -16,7 +16,7 @@ TEST_POSITIONS = 10_000
 LOG_INTERVAL = 50
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-
+LARGEST_SEED = (1 << 63) - 1
 
 PRESETS: dict[PresetName, dict[str, Any]] = {
     "dlshogi": {
@@ -128,6 +128,8 @@ class TrainingSettings:
         for name in ("val_lambda", "teacher_weight"):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise TrainingError(f"{name} must be between 0 and 1, not {value}")
+        if self.seed > LARGEST_SEED:
+            raise TrainingError(f"seed must be at most {LARGEST_SEED}, not {self.seed}")
         if not abs(self.entropy) < float("inf"):
             raise TrainingError(f"entropy must be a number, not {self.entropy}")
 

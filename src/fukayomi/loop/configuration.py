@@ -13,7 +13,7 @@ from fukayomi import __version__
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
 from fukayomi.engine.settings import EMBEDDED
-from fukayomi.files.inputs import read_input
+from fukayomi.files.inputs import problem_of, read_input
 from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
 from fukayomi.loop.settings import LoopError, LoopSettings
@@ -181,8 +181,8 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
             path, _ = split_weight(file)
         except TrainingError as error:
             raise LoopError(f"learner: {error}") from error
-        if not path.is_file():
-            raise LoopError(f"learner: {path}: no such file")
+        if (problem := problem_of(path)) is not None:
+            raise LoopError(f"learner: {path}: {problem}")
 
 
 def _tables(found: dict[str, Any], table: str, name: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.files.inputs import InputFileError
+from fukayomi.learning.training.interruption import Stopped
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
@@ -31,6 +32,11 @@ class Generated(Protocol):
     @property
     def finished(self) -> bool:
         """Whether all games were played."""
+        ...
+
+    @property
+    def stopped_by(self) -> int | None:
+        """Number of the signal that stopped it; None: there was none."""
         ...
 
 
@@ -261,7 +267,7 @@ def play_generation(
         games=settings.games, league=league, openings=openings, listener=listener,
     )  # fmt: skip
     if not generated.finished:
-        raise KeyboardInterrupt
+        raise Stopped(generated.stopped_by)
     chunks = {chunk_name(folder.games, path): path for path in find_deliveries(folder.games)}
     new = {name: path for name, path in chunks.items() if name not in known}
     mine = {name: info for name, path in new.items() if (info := _read_info(path)) is not None}

@@ -23,6 +23,7 @@ from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
+from fukayomi.learning.training.interruption import Stopped
 from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer
@@ -231,7 +232,7 @@ def _train(
     except (TrainingError, CheckpointError) as error:
         raise LoopError(f"{error}; the settings of the run are in {folder.settings_file}") from error
     if result is not None and not result.finished:
-        raise KeyboardInterrupt
+        raise Stopped(result.stopped_by)
     return _last_values(folder.learner, "train", stop), _last_values(folder.learner, "test", stop)
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from fukayomi.learning.training.interruption import Stopped
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
@@ -40,6 +41,8 @@ class LoopResult:
     """Generations of the whole run."""
     network: Path
     """The network that generates games, the best one so far."""
+    stopped_by: int | None = None
+    """Number of the signal that stopped it; None: none, or Ctrl-C."""
 
     @property
     def finished(self) -> bool:
@@ -82,10 +85,10 @@ def learn(
         settings = folder.begin(settings)
         journal = Journal(folder.path, reanalyzes=settings.reanalysis is not None)
         with nullcontext(generate) if generate else _open_generator(settings, folder) as opened:
-            _take_steps(settings, folder, journal, opened, openings, listener)
+            stopped_by = _take_steps(settings, folder, journal, opened, openings, listener)
     networks = journal.networks
     best = folder.networks / networks[-1].file if networks else folder.network(0)
-    return LoopResult(folder.path, journal.generations, settings.generations, best)
+    return LoopResult(folder.path, journal.generations, settings.generations, best, stopped_by)
 
 
 @contextmanager
@@ -107,15 +110,18 @@ def _take_steps(
     generate: Generator,
     openings: Openings | None,
     listener: LoopListener,
-) -> None:
-    """Take all steps that are left, or those until Ctrl-C."""
+) -> int | None:
+    """Take all steps that are left, or those until Ctrl-C or another signal, whose number it returns."""
     log = LogWriter(folder.path)
     run = _Run(settings, folder, journal, generate, openings, LoopListeners(log, listener))
     try:
         while journal.generations < settings.generations:
             run.take_step()
+        return None
+    except Stopped as stopped:
+        return stopped.signal
     except KeyboardInterrupt:
-        pass
+        return None
     finally:
         log.ended()
         listener.ended()

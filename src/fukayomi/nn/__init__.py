@@ -26,10 +26,10 @@ from fukayomi._lazy import lazy
 if TYPE_CHECKING:
     from fukayomi.nn.config import NetworkConfig, NetworkConfigError
     from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
-    from fukayomi.nn.export import ExportError, export_onnx
+    from fukayomi.nn.export import export_onnx
     from fukayomi.nn.growth import grow_network
     from fukayomi.nn.network import PolicyValueNetwork
-    from fukayomi.nn.parameters import ParameterFileError, load_parameters, save_parameters
+    from fukayomi.nn.parameters import ExportError, ParameterFileError, load_parameters, save_parameters
     from fukayomi.nn.quantization import QuantizationError, quantize_onnx
     from fukayomi.nn.unfolding import load_onnx
 
@@ -55,10 +55,10 @@ __getattr__, __dir__ = lazy(
     {
         ".config": ("NetworkConfig", "NetworkConfigError"),
         ".dlshogi": ("load_dlshogi", "save_dlshogi"),
-        ".export": ("ExportError", "export_onnx"),
+        ".export": ("export_onnx",),
         ".growth": ("grow_network",),
         ".network": ("PolicyValueNetwork",),
-        ".parameters": ("ParameterFileError", "load_parameters", "save_parameters"),
+        ".parameters": ("ExportError", "ParameterFileError", "load_parameters", "save_parameters"),
         ".quantization": ("QuantizationError", "quantize_onnx"),
         ".unfolding": ("load_onnx",),
     },

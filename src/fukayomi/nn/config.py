@@ -117,9 +117,9 @@ class NetworkConfig:
 
         The families are resnet, senet (squeeze-excitation) and wideresnet (pre-activation). Channels may be left out
         with 10, 15, 20, 30 and 40 blocks. Modifiers, in any order: _relu (the default) or _swish; _fcl128: a hidden
-        layer of 128 in the value head; _reduction16: squeeze-excitation through 1/16; _lk: large kernels in every fifth
-        block; _tf: the last block is a Transformer block; _turn: the plane of the colour to move. With _lk or _tf each
-        branch of the stem is normalised.
+        layer of 128 in the value head; _reduction16: squeeze-excitation through 1/16 of the channels, where senet has
+        1/8; _lk: large kernels in every fifth block; _tf: the last block is a Transformer block; _turn: the plane of
+        the colour to move. With _lk or _tf each branch of the stem is normalised.
 
         >>> NetworkConfig.from_name("resnet10_swish") == NetworkConfig()
         True

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.config import FEATURES2, LABELS, LARGEST, Activation, NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.nn.parameters import ParameterFileError, build_network, parameter_shapes
+from fukayomi.nn.parameters import ParameterFileError, build_network, parameter_shapes, require_finite
 
 SUFFIXES = (".npz", ".pth")
 PLAIN_NAMES = {"weight": "W", "bias": "b"}
@@ -69,8 +70,8 @@ def load_dlshogi(path: Path | str, *, activation: Activation | None = None) -> P
             has.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     read = _read_npz if path.suffix == ".npz" else _read_pth
     try:
         shapes, tensor = read(path)
@@ -109,6 +110,7 @@ def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
 
     Raises:
         NetworkConfigError: dlshogi has no such network.
+        ExportError: A parameter is not finite.
     """
     path = Path(path)
     config = replace(network.config, heads=())
@@ -116,6 +118,7 @@ def save_dlshogi(network: PolicyValueNetwork, path: Path | str) -> None:
     names = _numbered_layers(config) if _at_rest(config) in NUMBERED else _numbered_blocks(config)
     state = network.state_dict()
     tensors = {theirs: state[ours].detach().cpu().contiguous() for ours, theirs in _parameters(config, names).items()}
+    require_finite(tensors)
     path.parent.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
     if path.suffix == ".npz":

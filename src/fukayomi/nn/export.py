@@ -27,6 +27,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.nn.config import FEATURES1
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import ExportError, require_finite
 
 INPUT_NAMES = ["input1", "input2"]
 OUTPUT_NAMES = ["output_policy", "output_value"]
@@ -34,12 +35,6 @@ OPSET = 18
 HALF_MAX = 65504.0
 MAX_LOGIT_ERROR = {False: 1e-3, True: 5e-2}
 MAX_VALUE_ERROR = {False: 1e-4, True: 5e-3}
-
-
-class ExportError(ValueError):
-    """A network cannot be exported, or the exported file does not agree with it."""
-
-    __module__ = "fukayomi.nn"
 
 
 @dataclass(frozen=True)
@@ -77,9 +72,8 @@ def export_onnx(network: PolicyValueNetwork, path: Path | str, *, half: bool = F
         ExportError: Weights are not finite, or too large for float16.
     """
     folded = FoldedNetwork(network)
+    require_finite(folded.state_dict())
     for name, tensor in folded.state_dict().items():
-        if not torch.isfinite(tensor).all():
-            raise ExportError(f"the parameter {name} has values that are not finite")
         if half and tensor.abs().max() > HALF_MAX:
             raise ExportError(f"the parameter {name} has values beyond {HALF_MAX:.0f}, the largest float16")
     model = _to_onnx(folded)

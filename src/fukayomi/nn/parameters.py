@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ from safetensors.torch import save  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from fukayomi.files.atomic import replace_file
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import BLOCKS
 from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
@@ -26,9 +28,31 @@ class ParameterFileError(ValueError):
     __module__ = "fukayomi.nn"
 
 
+class ExportError(ValueError):
+    """A network cannot be exported, or the exported file does not agree with it."""
+
+    __module__ = "fukayomi.nn"
+
+
+def require_finite(parameters: Mapping[str, Tensor]) -> None:
+    """Raise ExportError if a network has a parameter with NaN or infinity: no engine can play with it."""
+    for name, tensor in parameters.items():
+        if not torch.isfinite(tensor).all():
+            raise ExportError(
+                f"the parameter {name} has values that are not finite; nothing is written. If training diverged, use "
+                "an earlier checkpoint"
+            )
+
+
 def save_parameters(network: PolicyValueNetwork, path: Path | str) -> None:
-    """Write parameters and configuration as safetensors; an existing file is replaced once the new one is complete."""
+    """Write parameters and configuration as safetensors; an existing file is replaced once the new one is complete.
+
+    Raises:
+        ExportError: A parameter is not finite.
+        OSError: The file cannot be written.
+    """
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
+    require_finite(tensors)
     metadata = {"format": FORMAT, "config": json.dumps(network.config.as_dict())}
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     replace_file(Path(path), save(tensors, metadata))
@@ -41,8 +65,8 @@ def load_parameters(path: Path | str) -> PolicyValueNetwork:
         ParameterFileError: The file is missing, damaged, or something else.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     try:
         with cast("Any", safe_open(path, framework="pt")) as file:  # it has no annotations
             metadata: dict[str, str] = file.metadata() or {}

@@ -29,6 +29,7 @@ from fukayomi.nn.config import FEATURES1, FEATURES2
 from fukayomi.nn.equalization import equalize
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
 from fukayomi.nn.rounding import round_weights
+from fukayomi.nn.unfolding import QUANTIZED
 
 CALIBRATION_BATCH = 64
 ROUNDING_POSITIONS = 128
@@ -125,8 +126,8 @@ def _simplified(network: Path, file: Path) -> ModelProto:
         model = onnx.load(file)
     except Exception as error:  # as above
         raise QuantizationError(f"{network}: not a network that ONNX Runtime can load: {error}") from error
-    if any(node.op_type in ("QuantizeLinear", "DequantizeLinear", "QLinearConv") for node in model.graph.node):
-        raise QuantizationError(f"{network}: this network is quantised already; quantise the original")
+    if any(node.op_type in QUANTIZED for node in model.graph.node):
+        raise QuantizationError(f"{network}: this is an int8 file, quantised already; give the float32 file")
     floats = (tensor for tensor in model.graph.initializer if tensor.data_type == TensorProto.FLOAT)
     if not all(np.isfinite(numpy_helper.to_array(tensor)).all() for tensor in floats):
         raise QuantizationError(f"{network}: some weights are not finite numbers; take a network from before that")

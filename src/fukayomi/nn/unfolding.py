@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from fukayomi.files.inputs import problem_of
 from fukayomi.nn.blocks import ResidualBlock
 from fukayomi.nn.config import FEATURES1, NetworkConfig, NetworkConfigError
 from fukayomi.nn.network import PolicyValueNetwork
@@ -26,6 +27,8 @@ from fukayomi.nn.parameters import ParameterFileError
 
 HALF = ".half"
 """Ending of the names of weights that are stored as float16."""
+QUANTIZED = ("QuantizeLinear", "DequantizeLinear", "QLinearConv")
+"""Operators of networks in int8."""
 
 
 def load_onnx(path: Path | str) -> PolicyValueNetwork:
@@ -38,12 +41,17 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
             residual ones.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ParameterFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise ParameterFileError(f"{path}: {problem}")
     try:
         model = onnx.load(path)
     except (DecodeError, OSError, ValueError) as error:
         raise ParameterFileError(f"{path}: not an ONNX file, or damaged ({error})") from error
+    if any(node.op_type in QUANTIZED for node in model.graph.node):
+        raise ParameterFileError(
+            f"{path}: this is an int8 file, which has rounded weights and can only be played with and evaluated: use "
+            "the float32 file that it was made from"
+        )
     config = _config(model, path)
     network = PolicyValueNetwork(config).eval()
     if config.stem != "sum" or config.squeeze or not all(isinstance(block, ResidualBlock) for block in network.blocks):
@@ -56,7 +64,7 @@ def load_onnx(path: Path | str) -> PolicyValueNetwork:
         if name not in found and name.endswith(".bias"):
             return torch.zeros(shape)  # the exporter leaves them out
         if name not in found:
-            raise ParameterFileError(f"{path}: no tensor {name}: not a file of fukayomi export, or in int8")
+            raise ParameterFileError(f"{path}: no tensor {name}: not a file of fukayomi export")
         array = numpy_helper.to_array(found[name]).astype(np.float32)
         if array.shape != tuple(shape) or not np.isfinite(array).all():
             raise ParameterFileError(f"{path}: the tensor {name} is {array.shape}, not {tuple(shape)}, or not finite")

@@ -98,6 +98,8 @@ class SelfplayResult:
     """Whether all games were played; otherwise it was stopped, and the same call goes on."""
     waiting: int
     """Games that are over and wait for the rest of their chunk."""
+    stopped_by: int | None = None
+    """Number of the signal that stopped it; None: there was none."""
 
 
 def generate(
@@ -343,7 +345,7 @@ class _Run:
         else:
             finished = self._is_over(positions) and self._store.waiting == 0
         self._report(games, positions)
-        return SelfplayResult(self._progress, finished, self._store.waiting)
+        return SelfplayResult(self._progress, finished, self._store.waiting, stop.signal)
 
     def close(self) -> None:
         """End the threads; games in play are lost."""

@@ -97,6 +97,9 @@ class UsiEngine:
         options: USI options, sent before the first search.
         directory: Working directory; None: the current one.
         timeout_s: Seconds to wait for the engine to start, and for an answer that is late.
+
+    Raises:
+        ValueError: The command is empty, or a quote in it is not closed.
     """
 
     def __init__(
@@ -107,7 +110,12 @@ class UsiEngine:
         directory: str | Path | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        self.command = tuple(split_words(command) if isinstance(command, str) else command)
+        try:
+            self.command = tuple(split_words(command) if isinstance(command, str) else command)
+        except ValueError as error:
+            raise ValueError(f"{command!r} is not a command: {error}") from error
+        if not self.command or not self.command[0].strip():
+            raise ValueError(f"{command!r} is not a command: it names no program")
         self.options = {name: option_text(value) for name, value in (options or {}).items()}
         self.directory = None if directory is None else Path(directory)
         self._timeout_s = timeout_s

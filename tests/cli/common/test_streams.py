@@ -45,6 +45,16 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: list[object]) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_a_name_that_is_not_utf_8_is_printed_as_an_escape(tmp_path: Path) -> None:
+    odd = tmp_path / "\udcff.csa"
+    odd.write_bytes((RECORDS / "resign.csa").read_bytes())
+    command = [sys.executable, "-m", "fukayomi", "data", "convert", str(odd), "-o", str(tmp_path / "\udcff.hcpe")]
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\udcff.hcpe" in done.stdout
+
+
 def test_a_match_is_whole_when_its_table_is_not_read(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run(*MATCH, "--games", 2, "--out", out, stdout=closed_pipe(), stderr=subprocess.PIPE)

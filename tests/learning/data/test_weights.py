@@ -57,6 +57,13 @@ def test_weights_belong_to_their_files_in_any_order(tmp_path: Path):
     assert [len(batch) for batch in batches] == [35] * 4
 
 
+@pytest.mark.parametrize("weight", [1e9, 1e308])
+def test_a_weight_that_fills_the_memory_is_refused(weight: float, train_file: Path, games_file: Path):
+    with pytest.raises(ValueError, match=r"train\.hcpe\*1e\+.*: an epoch would visit .* at most 268,435,456"):
+        Dataset(games_file, train_file, weights=[2.0, weight])
+    assert Dataset(train_file, weights=[1e6]).epoch_size == 96_000_000
+
+
 def test_processes_have_the_rows_of_one_batch(train_file: Path):
     data = Dataset(train_file)
     whole = next(training_batches(data, 24, seed=5, start=0, stop=1))

@@ -148,6 +148,21 @@ def test_games_go_on_in_the_middle(tmp_path: Path) -> None:
     assert (tmp_path / "out.hcpe3").read_bytes() == (tmp_path / "whole.hcpe3").read_bytes()
 
 
+def test_what_is_finished_is_labelled_again_only_on_demand(tmp_path: Path, rows: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "out.hcpe3"
+    work = (rows, out, engine(f"log={log}"), QUICK)
+    label_positions(*work)
+    searched, content = log.read_text(), out.read_bytes()
+    with pytest.raises(LabelError, match=r"out\.hcpe3 is finished: .* Label again with --again"):
+        label_positions(*work)
+    assert (log.read_text(), out.read_bytes()) == (searched, content)
+    with pytest.raises(StoppedError):
+        label_positions(*work, again=True, listener=Calling(stopper("labelling", 9)))
+    assert out.read_bytes() == content, "it is replaced when the new one is complete"
+    summary = label_positions(*work)
+    assert (summary.resumed, summary.found["labels"]) == (True, 23)
+
+
 def test_other_work_is_not_gone_on_with(tmp_path: Path, rows: Path) -> None:
     with pytest.raises(StoppedError):
         label_positions(rows, tmp_path / "out.hcpe3", engine(), QUICK, listener=Calling(stopper("labelling", 1)))

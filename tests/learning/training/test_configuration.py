@@ -107,6 +107,11 @@ def test_a_preset_may_say_something_of_the_targets(tmp_path: Path):
         ),
         ('train = "a"\n[training]\nsteps = 1\nepochs = 2.0', "give steps or epochs, not both"),
         ('train = "a"\n[training]\npreset = "best"', "'best' is not one of dlshogi, dlshogi-large, reanalyze"),
+        ('train = "a"\n[training]\npreset = ["dlshogi"]', r"preset: \['dlshogi'\] is not one of dlshogi, "),
+        ('train = "a"\n[network]\nname = 5', "network, name: 5 is not a name, such as"),
+        ('train = "a"\n[network]\npreset = "dlshogi"', "network, preset: unknown setting; there are blocks"),
+        ('train = "a"\n[run]\nname = "x"', "run, name: unknown setting"),
+        ('train = "a"\n[training]\nseed = 18446744073709551616', "seed must be at most 9223372036854775807"),
         ('train = "a"\n[targets]\neval_scale = "steep"', "'steep' is neither a number of centipawns nor 'fit'"),
         ('train = "a"\n[network]\nblocks = 0', "blocks must be an integer from 1"),
         ('train = "a"\nrun = 3', r"run is a table: \[run\]"),
@@ -152,6 +157,13 @@ def test_a_saved_configuration_repeats_the_run(tmp_path: Path, train_file: Path,
     assert all((tensor == found.averaged[name]).all() for name, tensor in expected.averaged.items())
     assert first.metrics is not None
     assert json.loads(repeated.stdout)["metrics"] == first.metrics.as_dict()
+
+
+def test_a_name_that_no_configuration_can_hold_is_refused(tmp_path: Path, train_file: Path):
+    odd = tmp_path / "\udcff.hcpe"
+    odd.write_bytes(train_file.read_bytes())
+    with pytest.raises(TrainingError, match=r"hcpe: the name is not UTF-8, and config\.toml cannot hold it: rename"):
+        train(TINY, Dataset(train_file, odd), tmp_path / "run", settings=TrainingSettings(steps=1, batch=16))
 
 
 def test_a_resumed_command_needs_nothing_but_the_folder(tmp_path: Path, train_file: Path):

@@ -8,14 +8,14 @@ from fukayomi.learning.training import interruption
 from fukayomi.learning.training.interruption import StopRequest
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_a_request_that_can_be_repeated_at_once(number: signal.Signals):
     before = signal.getsignal(number)
     with StopRequest() as stop:
         assert not stop.requested
         signal.raise_signal(number)
         signal.raise_signal(number)  # as torchrun does
-        assert stop.requested
+        assert (stop.requested, stop.signal) == (True, number)
     assert signal.getsignal(number) is before
 
 
@@ -26,3 +26,13 @@ def test_a_second_press_interrupts_and_a_second_sigterm_does_not(monkeypatch: py
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+def test_under_nohup_the_end_of_the_terminal_is_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopRequest() as stop:
+            signal.raise_signal(signal.SIGHUP)
+        assert not stop.requested
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -7,12 +7,20 @@ import torch
 from learning_samples import tensors
 from torch import nn
 
-from fukayomi.learning import Dataset, TrainingListener, TrainingSettings, load_model, train
+from fukayomi.learning import CheckpointError, Dataset, TrainingListener, TrainingSettings, load_model, train
 from fukayomi.learning.listeners.listener import TrainingStep
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, export_onnx, save_parameters
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
+
+
+class Notes(TrainingListener):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
 
 class TeacherLosses(TrainingListener):
@@ -66,6 +74,30 @@ def test_a_file_teaches_as_its_network_does(tmp_path: Path, train_file: Path):
     assert found[0] == found[1]
     assert found[2] == pytest.approx(found[0], rel=1e-3)
     assert "teacher.onnx" in (tmp_path / "2" / "config.toml").read_text()
+
+
+def test_a_run_does_not_lose_its_teacher(tmp_path: Path, train_file: Path):
+    data, first, other = Dataset(train_file), sharp_network(1), sharp_network(2)
+    save_parameters(first, tmp_path / "teacher.safetensors")
+
+    def run(steps: int, teacher: nn.Module | Path | None, weight: float = 0.5, *, resume: bool = True) -> list[str]:
+        settings = TrainingSettings(steps=steps, batch=16, teacher_weight=weight, schedule="constant", amp="off")
+        listener = Notes()
+        train(
+            TINY, data, tmp_path / "run", teacher=teacher, settings=settings, device="cpu", threads=1, resume=resume,
+            listener=listener,
+        )  # fmt: skip
+        return [note for note in listener.notes if note.startswith("teacher changes")]
+
+    assert run(1, first, resume=False) == []
+    with pytest.raises(CheckpointError, match=r"the run has a teacher .*: name it again \(--teacher FILE\), or go on"):
+        run(2, None)
+    assert run(2, tmp_path / "teacher.safetensors") == []
+    (note,) = run(3, other)
+    assert note.endswith("after step 2")
+    (note,) = run(4, None, weight=0.0)
+    assert "to None after step 3" in note
+    assert run(5, None) == []
 
 
 def test_the_temperature_flattens_the_policy(train_file: Path):

@@ -353,7 +353,7 @@ def test_the_end_is_reported_when_a_run_fails(tmp_path: Path, train_file: Path, 
     events = Events()
     with pytest.raises(DataFileError):
         run_training(tmp_path / "run", (train_file, broken_file), TrainingSettings(steps=1, batch=8), listener=events)
-    assert events.seen == [("started", 0), ("step", 1), ("ended", 0)]
+    assert events.seen == [("started", 0), ("step", 1), ("checkpoint", 1), ("ended", 0)]
 
 
 def test_a_run_without_listener_prints_nothing_and_returns_its_history(

@@ -12,10 +12,10 @@ from fukayomi.cli.common.text import printable
 
 USAGE = 2
 """Exit code of a command line that cannot be understood."""
-INTERRUPTED = 130
-"""Exit code after Ctrl-C; shells use the same."""
-TERMINATED = 143
-"""Exit code after SIGTERM; shells report the same."""
+SIGNALLED = 128
+"""What is added to the number of a signal to make the exit code after it; shells do the same."""
+INTERRUPTED = SIGNALLED + signal.SIGINT
+"""Exit code after Ctrl-C: 130."""
 
 TRAINING_MODULES = ("torch", "onnx", "onnxscript", "onnxruntime", "safetensors", "tensorboard")
 WEB_MODULES = ("starlette", "uvicorn", "websockets", "anyio", "h11")
@@ -35,13 +35,28 @@ def fail(message: str, code: int = 1) -> NoReturn:
     raise typer.Exit(code)
 
 
+def exit_stopped(number: int | None) -> NoReturn:
+    """End the program after work that a signal stopped in an orderly way.
+
+    Args:
+        number: The signal; None: Ctrl-C.
+    """
+    raise typer.Exit(INTERRUPTED if number is None else SIGNALLED + number)
+
+
 def exit_at_sigterm() -> None:
-    """From now on SIGTERM ends the program as an error does: what is open is closed first."""
-    signal.signal(signal.SIGTERM, _terminated)
+    """From now on SIGTERM ends the program as an error does: what is open is closed first.
+
+    So does SIGHUP, which comes when the terminal is closed; where it is ignored, as under nohup, it stays so.
+    """
+    from fukayomi.learning.training.interruption import hangup
+
+    for number in (signal.SIGTERM, *hangup()):
+        signal.signal(number, _terminated)
 
 
-def _terminated(*_: object) -> NoReturn:
-    raise SystemExit(TERMINATED)
+def _terminated(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(SIGNALLED + number)
 
 
 @contextmanager

@@ -32,7 +32,13 @@ class _Output(io.FileIO):
 
 @contextmanager
 def guarded_output() -> Generator[None]:
-    """Let stdout and stderr end the program when they cannot be written, unless they are terminals."""
+    """Let stdout and stderr end the program when they cannot be written, unless they are terminals.
+
+    What their encoding lacks, such as bytes of a file's name that are not UTF-8, is printed as an escape.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
     for name in ("stdout", "stderr") if os.name == "posix" else ():
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():  # it is None if it was closed

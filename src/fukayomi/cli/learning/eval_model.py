@@ -93,7 +93,7 @@ def eval_model(
                 listener=listener,
             )
         if options.csv is not None:
-            replace_file(options.csv, table.csv().encode())
+            replace_file(options.csv, table.csv().encode(errors="backslashreplace"))
     if options.as_json:
         typer.echo(json_text(table.as_dict()))
     else:

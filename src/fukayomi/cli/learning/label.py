@@ -98,6 +98,9 @@ class OutputOptions:
             "position after the last move of each line."
         ),
     ] = Plies.SEARCHED
+    again: Annotated[bool, typer.Option("--again", help="Label again what is finished, and replace the output.")] = (
+        False
+    )
     as_json: AsJson = False
 
 
@@ -126,7 +129,7 @@ def label(
     count as draws: train on them with --val-lambda 1. docs/labelling.md has the details.
 
     An engine that dies, hangs or plays an illegal move is started again. After a kill or Ctrl-C, run the same command
-    again to resume; --workers may differ.
+    again to resume; --workers may differ. An output that is finished stays as it is without --again.
     """
     from fukayomi.learning.labelling.labelling import label_positions
 
@@ -140,7 +143,9 @@ def label(
             eval_scale=search.eval_scale,
             plies=output.plies,
         )
-        summary = label_positions(inputs, out, found, settings, workers=engine.workers, listener=listener)
+        summary = label_positions(
+            inputs, out, found, settings, workers=engine.workers, again=output.again, listener=listener
+        )
     if output.as_json:
         print_json(summary)
         return
@@ -158,9 +163,9 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
     from fukayomi.learning.labelling.settings import LabelError
     from fukayomi.usi.engine import UsiEngine
 
-    if (options.engine is None) == (options.network is None):
+    if bool(options.engine) == bool(options.network):
         raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE.onnx)")
-    if options.engine is not None:
+    if options.engine:
         given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in options.option or [])
         yield UsiEngine(options.engine, options=given, directory=options.engine_dir)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import INTERRUPTED, USAGE, exit_stopped, fail, user_errors
 from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.selfplay_options import (
@@ -177,4 +177,4 @@ def _print(result: "SelfplayResult", out: Path, run: RunOptions) -> None:
     if not result.finished:
         waiting = f"; {result.waiting} games wait there for the rest of their chunk" if result.waiting else ""
         typer.echo(f"stopped after {progress.games} games in {out}{waiting}. Run the same command to resume", err=True)
-        raise typer.Exit(INTERRUPTED)
+        exit_stopped(result.stopped_by)

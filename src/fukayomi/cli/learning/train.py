@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, user_errors
+from fukayomi.cli.common.errors import exit_stopped, user_errors
 from fukayomi.cli.common.options import given_options
 from fukayomi.cli.common.text import json_text
 from fukayomi.cli.learning.train_options import (
@@ -52,9 +52,9 @@ def train(
     mix of game result and evaluation. hcpe3 and avg files are checked before training starts; moves of hcpe3 into a
     repetition within 16 plies are left out.
 
-    Ctrl-C saves a checkpoint and stops; --resume goes on and ends with the same weights as an uninterrupted run. A run
-    whose loss rises or is not finite stops with its last good weights. The folder gets checkpoint.pt, config.toml with
-    all settings, and curves for TensorBoard and as JSON lines.
+    Ctrl-C, SIGTERM and a closed terminal save a checkpoint and stop; --resume goes on and ends with the same weights as
+    an uninterrupted run. A run whose loss rises or is not finite stops with its last good weights. The folder gets
+    checkpoint.pt, config.toml with all settings, and curves for TensorBoard and as JSON lines.
     """
     with user_errors():
         from fukayomi.learning.training.configuration import build_configuration, read_configuration
@@ -140,4 +140,4 @@ def _print(result: "TrainingResult", source: SourceOptions) -> None:
         typer.echo(f"done: {result.checkpoint}\nnext: fukayomi export {result.checkpoint} network.onnx")
     if not result.finished:
         typer.echo(f"stopped after step {result.step}; run the same command with --resume to go on", err=True)
-        raise typer.Exit(INTERRUPTED)
+        exit_stopped(result.stopped_by)

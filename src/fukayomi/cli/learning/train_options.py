@@ -36,8 +36,9 @@ class NetworkOptions:
         str | None,
         option(
             "Network by its name: wideresnet10, resnet10_swish, resnet20x256, senet10, or with modifiers: _relu, "
-            "_swish, _fcl128 (--value-hidden), _lk (large kernels in every fifth block), _tf (a Transformer block at "
-            "the end), _turn (a plane of the colour to move). The options below change it.",
+            "_swish, _fcl128 (--value-hidden), _reduction4 (squeeze-excitation through a quarter of the channels; "
+            "senet: an eighth), _lk (large kernels in every fifth block), _tf (a Transformer block at the end), _turn "
+            "(a plane of the colour to move). The options below change it.",
             "resnet10_swish", metavar="NAME",
         ),
     ] = None  # fmt: skip
@@ -150,7 +151,13 @@ class HelperOptions:
 
     teacher_weight: Annotated[
         float | None,
-        option("Share of the --teacher in the targets.", _DEFAULT.teacher_weight, min=0, max=1, metavar="SHARE"),
+        option(
+            "Share of the --teacher in the targets; the rest is the data's.",
+            _DEFAULT.teacher_weight,
+            min=0,
+            max=1,
+            metavar="SHARE",
+        ),
     ] = None
     teacher_temperature: Annotated[
         float | None, option("The --teacher's policy is softmax(logits / this).", _DEFAULT.teacher_temperature)
@@ -244,7 +251,11 @@ class RunOptions:
     ] = None
     teacher: Annotated[
         Path | None,
-        option("A network whose policy and value are targets too: a checkpoint, .safetensors or .onnx (on the CPU)."),
+        option(
+            "A network whose policy and value are mixed into the targets, with the share --teacher-weight; it is "
+            "evaluated for every batch. A checkpoint, .safetensors, dlshogi's .npz or .pth, or .onnx, which computes "
+            "on the CPU; embedded is the embedded network."
+        ),
     ] = None
     eval_interval: Annotated[int | None, option("Steps between two evaluations.", EVAL_INTERVAL, min=1)] = None
     checkpoint_interval: Annotated[int | None, option("Steps between two checkpoints.", CHECKPOINT_INTERVAL, min=1)] = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
+from fukayomi.cli.common.errors import USAGE, exit_stopped, fail, user_errors
 from fukayomi.cli.common.text import json_text, printable
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def learn(
             printable(f"stopped in generation {result.generations + 1} of {result.of}; run the same command to go on"),
             err=True,
         )
-        raise typer.Exit(INTERRUPTED)
+        exit_stopped(result.stopped_by)
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":

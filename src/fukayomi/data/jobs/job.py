@@ -105,6 +105,11 @@ class Job:
         self._start = self._saved = time.monotonic()
 
     @property
+    def is_begun(self) -> bool:
+        """Whether an earlier run left work that this one would resume; known before the job is entered."""
+        return self.folder.path.exists()
+
+    @property
     def outputs(self) -> list[PartFile]:
         """The outputs; empty if all that is left is to rename them."""
         return self._files[: len(self.outs)]

@@ -123,7 +123,7 @@ def write(
         each: picture(draw(runs, smooth=smooth, log_x=log_x, theme=each, language=language), "svg", each, language)
         for each in THEMES
     }
-    replace_file(path, _page(runs, pictures).encode())
+    replace_file(path, _page(runs, pictures).encode(errors="replace"))
 
 
 def picture(figure: "Figure", kind: str, theme: Theme, language: Language) -> bytes:

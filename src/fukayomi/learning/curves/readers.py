@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from fukayomi.files.inputs import problem_of
 from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, CurveLog
-from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
+from fukayomi.learning.listeners.json_lines import DAMAGE, LOG_NAME, TIMES_NAME
 
 EVENT_FILES = "*tfevents*"
 """Names of TensorBoard's files."""
@@ -53,6 +54,8 @@ def read_run(path: Path) -> CurveLog:
     """
     if not path.exists():
         raise CurveError(f"{path}: no such file or folder")
+    if not path.is_dir() and (problem := problem_of(path)) is not None:
+        raise CurveError(f"{path}: {problem}")
     log = CurveLog()
     lines = path / LOG_NAME if path.is_dir() else path
     if lines.is_file() and lines.suffix == ".jsonl":
@@ -78,7 +81,7 @@ def _read_lines(path: Path, log: CurveLog) -> None:
                     if measure in values:
                         value = values[measure]
                         log.add(kind, measure, int(values["step"]), float("nan") if value is None else float(value))
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except DAMAGE as error:
             if number < len(lines):  # every whole line ends with a line break
                 raise CurveError(f"{path}, line {number}: {line[:60]!r} is not a line of a run") from error
 
@@ -89,7 +92,7 @@ def _read_times(path: Path, log: CurveLog) -> None:
         try:
             values = cast("dict[str, Any]", json.loads(line))
             log.add(*SECONDS, int(values["step"]), float(values["seconds"]))
-        except (ValueError, TypeError, AttributeError, KeyError):
+        except DAMAGE:
             continue
 
 

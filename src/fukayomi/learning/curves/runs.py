@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fukayomi.learning.curves.readers import CurveError, read_run
 from fukayomi.learning.curves.series import HEAD_MEASURES, KINDS, MEASURES, Curve, Key
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +123,7 @@ def runs(paths: Mapping[str, str | PathLike[str]] | Sequence[str | PathLike[str]
     named = {name: Path(path) for name, path in paths.items()} if isinstance(paths, Mapping) else _named(paths)
     if not named:
         raise CurveError("there are no runs to read")
-    return Runs([Run(name, path, read_run(path).curves()) for name, path in named.items()])
+    return Runs([Run(printable(name), path, read_run(path).curves()) for name, path in named.items()])
 
 
 def _named(paths: Sequence[str | PathLike[str]]) -> dict[str, Path]:

@@ -19,6 +19,10 @@ KINDS = ("train", "test")
 SECONDS: Final = ("time", "seconds")
 """The curve of the time that a run has trained; it is an axis, not a figure."""
 
+LARGEST_STEP = (1 << 63) - 1
+LARGEST_VALUE = 3.4e38
+"""The largest float32: figures of a run are no larger."""
+
 Key = tuple[str, str]
 """Kind and measure."""
 
@@ -34,11 +38,17 @@ class CurveLog:
         self._points: dict[Key, list[tuple[int, float]]] = {}
 
     def add(self, kind: str, measure: str, step: int, value: float) -> None:
-        """Add a point; NaN stands for a value that is not finite."""
+        """Add a point; NaN stands for a value that is not finite.
+
+        Raises:
+            OverflowError: The step has more than 64 bits.
+        """
+        if not -LARGEST_STEP <= step <= LARGEST_STEP:
+            raise OverflowError(f"step {step} has more than 64 bits")
         points = self._points.setdefault((kind, measure), [])
         while points and points[-1][0] >= step:
             points.pop()
-        points.append((step, value if math.isfinite(value) else math.nan))
+        points.append((step, value if abs(value) <= LARGEST_VALUE else math.nan))
 
     def restart(self, step: int) -> None:
         """Drop the points of all curves after a step, from which a run goes on."""

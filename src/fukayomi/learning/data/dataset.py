@@ -16,6 +16,7 @@ from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data, refusal
+from fukayomi.files.inputs import problem_of
 from fukayomi.learning.data.batch import Batch, HeadArrays
 from fukayomi.learning.data.batches import Part, epoch_order, prefetch
 from fukayomi.learning.data.sources import AveragedPositions, Games, Rows, Source
@@ -33,6 +34,10 @@ _ROWS = {DataFormat.HCPE: HCPE, DataFormat.HCPE2: HCPE, DataFormat.PSV: PSV}
 _KINDS = (*_ROWS, DataFormat.HCPE3, DataFormat.AVERAGES)
 MOST_N_STEP = 100
 """Largest number of plies of n-step values."""
+MOST_REPEATS = 100
+"""How many times the positions of the files an epoch visits at most, if it is longer than MOST_VISITS."""
+MOST_VISITS = 1 << 28
+"""Positions of an epoch that weights may make of any files; their order takes 1 GiB."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +142,24 @@ class Dataset:
         self._sources: tuple[Source, ...] = (rows, self._games, *averages)
         self._starts = np.cumsum([0, *map(len, self._sources)])
         groups = (_ROWS.keys(), (DataFormat.HCPE3,), (DataFormat.AVERAGES,))  # as the positions are numbered
-        ordered = [
-            weight for group in groups for (_, kind), weight in zip(kinds, weights, strict=True) if kind in group
-        ]
+        given = [(path, kind, weight) for (path, kind), weight in zip(kinds, weights, strict=True)]
+        ordered = [(path, weight) for group in groups for path, kind, weight in given if kind in group]
         sizes = [size for source in self._sources for size in source.sizes]
         starts = np.cumsum([0, *sizes]).tolist()
         chosen = [None] * len(rows.sizes) + _with_weight(self._games) + [None] * len(averages)
-        self._parts = tuple(map(Part, starts, sizes, ordered, chosen))
+        self._parts = tuple(map(Part, starts, sizes, [weight for _, weight in ordered], chosen))
+        self._check_visits(ordered)
+
+    def _check_visits(self, files: Sequence[tuple[Path, float]]) -> None:
+        """Raise ValueError if the order of an epoch would fill the memory: it has a number for each visit."""
+        visits = [part.size * part.weight for part in self._parts]
+        limit = max(MOST_VISITS, MOST_REPEATS * len(self))
+        if sum(visits) > limit:
+            path, weight = files[visits.index(max(visits))]
+            raise ValueError(
+                f"{path}*{weight:g}: an epoch would visit {sum(visits):.3g} positions; with weights it may visit at "
+                f"most {limit:,}: give a smaller weight"
+            )
 
     def __len__(self) -> int:
         """Number of positions."""
@@ -390,8 +406,8 @@ def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path
 
 def _kind_of(path: Path) -> DataFormat:
     """One of _KINDS."""
-    if not path.is_file():
-        raise DataFileError(f"{path}: no such file")
+    if (problem := problem_of(path)) is not None:
+        raise DataFileError(f"{path}: {problem}")
     if path.stat().st_size == 0:
         raise DataFileError(f"{path}: the file is empty")
     try:

@@ -110,7 +110,10 @@ def open_positions(files: Files, plies: Plies) -> Inputs:
     """
     inputs = opened(files, TAKEN)
     if plies is Plies.LAST and inputs.kind is not DataFormat.RECORDS:
-        raise LabelError(f"{inputs.paths[0]} holds {inputs.format.contents}; only records have a last position")
+        raise LabelError(
+            f"{inputs.paths[0]} holds {inputs.format.contents}; only records have a last position. Without --plies "
+            "last each position is labelled"
+        )
     return replace(inputs, as_rows=True) if inputs.kind is DataFormat.AVERAGES else inputs
 
 

@@ -40,6 +40,7 @@ def label_positions(
     settings: LabelSettings,
     *,
     workers: int | None = None,
+    again: bool = False,
     listener: Listener = SILENT,
 ) -> Summary:
     """Search positions and write them as hcpe3: evaluation, best move, and soft policy of each.
@@ -63,6 +64,7 @@ def label_positions(
         settings: How to search, and what is labelled.
         workers: Positions at once: processes of a USI engine, 1 if None; trees that share the batches of a network, as
             many as fill them if None.
+        again: Label again what is finished, and replace the output.
         listener: Hears of the progress, and of positions that get no label.
 
     Returns:
@@ -70,7 +72,7 @@ def label_positions(
         positions without a known result (``without_result``).
 
     Raises:
-        LabelError: The engine cannot be used, or fails again and again.
+        LabelError: The engine cannot be used, or fails again and again; or the output is finished.
         ValueError: An input is damaged, or the work is that of another call.
         EvaluatorError: The network failed.
         OSError: A file cannot be read or written.
@@ -80,13 +82,15 @@ def label_positions(
     inputs = open_positions(files, settings.plies)
     replace(inputs, kind=DataFormat.HCPE3, as_rows=False).check_target(Path(out))
     options = {"format": str(inputs.kind), "engine": _description(engine), **asdict(settings)}
-    with ExitStack() as stack:
-        labellers = _open_labellers(
-            engine, settings, workers, stack
-        )  # before the job: an engine that fails begins none
-        job = stack.enter_context(
-            Job("label", inputs.paths, [Path(out)], options, spools=["labels"], listener=listener)
+    job = Job("label", inputs.paths, [Path(out)], options, spools=["labels"], listener=listener)
+    if job.outs[0].exists() and not job.is_begun and not again:
+        raise LabelError(
+            f"{out} is finished: it exists, and no work on it is left to resume. Label again with --again (in Python, "
+            "again=True), or give the output another name"
         )
+    with ExitStack() as stack:
+        labellers = _open_labellers(engine, settings, workers, stack)  # first: an engine that fails begins no job
+        stack.enter_context(job)
         _count(job, inputs, settings.plies)
         run_searches(job, partial(_positions, inputs, settings.plies), job.read, labellers)
         _write(job, inputs, settings.plies)

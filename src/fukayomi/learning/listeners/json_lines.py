@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 LOG_NAME = "log.jsonl"
 TIMES_NAME = "times.jsonl"
 """The time of each line of the log. A file of its own, so that the log of a run does not depend on the computer."""
+DAMAGE = (ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError)
+"""What lines raise that are not those of a run; OverflowError: a step is infinite."""
 
 
 class JsonLinesListener(TrainingListener):
@@ -87,7 +89,7 @@ def _last_time(lines: list[str]) -> tuple[int, float]:
     try:
         values = cast("dict[str, Any]", json.loads(lines[-1])) if lines else {}
         return int(values.get("step", -1)), float(values.get("seconds", 0.0))
-    except (ValueError, TypeError, AttributeError):
+    except DAMAGE:
         return -1, 0.0
 
 
@@ -104,5 +106,5 @@ def _step_of(line: str) -> float:
         if "step" not in values:
             (values,) = values.values()
         return float(values["step"])
-    except (ValueError, AttributeError, KeyError, TypeError):
+    except DAMAGE:
         return float("inf")

@@ -31,7 +31,12 @@ class TensorBoardListener(TrainingListener):
         from torch.utils.tensorboard import SummaryWriter
 
         self._steps = run.steps
-        self._writer = SummaryWriter(str(run.out), purge_step=run.step)
+        try:
+            self._writer = SummaryWriter(str(run.out), purge_step=run.step)
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{run.out}: the name is not UTF-8, and TensorBoard cannot write there: rename it"
+            ) from error
 
     def step(self, step: TrainingStep) -> None:
         """Write a point of the training curves now and then."""

@@ -126,6 +126,11 @@ class RunConfiguration:
             layer=layer, n_step=n_step, position_weights=self.targets.weights and not as_test, listener=listener,
         )  # fmt: skip
 
+    def odd_file(self) -> str | None:
+        """The first file whose name is not UTF-8; None if there is none."""
+        names = (*self.train, *self.test, *(getattr(self.run, name) or "" for name in NETWORK_FILES))
+        return next((name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name)), None)
+
     def text(self) -> str:
         """The configuration as TOML, without what is not set; `read_configuration` reads it."""
         tables = {name: _set(asdict(getattr(self, name))) for name in TABLES}
@@ -252,14 +257,15 @@ def _with_preset(name: str, table: Mapping[str, Any], layer: Mapping[str, Any]) 
     if name == "targets":
         training: Any = layer.get("training", {})
         return [PRESET_TARGETS.get(training.get("preset"), {}), settings]
-    preset, network = settings.pop("preset", None), settings.pop("name", None)
-    if isinstance(network, str):
+    if name == "network" and (network := settings.pop("name", None)) is not None:
+        if not isinstance(network, str):
+            raise TrainingError(f'network, name: {network!r} is not a name, such as "resnet10_swish"')
         return [asdict(NetworkConfig.from_name(network)), settings]
-    if preset is None:
-        return [settings]
-    if preset not in PRESETS:
-        raise TrainingError(f"training, preset: {preset!r} is not one of {', '.join(PRESETS)}")
-    return [PRESETS[preset], settings]
+    if name == "training" and (preset := settings.pop("preset", None)) is not None:
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise TrainingError(f"training, preset: {preset!r} is not one of {', '.join(PRESETS)}")
+        return [PRESETS[preset], settings]
+    return [settings]
 
 
 def _checked(table: str, kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:

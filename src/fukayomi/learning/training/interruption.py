@@ -10,16 +10,25 @@ ONE_PRESS = 1.0
 
 
 class StopRequest:
-    """Turns Ctrl-C and SIGTERM into a request that is honoured between steps; a second Ctrl-C interrupts at once."""
+    """Turns Ctrl-C, SIGTERM and SIGHUP into a request that is honoured between steps; a second Ctrl-C interrupts.
+
+    SIGHUP comes when the terminal is closed; where it is ignored, as under nohup, it stays so.
+    """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.signal: int | None = None
+        """Number of the first signal; None: there was none."""
         self._since = 0.0
         self._previous: dict[int, Any] = {}
 
+    @property
+    def requested(self) -> bool:
+        """Whether to stop."""
+        return self.signal is not None
+
     def __enter__(self) -> "StopRequest":
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, *hangup()):
                 self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -28,7 +37,22 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        if not self.requested:
-            self.requested, self._since = True, time.monotonic()
+        if self.signal is None:
+            self.signal, self._since = number, time.monotonic()
         elif number == signal.SIGINT and time.monotonic() > self._since + ONE_PRESS:
             raise KeyboardInterrupt
+
+
+class Stopped(KeyboardInterrupt):
+    """Work of several parts was stopped in one of them by a signal, in an orderly way."""
+
+    def __init__(self, signal: int | None) -> None:
+        super().__init__()
+        self.signal = signal
+        """Its number, if it is known."""
+
+
+def hangup() -> tuple[int, ...]:
+    """SIGHUP, where there is one and it is not ignored."""
+    number = getattr(signal, "SIGHUP", None)
+    return () if number is None or signal.getsignal(number) is signal.SIG_IGN else (number,)

@@ -62,9 +62,10 @@ def train(
 ) -> TrainingResult:
     """Train a network until all steps are done or the user stops the run.
 
-    Ctrl-C (in a notebook, "interrupt") and SIGTERM save a checkpoint and return after the current step; a second
-    Ctrl-C interrupts at once. In processes that torchrun started, each takes a part of every batch, and the first one
-    alone evaluates, reports and writes.
+    Ctrl-C (in a notebook, "interrupt"), SIGTERM and SIGHUP save a checkpoint and return after the current step; a
+    second Ctrl-C interrupts at once. A listener that fails and a damaged record end the run after a checkpoint. In
+    processes that torchrun started, each takes a part of every batch, and the first one alone evaluates, reports and
+    writes.
 
     Args:
         config: Shape of the network.
@@ -76,7 +77,8 @@ def train(
             the same shape or grows to it (`fukayomi.nn.grow_network`); further heads that it lacks begin at random. A
             resumed run has its own weights.
         teacher: A network whose policy and value are targets too, with `settings.teacher_weight`: in torch, or a file
-            that is a checkpoint, .safetensors or .onnx, which computes on the CPU.
+            of any kind that `load_model` reads; an .onnx file computes on the CPU. A run that had one cannot go on
+            without it, but with another one or with a weight of 0.
         device: "cpu", "cuda", "cuda:1", or "auto": CUDA if there is one. With several processes "auto" and "cuda" are a
             device for each.
         threads: CPU threads. None: those of the resumed run; or, on a CPU, the fastest of one, half and all, measured
@@ -91,9 +93,10 @@ def train(
         TrainingError: The folder is in use, there are fewer positions than a batch, no file has the targets of a
             head, or the initial network cannot grow to this shape.
         DivergenceError: A loss or weight is not finite, or the loss rose; the last good checkpoint stays.
-        CheckpointError: The checkpoint cannot be read or belongs to another run.
+        CheckpointError: The checkpoint cannot be read or belongs to another run, or the run's teacher is missing.
         ParameterFileError: The file of the initial network cannot be read.
-        DataFileError: A training or test record is damaged.
+        DataFileError: A training or test record is damaged; what was learned before is saved.
+        DiskError: The disk is full; the last checkpoint stays.
         DeviceError: There is no such device.
     """
     for name, count in (("eval_interval", eval_interval), ("checkpoint_interval", checkpoint_interval)):
@@ -121,7 +124,7 @@ def train(
     )  # fmt: skip
     guarded = folder.keeping_good_weights() if processes.is_main else nullcontext()
     lock = folder.lock if processes.is_main else nullcontext
-    with lock(), use_threads(prepared.threads), StopRequest() as stop, reported(listener, run), guarded:
+    with lock(), use_threads(prepared.threads), StopRequest() as stop, guarded, reported(listener, run):
         if processes.is_main:
             setup = RunSettings(
                 _file_of(initial), _file_of(teacher), str(device), prepared.threads, eval_interval, checkpoint_interval,
@@ -129,7 +132,15 @@ def train(
             )  # fmt: skip
             training = replace(settings, steps=steps, epochs=None, amp=prepared.used["amp"])
             folder.write_configuration(resolved(config, training, data, test, setup))
-        for batch in batches:
+
+        def save() -> None:
+            guard.check_weights(step, trainer.network.state_dict())
+            if processes.is_main:
+                folder.save(trainer.checkpoint(step, prepared.used))
+                listener.checkpoint(step, folder.checkpoint)
+
+        saved = step
+        for batch in journal.batches(batches):
             losses, norm = trainer.update(TensorBatch.of(batch, where), step)
             step += 1
             guard.watch(step, losses.total)
@@ -139,16 +150,17 @@ def train(
                 trainer.estimate_averaged_batchnorm(estimation_batches(data, schedule, where))
             if processes.is_main and (finished or step % eval_interval == 0):
                 journal.evaluate(trainer, step)
-            stopping = processes.any(stop.requested, where)
+            stopping = processes.any(stop.requested or journal.failed, where)
             if finished or stopping or step % checkpoint_interval == 0:
-                guard.check_weights(step, trainer.network.state_dict())
-                if processes.is_main:
-                    folder.save(trainer.checkpoint(step, prepared.used))
-                    listener.checkpoint(step, folder.checkpoint)
+                save()
+                saved = step
             if stopping:
                 break
+        if saved < step:  # the next record is damaged
+            save()
+        journal.raise_failure()
     processes.wait()
-    return journal.result(step, folder.checkpoint)
+    return journal.result(step, folder.checkpoint, stop.signal)
 
 
 def _file_of(network: nn.Module | Path | str | None) -> str | None:

@@ -73,7 +73,8 @@ def prepare(
     require_targets(config.heads, data)
     precision = choose_precision(settings.amp, where)
     schedule = Schedule(settings, settings.total_steps(data.epoch_size), data.epoch_size // settings.batch)
-    used = settings_used(schedule, data, precision)
+    taught = make_teacher(teacher, where, settings)
+    used = settings_used(schedule, data, precision) | {"teacher": taught.digest if taught else None}
     before = load_checkpoint(resumed) if resumed else None
     if resumed and before:
         check_resumption(resumed, before, config, used)
@@ -86,7 +87,7 @@ def prepare(
     if threads is None and where.type == "cpu" and processes.count == 1:
         threads = choose_threads(network, schedule, precision, data, listener)
     used |= {"threads": threads} if threads else {}
-    trainer = Trainer(network, schedule, precision, processes, make_teacher(teacher, where, settings))
+    trainer = Trainer(network, schedule, precision, processes, taught)
     if resumed and before:
         restore(resumed, before, trainer, used, listener)
     return Prepared(trainer, schedule, before.step if before else 0, used)
@@ -140,7 +141,7 @@ def check_resumption(path: Path, before: Checkpoint, config: NetworkConfig, used
     """Compare a checkpoint with the run that is to go on from it.
 
     Raises:
-        CheckpointError: It has another shape or optimiser, or all steps are done.
+        CheckpointError: It has another shape or optimiser, all steps are done, or the teacher is missing.
     """
     if before.network != config:
         raise CheckpointError(f"{path}: the checkpoint is of {before.network}, not of {config}")
@@ -148,6 +149,11 @@ def check_resumption(path: Path, before: Checkpoint, config: NetworkConfig, used
         raise CheckpointError(f"{path}: the run uses {optimizer}, not {used['optimizer']}")
     if before.step >= used["steps"]:
         raise CheckpointError(f"{path}: the run is already at step {before.step} of {used['steps']}")
+    if before.settings.get("teacher") and not used["teacher"] and used["teacher_weight"]:
+        raise CheckpointError(
+            f"{path}: the run has a teacher (digest {before.settings['teacher']}): name it again (--teacher FILE), or "
+            "go on without one (--teacher-weight 0)"
+        )
 
 
 def restore(path: Path, before: Checkpoint, trainer: Trainer, used: dict[str, Any], listener: TrainingListener) -> None:

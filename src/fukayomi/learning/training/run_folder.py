@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fukayomi import __version__
 from fukayomi.files.atomic import copy_or_link, replace_file
+from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
@@ -40,9 +41,10 @@ class RunFolder:
         """Raise TrainingError when there is other content than a run leaves that never saved a checkpoint."""
         if not self.path.exists():
             return
+        if not self.path.is_dir():
+            raise TrainingError(f"{self.path} is a file: choose another name for the folder of the run")
         leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME, LOCK_NAME)
-        is_folder = self.path.is_dir()
-        if not is_folder or not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
+        if not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
 
     def lock(self) -> FolderLock:
@@ -58,10 +60,20 @@ class RunFolder:
             raise TrainingError(f"another run writes to {self.path}: wait for it, or choose another folder") from error
 
     def write_configuration(self, configuration: RunConfiguration) -> None:
-        """Write `config.toml`, with which the run can be repeated."""
+        """Write `config.toml`, with which the run can be repeated.
+
+        Raises:
+            TrainingError: The name of a file is not UTF-8.
+        """
         self.path.mkdir(parents=True, exist_ok=True)
         head = f"# A training run of fukayomi {__version__}: fukayomi train --config {CONFIG_NAME} --out FOLDER\n\n"
-        replace_file(self.path / CONFIG_NAME, (head + configuration.text()).encode(errors="replace"))
+        try:
+            content = (head + configuration.text()).encode()
+        except UnicodeEncodeError as error:
+            raise TrainingError(
+                f"{configuration.odd_file()}: the name is not UTF-8, and {CONFIG_NAME} cannot hold it: rename the file"
+            ) from error
+        replace_file(self.path / CONFIG_NAME, content)
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and keep the one before it; each is there, whole, whenever this is killed."""
@@ -75,6 +87,7 @@ class RunFolder:
 
         Raises:
             DivergenceError: Training diverged; the message says which weights are left.
+            DiskError: The disk is full; the message says where the run goes on.
         """
         try:
             yield
@@ -87,6 +100,10 @@ class RunFolder:
             left = f"the last good weights, of step {step:,}, are in {self.checkpoint}"
             message = f"{error}: training diverged; {left}. {REMEDY.capitalize()}, and resume the run"
             raise DivergenceError(message, error.calm) from error
+        except OSError as error:
+            again = f"resume the run from {self.checkpoint}" if self.checkpoint.is_file() else "start the run again"
+            raise_if_full(error, f"make room, and {again}", self.path)
+            raise
 
     def _roll_back(self, calm: int) -> int | None:
         """The step of the last checkpoint from before a step, which becomes the checkpoint; None if there is none."""

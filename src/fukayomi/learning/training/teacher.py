@@ -1,5 +1,7 @@
 """Distillation: another network's policy and value as targets."""
 
+import hashlib
+
 import torch
 from torch import nn
 
@@ -25,6 +27,17 @@ class Teacher:
         self._where = torch.device("cpu") if isinstance(network, OnnxNetwork) else device
         self._network = network.to(self._where).eval()
         self._weight, self._temperature = weight, temperature
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell networks apart: of the SHA-256 of its weights, or of an ONNX file."""
+        if isinstance(self._network, OnnxNetwork):
+            return self._network.digest
+        sha = hashlib.sha256()
+        for name, tensor in self._network.state_dict().items():
+            sha.update(name.encode())
+            sha.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        return sha.hexdigest()[:16]
 
     def __call__(self, batch: TensorBatch) -> TeacherTargets:
         """Targets [N, 2187] and [N] for the positions of a batch."""

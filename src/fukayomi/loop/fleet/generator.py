@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.learning.training.interruption import StopRequest
+from fukayomi.learning.training.interruption import Stopped, StopRequest
 from fukayomi.listener import Listener
 from fukayomi.loop.fleet.collector import Collector
 from fukayomi.loop.fleet.store import Store, insist
@@ -31,6 +31,8 @@ class FleetResult:
 
     finished: bool
     """Whether there are enough games."""
+    stopped_by: int | None = None
+    """Number of the signal that stopped it; None: there was none."""
 
 
 class FleetGenerator:
@@ -76,7 +78,7 @@ class FleetGenerator:
             def wait(seconds: float) -> None:
                 self._wait(seconds, stop)
                 if stop.requested:
-                    raise KeyboardInterrupt
+                    raise Stopped(stop.signal)
 
             insist(
                 lambda: publish(self._store, settings, network, league, known, openings, int8=self._int8),
@@ -91,7 +93,7 @@ class FleetGenerator:
                 if collector.games >= games:
                     return FleetResult(finished=True)
                 self._wait(self._poll_s, stop)
-        return FleetResult(finished=False)
+        return FleetResult(finished=False, stopped_by=stop.signal)
 
     def _wait(self, seconds: float, stop: StopRequest) -> None:
         end_s = time.monotonic() + seconds

@@ -63,6 +63,10 @@ class OnnxModel(FloatModel):
             # Without a fallback: ONNX Runtime prints a line on stdout when it falls back, where USI has its answers.
             session = ort.InferenceSession(str(path), options, providers=providers, enable_fallback=False)
             self._session = cast(_Session, session)
+        except TypeError as error:
+            raise EvaluatorError(
+                f"{path}: the name is not UTF-8, and ONNX Runtime cannot open it: rename it"
+            ) from error
         except Exception as error:  # ONNX Runtime's errors have no common base
             raise EvaluatorError(f"{path}: ONNX Runtime cannot load it: {error}") from error
         if self._session.get_providers()[0] != provider:
