@@ -1,5 +1,9 @@
-"""Opening files from outside. Only regular files: a named pipe would block for ever, a device fill the memory."""
+"""Files that a user names. Only regular files.
 
+A named pipe would block for ever, a device fill the memory; and a device that is replaced by a file is gone.
+"""
+
+import contextlib
 import errno
 import os
 import stat
@@ -65,6 +69,18 @@ def require_file(path: Path | str) -> None:
         OSError: The file does not exist; IsADirectoryError for a folder.
     """
     _require_regular(path, Path(path).stat().st_mode)
+
+
+def replaceable(path: Path | str) -> Path:
+    """Where to write what replaces a file, or makes it; links are followed, and stay.
+
+    Raises:
+        InputFileError: The path is a named pipe, a socket or a device.
+        IsADirectoryError: It is a folder.
+    """
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # who writes there says which folder is missing
+        require_file(path)
+    return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
 
 
 def _require_regular(path: Path | str, mode: int) -> None:
