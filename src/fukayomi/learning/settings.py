@@ -128,6 +128,8 @@ class TrainingSettings:
         for name in ("val_lambda", "teacher_weight"):
             if not 0 <= (value := getattr(self, name)) <= 1:
                 raise TrainingError(f"{name} must be between 0 and 1, not {value}")
+        if self.seed >= 1 << 63:
+            raise TrainingError(f"seed must be below 2^63, not {self.seed}")
         if not abs(self.entropy) < float("inf"):
             raise TrainingError(f"entropy must be a number, not {self.entropy}")
 
