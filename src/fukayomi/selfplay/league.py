@@ -43,7 +43,7 @@ MOST_FAILURES = 5
 """Failures in a row, each after so many attempts. Then the run ends."""
 LATE_MS = 10_000
 """How late an answer may be; then the engine counts as hanging."""
-Weight = Annotated[float, Field(gt=0, le=1e6)]
+Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
 class LeagueError(ValueError):
@@ -68,7 +68,7 @@ class LeagueNetwork(StrictModel):
     file: Path
     weight: Weight = 1.0
     """How often it plays, beside the weights of the other opponents."""
-    games: Annotated[int, Field(ge=0)] = 0
+    games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
     """Games that were played against it before; `hardness` goes by them."""
     wins: Annotated[float, Field(ge=0)] = 0.0
     """Wins of the network that learns in these, a draw as one half."""

@@ -159,6 +159,22 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     chunk_games: Annotated[int, Field(ge=1, le=1_000_000)] = 256
     """Games in a chunk."""
 
+    def why_dropped(self, plies: int, *, is_cut: bool) -> str:
+        """Why a game is not kept, in a few words; empty if it is.
+
+        >>> SelfplaySettings(min_move=10).why_dropped(9, is_cut=False)
+        'shorter than min_move (10)'
+
+        Args:
+            plies: Its moves.
+            is_cut: Whether it was drawn after `max_move` moves.
+        """
+        if plies < self.min_move:
+            return f"shorter than min_move ({self.min_move})"
+        if is_cut and not self.out_max_move:
+            return f"drawn after max_move ({self.max_move}), without out_max_move"
+        return ""
+
     def params(self, seed: int) -> SelfplayParams:
         """What the native core needs for games with this seed."""
         params = SelfplayParams()
