@@ -107,14 +107,14 @@ def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_r
 def test_a_network_of_the_league_that_is_not_there_is_named(tmp_path: Path) -> None:
     league = {"network": [{"name": "main", "file": str(tmp_path / "no.onnx")}]}
 
-    with pytest.raises(LoopError, match=r"league, network: .*no\.onnx: No such file"):
+    with pytest.raises(LoopError, match=r"league, network, main, file: no file .*no\.onnx"):
         learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
 
 
 def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
     league = {"engine": [{"name": "gps", "command": ["no-such-engine"]}]}
 
-    with pytest.raises(LoopError, match="league, engine gps: program no-such-engine not found"):
+    with pytest.raises(LoopError, match="league: engine gps: program no-such-engine not found"):
         learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
 
 

@@ -12,11 +12,11 @@ from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
-from fukayomi.loop.settings import OPENINGS, REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
-from fukayomi.selfplay.openings import OpeningError, Openings, OpeningSet
+from fukayomi.selfplay.openings import Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 
 WORKER = "local"
@@ -127,27 +127,6 @@ def play_here(
             )  # fmt: skip
     except LeagueError as error:
         raise LoopError(f"league, {error}") from error
-
-
-def read_openings(settings: LoopSettings) -> Openings | None:
-    """Where the games of a run begin; None: at the start position.
-
-    Raises:
-        LoopError: A file holds no positions or cannot be read, or shares some with those of the gate or of the
-            measurements.
-    """
-    if not settings.openings.files:
-        return None
-    apart = [settings.gate.openings or OPENINGS] if settings.gate.mode != "off" else []
-    apart += [settings.strength.openings or OPENINGS] if settings.strength.games else []
-    try:
-        openings = Openings.read(settings.openings.files)
-        openings.keep_apart([OpeningSet.read(path) for path in dict.fromkeys(apart)])
-    except OpeningError as error:
-        raise LoopError(f"openings, files: {error}") from error
-    except OSError as error:
-        raise LoopError(f"openings, files: cannot read {error.filename}: {error.strerror}") from error
-    return openings
 
 
 def past_networks(settings: LoopSettings, journal: Journal) -> list[KeptNetwork]:

@@ -290,10 +290,16 @@ class Journal:
     @property
     def learner_steps(self) -> int:
         """Optimiser steps of the learner before the next training."""
-        trained, gated = self.last(Trained), self.last(Gated)
+        trained = self.last(Trained)
         if trained is None:
             return 0
-        return self.networks[-1].steps if gated and gated.rolled_back else trained.steps
+        return self.networks[-1].steps if self.has_rolled_back else trained.steps
+
+    @property
+    def has_rolled_back(self) -> bool:
+        """Whether the learner went back to the network that generates games after the last test."""
+        gated = self.last(Gated)
+        return gated is not None and gated.rolled_back
 
     @property
     def chunks(self) -> list[str]:

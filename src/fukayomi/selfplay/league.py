@@ -101,6 +101,16 @@ class LeagueRules(StrictModel):
         """Names of the opponents."""
         return [engine.name for engine in self.engines]
 
+    def check_programs(self) -> None:
+        """Look for the programs of the engines.
+
+        Raises:
+            LeagueError: One does not exist.
+        """
+        for engine in self.engines:
+            if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
+                raise LeagueError(f"engine {engine.name}: program {engine.command[0]} not found")
+
     @model_validator(mode="after")
     def _engines_can_play(self) -> Self:
         if len(set(self.names)) < len(self.names):
@@ -203,9 +213,7 @@ class League(AbstractContextManager["League"]):
         batch_size: int = 0,
     ) -> None:
         self._settings, self._seed = settings, seed
-        for engine in settings.engines:
-            if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
-                raise LeagueError(f"engine {engine.name}: program {engine.command[0]} not found")
+        settings.check_programs()
         self._chances = settings.chances()
         self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
         self._networks: list[Network] = []

@@ -116,7 +116,7 @@ def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> N
 
     excluded = learn("exclude", folder, "local", "--reason", "an <old> network")
 
-    assert f"excluded: local; 0 of {chunks} chunks" in excluded.output
+    assert f"excluded: local; the run learns from 0 of {chunks} chunks" in excluded.output
     assert Manifest(folder).chunks() == []
     assert read_status(folder).excluded == {"local": "an <old> network"}
     assert "nothing is learned from worker local: an <old> network" in learn("status", folder).output

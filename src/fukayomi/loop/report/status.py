@@ -137,6 +137,8 @@ class RunStatus(Tabular):
     """What the tripwires of ingest said of workers."""
     excluded: dict[str, str]
     """Workers from whose games nothing is learned, with the reason."""
+    excluded_chunks: dict[str, str]
+    """Chunks from which nothing is learned, with the reason."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
@@ -167,6 +169,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     journal = Journal(folder.path)
     seconds = _seconds(folder.path)
     ratings = (rate or rate_networks)(folder)
+    manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
     played, trained, ingested = journal.last(Played), journal.last(Trained), journal.last(Ingested)
     play_s = seconds.get((played.generation, "selfplay")) if played else None
@@ -190,7 +193,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
         league=tuple(_league(journal)),
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
-        excluded=Manifest(folder.path).excluded,
+        excluded=manifest.excluded,
+        excluded_chunks=manifest.excluded_chunks,
     )
 
 
