@@ -351,6 +351,17 @@ def test_others_may_play_one_side(tmp_path: Path) -> None:
         validate_chunk(path)
 
 
+def test_sidecars_say_what_ran_the_network(tmp_path: Path) -> None:
+    write_network(tmp_path / "network.onnx")
+    options = {"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": 4}
+    generate(SHORT, tmp_path / "network.onnx", tmp_path / "games", games=4, **options)
+    generate(SHORT, HASH, tmp_path / "hash", games=4)
+    (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "games")]
+    assert (info.device, info.precision) == ("cpu", "fp32")
+    (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "hash")]
+    assert (info.device, info.precision) == ("", "")
+
+
 def test_several_devices_have_each_a_share_of_the_games(tmp_path: Path) -> None:
     """They make the games that one makes."""
     write_network(tmp_path / "network.onnx")

@@ -121,6 +121,10 @@ class ChunkDetails(_Model):
     """SHA-256 of the file of the newest network that played."""
     build: Annotated[str, Field(min_length=1, max_length=200)]
     """Version of fukayomi."""
+    device: Annotated[str, Field(max_length=200)] = ""
+    """What ran the network when the chunk was written, as `Network` takes it; empty: unknown, as in older sidecars."""
+    precision: Annotated[str, Field(max_length=200)] = ""
+    """What the network was computed in; empty: unknown."""
     settings: Mapping[str, JsonValue]
     """Settings of the self-play, all of them."""
     results: ResultCounts = ResultCounts()
@@ -199,7 +203,7 @@ def find_chunks(folder: Path) -> list[Path]:
 def write_chunk(
     path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
 ) -> ChunkInfo:
-    """Write a chunk and its sidecar. Writing the same chunk again does nothing.
+    """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device.
 
     Args:
         path: File of the games, ``*.hcpe3``; its folder exists.
@@ -225,8 +229,9 @@ def write_chunk(
     )
     sidecar = sidecar_of(path)
     if sidecar.exists():
-        if read_chunk_info(sidecar) == info:
-            return info
+        known = read_chunk_info(sidecar)
+        if known == info.model_copy(update={"device": known.device, "precision": known.precision}):
+            return known
         raise ChunkError(f"{path}: another chunk has this name; a chunk never changes")
     replace_file(path, data)
     if named is not None and encoded is not None:

@@ -23,6 +23,7 @@ import numpy as np
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.book import Book
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
@@ -196,7 +197,8 @@ def generate(
         if book is not None:
             values["book"] = {"sha256": _file_sha256(Path(book)), "plies": book_plies}
         is_split = opponents is not None and opponents.has_own_files
-        worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games, is_split)
+        sha256 = network_sha256(network)
+        worker = Worker(name, seed, sha256, values, settings.chunk_games, is_split, *_computed(opened))
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         begins = openings or Openings()
         if opened_book is not None:
@@ -222,6 +224,13 @@ def network_sha256(network: str | Path | Network) -> str:
     if str(network) in STUBS:
         return hashlib.sha256(str(network).encode()).hexdigest()
     return NetworkFile(find_network(str(network))).sha256
+
+
+def _computed(network: Network) -> tuple[str, str]:
+    """Device and precision of a network; several by commas, none of other evaluators."""
+    plans = [each.plan for each in network.evaluators if isinstance(each, NetworkEvaluator)]
+    devices, precisions = sorted({plan.backend for plan in plans}), sorted({plan.precision for plan in plans})
+    return ",".join(devices), ",".join(precisions)
 
 
 def _file_sha256(path: Path) -> str:

@@ -45,6 +45,10 @@ class Worker:
     chunk_games: int
     is_split: bool = False
     """Whether games that have an opponent go to chunks of their own."""
+    device: str = ""
+    """What runs the network."""
+    precision: str = ""
+    """What it is computed in."""
 
 
 @dataclass(slots=True)
@@ -253,6 +257,8 @@ class ChunkStore:
             seed=self._worker.seed,
             network=self._worker.network,
             build=__version__,
+            device=self._worker.device,
+            precision=self._worker.precision,
             settings=self._worker.settings,
             results=ResultCounts(
                 black_wins=winners["black"], white_wins=winners["white"], draws=winners[None], **reasons
