@@ -8,7 +8,7 @@
 | `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8 |
 | `learner/` | the checkpoint of the learner, and its curves |
 | `matches/` | the matches of the gate and of the measurements |
-| `log.jsonl`, `live.json` | when each step ended, and what happens now |
+| `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
 """
 
 import hashlib

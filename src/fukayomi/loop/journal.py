@@ -295,6 +295,19 @@ class Journal:
             return 0
         return self.networks[-1].steps if self.has_rolled_back else trained.steps
 
+    def steps_of(self, generation: int) -> int:
+        """Optimiser steps that the learner took in a generation; 0 if it has not trained."""
+        steps = kept = trained = 0  # of the learner, the network that generates games, the newest network
+        for entry in self.entries:
+            if isinstance(entry, Trained):
+                if entry.generation == generation:
+                    return entry.steps - steps
+                steps = trained = entry.steps
+            elif isinstance(entry, Gated):
+                kept = trained if entry.kept else kept
+                steps = kept if entry.rolled_back else steps
+        return 0
+
     @property
     def has_rolled_back(self) -> bool:
         """Whether the learner went back to the network that generates games after the last test."""

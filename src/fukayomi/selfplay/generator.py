@@ -478,7 +478,10 @@ class _Run:
         progress = self._progress
         progress.elapsed_s = time.monotonic() - self._began_s
         progress.playing = self._pool.playing - self._pool.queued
-        progress.done = min(1.0, progress.games / games if games else progress.positions / (positions or 1))
+        all_games, all_positions = games or 0, positions or 1
+        new = progress.new_games / all_games if games else progress.new_positions / all_positions
+        progress.done = min(1.0, progress.games / all_games if games else progress.positions / all_positions)
+        progress.begun = max(0.0, progress.done - new)
         self._listener.state(progress)
 
     # ------------------------------------------------------------------------------------------ the other threads
