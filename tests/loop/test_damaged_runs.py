@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,13 @@ def test_what_the_settings_name_is_looked_for_before_the_run_begins(
     with pytest.raises(LoopError, match=message):
         learn(settings, tmp_path / "run")
 
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_fleet_without_ray_is_refused_before_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(LoopError, match=r"the table \[fleet\] needs ray: pip install '\.\[fleet\]'"):
+        learn(learn_run.small(fleet={"workers": 1}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -104,6 +104,13 @@ def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_r
     assert (later.networks[0].name, later.networks[0].games) == ("main", 8)
 
 
+def test_the_embedded_network_is_an_opponent_by_its_name(tmp_path: Path) -> None:
+    league = {"share": 1, "network": [{"name": "main", "file": "embedded"}]}
+    changes = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
+    assert learn(learn_run.small(league=league, **changes), tmp_path / "run").finished
+    assert sum(Journal(tmp_path / "run").league[1]["main"]) == 4
+
+
 def test_a_network_of_the_league_that_is_not_there_is_named(tmp_path: Path) -> None:
     league = {"network": [{"name": "main", "file": str(tmp_path / "no.onnx")}]}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from fukayomi._native import cpu_instructions
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import int8_path
+from fukayomi.engine.network import find_network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
@@ -209,5 +210,5 @@ def _best_precision(settings: LoopSettings) -> Precision:
     if machine.device == "native":  # workers of a fleet may have other CPUs
         return "int16" if settings.fleet is None and cpu_instructions("int16") else "fp32"
     opponents = settings.league.networks if settings.league else ()
-    can_all = all(int8_path(opponent.file).is_file() for opponent in opponents)
+    can_all = all(int8_path(find_network(str(opponent.file))).is_file() for opponent in opponents)
     return "int8" if machine.device == "cpu" and "VNNI" in cpu_features() and can_all else "fp32"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.network import find_network
 from fukayomi.files.inputs import InputFileError
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
@@ -140,11 +141,12 @@ def league_settings(settings: LoopSettings, folder: RunFolder, journal: Journal)
 
     Raises:
         LoopError: The file of a network is missing, or another one.
+        EvaluatorError: That of a network of the settings is missing.
     """
     if settings.league is None:
         return None
     past = [(network.name, folder.verified(network), 1.0) for network in past_networks(settings, journal)]
-    fixed = [(network.name, network.file, network.weight) for network in settings.league.networks]
+    fixed = [(each.name, find_network(str(each.file)), each.weight) for each in settings.league.networks]
     networks: list[LeagueNetwork] = []
     for name, file, weight in (*past, *fixed):
         wins, draws, losses = journal.results_against(name)

@@ -5,6 +5,7 @@ A step that needs one of them may come after hours, when the settings can no lon
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from fukayomi.arena.game.openings import read_openings as read_match_openings
@@ -38,6 +39,20 @@ def read_openings(settings: LoopSettings) -> Openings | None:
     except OSError as error:
         raise LoopError(f"openings, files: cannot read {error.filename}: {error.strerror}") from error
     return openings
+
+
+def require_cluster(settings: LoopSettings) -> None:
+    """Look for what a fleet needs besides the cluster.
+
+    Raises:
+        LoopError: It is not installed.
+    """
+    if settings.fleet is None:
+        return
+    has_url = "://" in (settings.fleet.store or "")
+    for module in ("ray", "fsspec") if has_url else ("ray",):
+        if find_spec(module) is None:
+            raise LoopError(f"the table [fleet] needs {module}: pip install '.[fleet]' in a checkout of fukayomi")
 
 
 def check_inputs(settings: LoopSettings) -> None:

@@ -18,7 +18,7 @@ from fukayomi.loop.generation import (
     recorded_settings,
 )
 from fukayomi.loop.ingest import Manifest, ingest
-from fukayomi.loop.inputs import check_inputs, read_openings
+from fukayomi.loop.inputs import check_inputs, read_openings, require_cluster
 from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
 from fukayomi.loop.matches.gate import test_candidate
@@ -83,6 +83,8 @@ def learn(
         settings = folder.saved_settings()
     openings = read_openings(settings)
     check_inputs(settings)
+    if generate is None:
+        require_cluster(settings)
     with folder.lock():
         settings = folder.begin(settings)
         journal = Journal(folder.path, reanalyzes=settings.reanalysis is not None)

@@ -27,6 +27,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.configuration import read_toml
 from fukayomi.engine.network import Network
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.files.problems import first_problem
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.shogi import Move, Position
@@ -66,6 +67,7 @@ class LeagueNetwork(StrictModel):
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     file: Path
+    """Its file; "embedded": the network that comes with the package."""
     weight: Weight = 1.0
     """How often it plays, beside the weights of the other opponents."""
     games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
@@ -156,7 +158,8 @@ class LeagueSettings(LeagueRules):
         found = read_toml(path)
         try:
             for network in found.get("network", []):
-                network["file"] = path.parent.absolute() / network["file"]
+                if network["file"] != EMBEDDED:
+                    network["file"] = path.parent.absolute() / network["file"]
             return cls.model_validate(found)
         except ValidationError as error:
             raise LeagueError(f"{path}: {first_problem(error, 'league')}") from error

@@ -132,7 +132,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     out_max_move: bool = False
     """Whether to keep the games that are drawn so."""
     threshold: Share = 0.99
-    """A game ends by resignation when \\|2 p - 1\\| exceeds it, where p is the win rate of the best move; 1: never."""
+    """A game ends by resignation when the win rate of the best move, scaled from -1 (lost) to 1 (won), is above this or
+    below its negative; 1: never."""
     play_out: Share = 0.1
     """Share of the games that are played on instead, to count the wrong resignations."""
     declaration_rule: Rule = "points_27"
