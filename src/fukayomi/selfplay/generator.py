@@ -32,7 +32,7 @@ from fukayomi.listener import Listener
 from fukayomi.selfplay.chunk import require_origin
 from fukayomi.selfplay.forks import fork, is_fork
 from fukayomi.selfplay.journal import GameSummary, StoredGame
-from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayProgress, SelfplayRun
+from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
@@ -182,7 +182,7 @@ def generate(
             raise ValueError(f"{what} is {number}; it must be 1 or more")
     require_origin(name, seed)
     folder = Path(out)
-    follower = listener if isinstance(listener, SelfplayListener) else _Plain(listener)
+    follower = listener if isinstance(listener, SelfplayListener) else PlainListener(listener)
     with (
         StopRequest() as stop,
         _opened(network, devices, device, precision, threads, batch_size) as opened,
@@ -255,25 +255,6 @@ def _locked(folder: Path, name: str) -> Generator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder, f"{name}.lock"):
         yield
-
-
-class _Plain(SelfplayListener):
-    """Tells a listener of no particular kind how far the run is."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._run: SelfplayRun | None = None
-
-    def started(self, run: SelfplayRun) -> None:
-        self._run = run
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
-
-    def state(self, state: SelfplayProgress) -> None:
-        assert self._run is not None
-        done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
-        self._listener.progress("self-play", done, total)
 
 
 class _Run:

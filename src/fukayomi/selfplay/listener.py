@@ -153,6 +153,25 @@ SILENT = SelfplayListener()
 """Reports nothing; the default."""
 
 
+class PlainListener(SelfplayListener):
+    """Tells a listener of no particular kind how far the run is."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._run: SelfplayRun | None = None
+
+    def started(self, run: SelfplayRun) -> None:
+        self._run = run
+
+    def note(self, text: str) -> None:
+        self._listener.note(text)
+
+    def state(self, state: SelfplayProgress) -> None:
+        assert self._run is not None
+        done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
+        self._listener.progress("self-play", done, total)
+
+
 class SelfplayListeners(SelfplayListener):
     """Passes every report to several listeners, in order."""
 
