@@ -1,4 +1,4 @@
-"""Files from outside: what is not a regular file is refused at once, and nothing too large is read."""
+"""Files that users name: what is not a regular file is refused at once, and nothing too large is read."""
 
 import os
 import socket
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fukayomi.files.inputs import InputFileError, open_input, problem_of, read_input, require_file
+from fukayomi.files.atomic import AtomicFile, replace_file
+from fukayomi.files.inputs import InputFileError, open_input, problem_of, read_input, replaceable, require_file
 
 
 def test_a_file_and_a_link_to_it(tmp_path: Path) -> None:
@@ -63,3 +64,30 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
     path.write_bytes(b"12345")
     with pytest.raises(InputFileError, match="sparse: larger than 0 MiB"):
         read_input(path, 4)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices and pipes have other names on Windows")
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "null").symlink_to("/dev/null")
+    for path in (tmp_path / "pipe", tmp_path / "null", Path("/dev/null")):
+        mode = path.lstat().st_mode
+        for write in (AtomicFile, lambda path: replace_file(path, b"7g7f"), replaceable):
+            with pytest.raises(InputFileError, match=rf"{path.name}: this is a (named pipe|device); give a regular"):
+                write(path)
+        assert path.lstat().st_mode == mode
+    with pytest.raises(IsADirectoryError):
+        AtomicFile(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["null", "pipe"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights on Windows")
+def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    for name in ("old", "new"):
+        (tmp_path / name).symlink_to(Path("disk") / name)
+    (tmp_path / "disk" / "old").write_bytes(b"2g2f")
+    for name in ("old", "new"):
+        replace_file(tmp_path / name, b"7g7f")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "disk" / name).read_bytes() == b"7g7f"

@@ -42,6 +42,21 @@ def generation(number: int, *, steps: int, passed: bool, rolled_back: bool = Fal
     ]  # fmt: skip
 
 
+def test_steps_of_a_generation_after_a_rollback(tmp_path: Path) -> None:
+    journal = recorded(
+        tmp_path,
+        [
+            Started(network=network(0, 0)),
+            *generation(1, steps=10, passed=True),
+            *generation(2, steps=25, passed=False),
+            *generation(3, steps=40, passed=False, rolled_back=True),
+            *generation(4, steps=30, passed=True),
+            *generation(5, steps=32, passed=True),
+        ],
+    )
+    assert [journal.steps_of(number) for number in range(7)] == [0, 10, 15, 15, 20, 2, 0]
+
+
 def recorded(folder: Path, entries: list[Entry]) -> Journal:
     journal = Journal(folder)
     for entry in entries:

@@ -287,7 +287,8 @@ def test_positions_of_chunks_have_their_weights(tmp_path: Path) -> None:
 def test_a_run_does_not_go_on_with_other_settings(
     changes: dict[str, object], message: str, small_run: Path, tmp_path: Path
 ) -> None:
-    shutil.copy(small_run / "run.toml", tmp_path)
+    for name in ("run.toml", "journal.jsonl"):
+        shutil.copy(small_run / name, tmp_path)
 
     with pytest.raises(LoopError, match=message):
         learn(learn_run.small(**changes), tmp_path)

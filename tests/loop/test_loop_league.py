@@ -104,17 +104,24 @@ def test_an_exploiter_learns_from_its_own_moves_against_the_main_network(small_r
     assert (later.networks[0].name, later.networks[0].games) == ("main", 8)
 
 
+def test_the_embedded_network_is_an_opponent_by_its_name(tmp_path: Path) -> None:
+    league = {"share": 1, "network": [{"name": "main", "file": "embedded"}]}
+    changes = {"generations": 1, "gate": {"mode": "off"}, "strength": {"games": 0}}
+    assert learn(learn_run.small(league=league, **changes), tmp_path / "run").finished
+    assert sum(Journal(tmp_path / "run").league[1]["main"]) == 4
+
+
 def test_a_network_of_the_league_that_is_not_there_is_named(tmp_path: Path) -> None:
     league = {"network": [{"name": "main", "file": str(tmp_path / "no.onnx")}]}
 
-    with pytest.raises(LoopError, match=r"league, network: .*no\.onnx: No such file"):
+    with pytest.raises(LoopError, match=r"league, network, main, file: no file .*no\.onnx"):
         learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
 
 
 def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
     league = {"engine": [{"name": "gps", "command": ["no-such-engine"]}]}
 
-    with pytest.raises(LoopError, match="league, engine gps: program no-such-engine not found"):
+    with pytest.raises(LoopError, match="league: engine gps: program no-such-engine not found"):
         learn(learn_run.small(**SHORT, league=league), tmp_path / "run")
 
 

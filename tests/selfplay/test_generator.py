@@ -183,6 +183,22 @@ def test_games_that_are_too_short_or_drawn_by_length_are_not_kept(tmp_path: Path
     assert generate(none, HASH, tmp_path / "short", games=3).progress.kept == 0
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"out_max_move": False, "max_move": 1}, r"shorter than min_move \(10\)"),
+        ({"out_max_move": False, "max_move": 1, "min_move": 0}, r"drawn after max_move \(1\), without out_max_move"),
+        ({"max_move": 12, "cheap": 1.0, "cheap_playouts": 2}, "without a move that has targets"),
+    ],
+)
+def test_a_run_for_positions_whose_games_have_none_fails(
+    tmp_path: Path, changes: dict[str, object], reason: str
+) -> None:
+    settings = SHORT.model_copy(update={"chunk_games": 200, **changes})
+    with pytest.raises(ValueError, match=rf"the last \d+ games brought no position: \d+ {reason}; change the settings"):
+        generate(settings, HASH, tmp_path, positions=100)
+
+
 @pytest.mark.parametrize("files", [("games",), ("hcpe3", "games"), ("hcpe3", "json", "games")])
 def test_a_chunk_without_sidecar_is_made_again(tmp_path: Path, files: tuple[str, ...]) -> None:
     """Whatever of its files a kill has left; the games are in the journal."""
@@ -239,8 +255,26 @@ def test_runs_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         generate(SHORT, HASH, tmp_path / "other", games=4)
     with pytest.raises(ValueError, match="one of games, positions and until"):
         generate(SHORT, HASH, tmp_path)
+    with pytest.raises(ValueError, match=r"name '\.\./x' cannot begin the names of files"):
+        generate(SHORT, HASH, tmp_path / "new", games=1, name="../x")
+    with pytest.raises(ValueError, match=f"seed is {1 << 64}; it must be from 0 to"):
+        generate(SHORT, HASH, tmp_path / "new", games=1, seed=1 << 64)
+    assert not (tmp_path / "new").exists()
     with FolderLock(tmp_path, "selfplay.lock"), pytest.raises(LockedError):
         generate(SHORT, HASH, tmp_path, games=8)
+
+
+def test_games_of_another_network_are_not_taken_for_those_of_this_one(tmp_path: Path) -> None:
+    write_network(tmp_path / "other.onnx")
+    with Network(tmp_path / "other.onnx", device="cpu") as other:
+        generate(SHORT, HASH, tmp_path, games=4)
+        with pytest.raises(ChunkError, match="all games asked for are there, but of the network"):
+            generate(SHORT, other, tmp_path, games=4)
+        with pytest.raises(ChunkError, match="all games asked for are there, but of the network"):
+            generate(SHORT, other, tmp_path, positions=1)
+        assert generate(SHORT, other, tmp_path, games=5).progress.new_games == 1
+        assert generate(SHORT, other, tmp_path, games=5).progress.new_games == 0
+    assert generate(SHORT, HASH, tmp_path, games=4).progress.new_games == 0
 
 
 def test_openings_are_where_games_begin(tmp_path: Path) -> None:
@@ -315,6 +349,17 @@ def test_others_may_play_one_side(tmp_path: Path) -> None:
     assert {name: counts[0] for name, counts in result.progress.opponents.items()} == {"program": 2, "frozen": 2}
     for path in find_chunks(tmp_path):
         validate_chunk(path)
+
+
+def test_sidecars_say_what_ran_the_network(tmp_path: Path) -> None:
+    write_network(tmp_path / "network.onnx")
+    options = {"device": "cpu", "precision": "fp32", "threads": 1, "batch_size": 4}
+    generate(SHORT, tmp_path / "network.onnx", tmp_path / "games", games=4, **options)
+    generate(SHORT, HASH, tmp_path / "hash", games=4)
+    (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "games")]
+    assert (info.device, info.precision) == ("cpu", "fp32")
+    (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "hash")]
+    assert (info.device, info.precision) == ("", "")
 
 
 def test_several_devices_have_each_a_share_of_the_games(tmp_path: Path) -> None:
@@ -427,6 +472,24 @@ def test_ctrl_c_ends_after_the_games_in_play(tmp_path: Path) -> None:
     waiting = sum(path.stat().st_size > 0 for path in tmp_path.glob("*.games"))
     assert chunks >= 2
     assert (int(output.split()[-1]) > 0) == (waiting > 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is not a signal there")
+def test_ctrl_c_ends_a_run_whose_games_end_as_fast_as_they_begin(tmp_path: Path) -> None:
+    heard = Interrupting()
+    settings = SHORT.model_copy(update={"max_move": 1, "min_move": 0, "playouts": 1, "chunk_games": 1000})
+    result = generate(settings, HASH, tmp_path, positions=1_000_000, parallel=8, listener=heard)
+    assert not result.finished
+    assert len(heard.games) < 1000
+
+
+class Interrupting(Heard):
+    """Presses Ctrl-C at the first game."""
+
+    def game(self, game: GameSummary) -> None:
+        super().game(game)
+        if len(self.games) == 1:
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_forked_games_begin_like_earlier_ones(tmp_path: Path) -> None:

@@ -67,6 +67,14 @@ def test_a_share_of_the_games_is_played_by_engines(tmp_path: Path) -> None:
         assert read_chunk(path).info.settings["league"]["share"] == 0.5
 
 
+def test_the_embedded_network_can_be_an_opponent(tmp_path: Path) -> None:
+    (tmp_path / "league.toml").write_text('[[network]]\nname = "own"\nfile = "embedded"\n', encoding="utf-8")
+    settings = LeagueSettings.read(tmp_path / "league.toml").model_copy(update={"share": 1.0})
+    with League(settings, device="native", precision="fp32", threads=1, batch_size=4) as opponents:
+        result = generate(SHORT.model_copy(update={"max_move": 10}), "<hash>", tmp_path, games=2, opponents=opponents)
+    assert result.progress.opponents["own"][0] == 2
+
+
 def test_sidecars_have_the_results_against_each_opponent(tmp_path: Path) -> None:
     with league(engine("a", "moves=3"), engine("b"), share=0.7) as opponents:
         first = generate(SHORT, "<hash>", tmp_path, games=16, opponents=opponents)

@@ -4,6 +4,8 @@ import json
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
 from fukayomi.selfplay import (
     GameSummary,
     JsonLines,
@@ -32,6 +34,13 @@ def state() -> SelfplayProgress:
             is_new=True,
         )  # fmt: skip
     return progress
+
+
+def test_what_remains_goes_by_the_games_of_this_process() -> None:
+    """After a resume: 60 of 100 games were there, and 10 took a minute."""
+    state = SelfplayProgress(games=70, new_games=10, done=0.7, begun=0.6, elapsed_s=60)
+    assert state.remaining_s == pytest.approx(180)
+    assert state.games_per_hour == pytest.approx(600)
 
 
 def test_the_log_lines_are_those_of_dlshogi() -> None:

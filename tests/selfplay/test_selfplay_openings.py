@@ -69,6 +69,16 @@ def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
         openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "measure", [LINES[1]])))])
 
 
+def test_a_damaged_set_for_measuring_keeps_nothing_apart(tmp_path: Path) -> None:
+    openings = Openings.read([hcp_file(tmp_path / "train.hcp", LINES)])
+    bad = Path(hcp_file(tmp_path / "bad.hcp", LINES))
+    bad.write_bytes(bad.read_bytes()[:32] + b"\xff" * 64)
+    with pytest.raises(
+        OpeningError, match=r"bad\.hcp, position 2: .*; 2 positions of 3 are damaged: make the file again"
+    ):
+        openings.keep_apart([OpeningSet.read(bad)])
+
+
 def test_without_openings_the_start_position_is_kept_apart(tmp_path: Path) -> None:
     Openings().keep_apart([OpeningSet.read(Path(text_file(tmp_path / "apart", LINES)))])
     with pytest.raises(OpeningError, match=r"the start position, where games begin, shares 1 position with .*measure"):
@@ -84,8 +94,9 @@ def test_files_that_hold_no_openings_are_refused(tmp_path: Path) -> None:
     bad.write_bytes(b"\xff" * 32)
     with pytest.raises(OpeningError, match="position 1"):
         Openings.read([str(bad)]).draw(0, 0)
-    with pytest.raises(OpeningError, match="weight"):
-        Openings.read([f"{bad}*x"])
+    for weight in ("x", "0", "1e308", "inf"):
+        with pytest.raises(OpeningError, match=r"the weight after '\*' must be a number from 1e-06 to 1,000,000"):
+            Openings.read([f"{bad}*{weight}"])
 
 
 BOOK = """#YANEURAOU-DB2016 1.00

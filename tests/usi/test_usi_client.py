@@ -1,8 +1,10 @@
 """The client against engines that stall, die and chatter."""
 
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from patience import PATIENCE_S, until
@@ -295,3 +297,33 @@ def test_an_answer_that_is_read_as_a_line_ends_the_search_as_well() -> None:
         assert client.read_line(PATIENCE_S).text == "bestmove 7g7f"
         assert client.state is State.READY
         assert echoed(client) == ["Depth value 3"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_engine_that_does_not_notice_the_end_of_its_input_ends_with_a_killed_process() -> None:
+    """So do its children."""
+    engine = "import os, time; os.fork(); os.write(1, f'{os.getpid()}\\n'.encode()); time.sleep(600)"
+    program = f"""
+import sys, time
+from fukayomi.usi.process import EngineProcess
+engine = EngineProcess([sys.executable, "-S", "-E", "-c", {engine!r}], None, None, len, 100, 10_000)
+for _ in range(2):
+    print(engine.read(time.monotonic() + {PATIENCE_S}, "its number").text, flush=True)
+time.sleep(600)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    engines = {int(process.stdout.readline()) for _ in range(2)}
+    assert len(engines) == 2
+    assert all(is_alive(engine) for engine in engines)
+    process.kill()
+    process.wait()
+    until(lambda: not any(is_alive(engine) for engine in engines))
+    process.stdout.close()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

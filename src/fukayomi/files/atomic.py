@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from fukayomi.files.disk import raise_if_full
+from fukayomi.files.inputs import replaceable
 from fukayomi.files.temporary import open_temporary
 
 
@@ -17,7 +18,8 @@ class AtomicFile:
 
     Use it as a context manager: it writes to a temporary file beside the target. Leaving the block flushes the file to
     the disk and replaces the target; leaving it by an exception (or Ctrl-C) removes the temporary file and keeps the
-    target. What a kill leaves is removed when the same target is written again.
+    target. What a kill leaves is removed when the same target is written again. Links are followed; a device or a pipe
+    is never replaced.
 
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "moves.txt"
@@ -34,9 +36,10 @@ class AtomicFile:
 
         Raises:
             DiskError: The disk is full.
+            InputFileError: The target is a named pipe, a socket or a device.
             OSError: The file cannot be created.
         """
-        self.path = Path(path)
+        self.path = replaceable(path)
         try:
             temporary, held = open_temporary(self.path)
         except OSError as error:

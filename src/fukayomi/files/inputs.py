@@ -1,5 +1,9 @@
-"""Opening files from outside. Only regular files: a named pipe would block for ever, a device fill the memory."""
+"""Files that a user names. Only regular files.
 
+A named pipe would block for ever, a device fill the memory; and a device that is replaced by a file is gone.
+"""
+
+import contextlib
 import errno
 import os
 import stat
@@ -80,6 +84,18 @@ def problem_of(path: Path | str) -> str | None:
     except ValueError as error:  # a NUL in the name
         return f"no file can have this name ({error})"
     return None
+
+
+def replaceable(path: Path | str) -> Path:
+    """Where to write what replaces a file, or makes it; links are followed, and stay.
+
+    Raises:
+        InputFileError: The path is a named pipe, a socket or a device.
+        IsADirectoryError: It is a folder.
+    """
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # who writes there says which folder is missing
+        require_file(path)
+    return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
 
 
 def _require_regular(path: Path | str, mode: int) -> None:

@@ -8,7 +8,7 @@
 | `networks/` | the networks, as ONNX, each with its int8 file if the run computes in int8 |
 | `learner/` | the checkpoint of the learner, and its curves |
 | `matches/` | the matches of the gate and of the measurements |
-| `log.jsonl`, `live.json` | when each step ended, and what happens now |
+| `log.jsonl`, `live.json` | when each step began and ended, and what happens now |
 """
 
 import hashlib
@@ -17,11 +17,14 @@ from pathlib import Path
 from fukayomi._native import cpu_instructions
 from fukayomi.engine.evaluators.backends.machine import cpu_features
 from fukayomi.engine.evaluators.backends.network_file import int8_path
+from fukayomi.engine.network import find_network
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
+from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import JOURNAL_NAME, KeptNetwork, network_name
 from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
+from fukayomi.selfplay.chunk import ChunkError, read_chunk
 
 SETTINGS_NAME = "run.toml"
 LOCK_NAME = "lock"
@@ -71,6 +74,29 @@ class RunFolder:
                 raise LoopError(f"{file}: missing, or not the network of the journal; put the file back")
         return path
 
+    def check_chunk(self, path: Path, sha256: str | None) -> None:
+        """Compare the files of an accepted chunk with what was accepted.
+
+        Args:
+            path: File of its games.
+            sha256: SHA-256 of the games when they were accepted; None: unknown.
+
+        Raises:
+            LoopError: A file is missing, damaged, or another one.
+        """
+        if sha256 is None:
+            return
+        try:
+            problem = "" if read_chunk(path).info.sha256 == sha256 else f"{path}: other games than were accepted"
+        except (ChunkError, OSError) as error:
+            problem = str(error)
+        if problem:
+            name = path.relative_to(self.path).as_posix()
+            raise LoopError(
+                f"{problem}. Check the disk, and put the file back; or go on without it: fukayomi learn exclude "
+                f"{self.path} {name}"
+            )
+
     def lock(self) -> FolderLock:
         """Keep other processes from working on this run.
 
@@ -98,14 +124,19 @@ class RunFolder:
     def begin(self, settings: LoopSettings) -> LoopSettings:
         """Save the settings of a new run, or compare them with those of the run that goes on.
 
+        They can change until the first step is done.
+
         Returns:
             The settings to use.
 
         Raises:
-            LoopError: The folder has something else in it, or a run with other settings; or the device of a new run has
-                no int8.
+            LoopError: The folder has something else in it, or a run with other settings, or one whose journal is lost;
+                or the device of a new run has no int8.
         """
-        if not self.settings_file.is_file():
+        if self.settings_file.is_file() and not self.has_begun:
+            self._check_without_journal()
+            settings = _with_precision(settings, _best_precision(settings))
+        elif not self.settings_file.is_file():
             others = [
                 path.name for path in self.path.iterdir() if path.name not in (LOCK_NAME,) and path.name[0] != "."
             ]
@@ -136,7 +167,16 @@ class RunFolder:
     @property
     def has_begun(self) -> bool:
         """Whether a step is done."""
-        return (self.path / JOURNAL_NAME).is_file()
+        journal = self.path / JOURNAL_NAME
+        return journal.is_file() and journal.stat().st_size > 0
+
+    def _check_without_journal(self) -> None:
+        """Refuse a run with games and without a journal, which would begin again among its own files."""
+        if Manifest(self.path).networks or (self.games.is_dir() and any(self.games.iterdir())):
+            raise LoopError(
+                f"{self.path / JOURNAL_NAME}: missing or empty, but the run has games; put the file back, or choose "
+                "another folder"
+            )
 
 
 def file_sha256(path: Path) -> str:
@@ -170,5 +210,5 @@ def _best_precision(settings: LoopSettings) -> Precision:
     if machine.device == "native":  # workers of a fleet may have other CPUs
         return "int16" if settings.fleet is None and cpu_instructions("int16") else "fp32"
     opponents = settings.league.networks if settings.league else ()
-    can_all = all(int8_path(opponent.file).is_file() for opponent in opponents)
+    can_all = all(int8_path(find_network(str(opponent.file))).is_file() for opponent in opponents)
     return "int8" if machine.device == "cpu" and "VNNI" in cpu_features() and can_all else "fp32"

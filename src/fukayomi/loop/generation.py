@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
+from fukayomi.engine.network import find_network
 from fukayomi.files.inputs import InputFileError
 from fukayomi.learning.training.interruption import Stopped
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries
 from fukayomi.loop.journal import Journal, KeptNetwork, Played
-from fukayomi.loop.settings import OPENINGS, REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
-from fukayomi.selfplay.openings import OpeningError, Openings, OpeningSet
+from fukayomi.selfplay.openings import Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 
 WORKER = "local"
@@ -135,27 +136,6 @@ def play_here(
         raise LoopError(f"league, {error}") from error
 
 
-def read_openings(settings: LoopSettings) -> Openings | None:
-    """Where the games of a run begin; None: at the start position.
-
-    Raises:
-        LoopError: A file holds no positions or cannot be read, or shares some with those of the gate or of the
-            measurements.
-    """
-    if not settings.openings.files:
-        return None
-    apart = [settings.gate.openings or OPENINGS] if settings.gate.mode != "off" else []
-    apart += [settings.strength.openings or OPENINGS] if settings.strength.games else []
-    try:
-        openings = Openings.read(settings.openings.files)
-        openings.keep_apart([OpeningSet.read(path) for path in dict.fromkeys(apart)])
-    except OpeningError as error:
-        raise LoopError(f"openings, files: {error}") from error
-    except OSError as error:
-        raise LoopError(f"openings, files: cannot read {error.filename}: {error.strerror}") from error
-    return openings
-
-
 def past_networks(settings: LoopSettings, journal: Journal) -> list[KeptNetwork]:
     """The earlier networks that are opponents in the generation that is due, in order."""
     past = settings.league.past if settings.league else 0
@@ -167,11 +147,12 @@ def league_settings(settings: LoopSettings, folder: RunFolder, journal: Journal)
 
     Raises:
         LoopError: The file of a network is missing, or another one.
+        EvaluatorError: That of a network of the settings is missing.
     """
     if settings.league is None:
         return None
     past = [(network.name, folder.verified(network), 1.0) for network in past_networks(settings, journal)]
-    fixed = [(network.name, network.file, network.weight) for network in settings.league.networks]
+    fixed = [(each.name, find_network(str(each.file)), each.weight) for each in settings.league.networks]
     networks: list[LeagueNetwork] = []
     for name, file, weight in (*past, *fixed):
         wins, draws, losses = journal.results_against(name)

@@ -290,10 +290,29 @@ class Journal:
     @property
     def learner_steps(self) -> int:
         """Optimiser steps of the learner before the next training."""
-        trained, gated = self.last(Trained), self.last(Gated)
+        trained = self.last(Trained)
         if trained is None:
             return 0
-        return self.networks[-1].steps if gated and gated.rolled_back else trained.steps
+        return self.networks[-1].steps if self.has_rolled_back else trained.steps
+
+    def steps_of(self, generation: int) -> int:
+        """Optimiser steps that the learner took in a generation; 0 if it has not trained."""
+        steps = kept = trained = 0  # of the learner, the network that generates games, the newest network
+        for entry in self.entries:
+            if isinstance(entry, Trained):
+                if entry.generation == generation:
+                    return entry.steps - steps
+                steps = trained = entry.steps
+            elif isinstance(entry, Gated):
+                kept = trained if entry.kept else kept
+                steps = kept if entry.rolled_back else steps
+        return 0
+
+    @property
+    def has_rolled_back(self) -> bool:
+        """Whether the learner went back to the network that generates games after the last test."""
+        gated = self.last(Gated)
+        return gated is not None and gated.rolled_back
 
     @property
     def chunks(self) -> list[str]:

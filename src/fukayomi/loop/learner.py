@@ -51,6 +51,8 @@ class TrainingFile(NamedTuple):
     path: Path
     positions: int
     """Training positions in it."""
+    sha256: str | None = None
+    """Of the games, as they were accepted; None: unknown."""
 
 
 class _Forward(TrainingListener):
@@ -159,8 +161,8 @@ def train_generation(
         listener: Follows the training.
 
     Raises:
-        LoopError: Training diverged, the network cannot be computed in int8, or the learner's checkpoint is of another
-            run.
+        LoopError: A file of the window is damaged, training diverged, the network cannot be computed in int8, or the
+            learner's checkpoint is damaged or of another run.
         KeyboardInterrupt: The user stopped it; a checkpoint is saved.
     """
     generation, _ = journal.next_step
@@ -174,6 +176,8 @@ def train_generation(
     steps, rest = buy_steps(budget, batch, total=total, least=least, most=most)
     first = first_in_window([file.positions for file in files], settings.window)
     window = [file for file in files[first:] if file.positions]
+    for file in window if steps else ():
+        folder.check_chunk(file.path, file.sha256)
     found = Trained(
         generation=generation, steps=journal.learner_steps, budget=rest, seen_positions=total,
         window=sum(file.positions for file in window), network=None, fresh=None, test=None, losses=None,
@@ -181,10 +185,12 @@ def train_generation(
     if not steps:
         return found
     last = next((each.network for each in reversed(journal.all(Trained)) if each.network), journal.start.network)
+    kept = folder.checkpoint((journal.networks[-1] if journal.has_rolled_back else last).generation)
     with use_threads(settings.learner.threads):
+        _require_checkpoint(folder.checkpoint(last.generation), folder.learner / CHECKPOINT_NAME, last.steps)
         fresh = _fresh(settings, folder, last, new)
         data = mixed_data(settings, window, layer_of([file.path for file in window], folder, journal))
-        losses, test = _train(settings, folder, data, found.steps, found.steps + steps, listener)
+        losses, test = _train(settings, folder, data, kept, found.steps, found.steps + steps, listener)
     network = publish(settings, folder, generation, files, listener)
     _remove_checkpoints(folder, {generation, last.generation, journal.networks[-1].generation})
     return found.model_copy(
@@ -198,15 +204,24 @@ def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
 
 
 def _train(
-    settings: LoopSettings, folder: RunFolder, data: Dataset, start: int, stop: int, listener: Listener
+    settings: LoopSettings, folder: RunFolder, data: Dataset, kept: Path, start: int, stop: int, listener: Listener
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     """Train to a step; the last losses and the metrics on the test files.
+
+    Args:
+        settings: The run.
+        folder: Its folder.
+        data: What to train on.
+        kept: Copy of the checkpoint that training began with.
+        start: Its step.
+        stop: The step to train to.
+        listener: Follows the training.
 
     Raises:
         LoopError, KeyboardInterrupt: As `train_generation`.
     """
     path = folder.learner / CHECKPOINT_NAME
-    step = load_checkpoint(path).step
+    step = _require_checkpoint(path, kept, start)
     if not start <= step <= stop:
         raise LoopError(f"{path}: a checkpoint of step {step}; the journal expects one of step {start} to {stop}")
     test = _dataset(settings, settings.learner.test) if settings.learner.test else None
@@ -234,6 +249,33 @@ def _train(
     if result is not None and not result.finished:
         raise Stopped(result.stopped_by)
     return _last_values(folder.learner, "train", stop), _last_values(folder.learner, "test", stop)
+
+
+def _require_checkpoint(path: Path, other: Path, step: int) -> int:
+    """The step of a checkpoint that training needs.
+
+    Args:
+        path: The checkpoint.
+        other: A file that has the same one, or had it. (The learner's and the one of its last network are even one file
+            until training saves the next.)
+        step: Its step, if it has the same one now.
+
+    Raises:
+        LoopError: It is missing or damaged; the message says what to do.
+    """
+    try:
+        return load_checkpoint(path).step
+    except CheckpointError as error:
+        try:
+            is_copy = load_checkpoint(other).step == step
+        except CheckpointError:
+            is_copy = False
+        network = next((each for each in (path, other) if each.with_suffix(".onnx").is_file()), path).with_suffix(
+            ".onnx"
+        )
+        begin = f'begin another run with learner.initial = "{network}"'
+        remedy = f"copy {other} to it" if is_copy else f"put it back from a copy, or {begin}"
+        raise LoopError(f"{error}; {remedy}") from error
 
 
 def _last_values(folder: Path, kind: str, step: int) -> dict[str, float] | None:

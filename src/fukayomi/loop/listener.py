@@ -72,7 +72,8 @@ class LoopListeners(LoopListener):
 
 
 class LogWriter(LoopListener):
-    """Writes `log.jsonl`, a line for each step with its time, and `live.json`, what happens now.
+    """Writes `log.jsonl`, a line where a step begins and one with its time where it ends, and `live.json`, what happens
+    now.
 
     Args:
         folder: Folder of the run.
@@ -94,7 +95,8 @@ class LogWriter(LoopListener):
         self._write({"note": text})
 
     def step_started(self, generation: int, step: str) -> None:
-        """Save the present state."""
+        """Save the present state, and write a line: a second one says that the step was resumed."""
+        self._write({"generation": generation, "step": step, "began": True})
         self._live = {"generation": generation, "step": step, "since": round(time.time(), 3)}
         self._write_live({})
 

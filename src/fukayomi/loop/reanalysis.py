@@ -43,8 +43,8 @@ def reanalyze_window(
         listener: Follows the searches.
 
     Raises:
-        LoopError: The file of the network is missing, or another one.
-        DataFileError: A chunk or a layer is damaged.
+        LoopError: The file of the network or of a chunk is missing, or another one.
+        DataFileError: A layer is damaged.
         EvaluatorError: The network failed.
         KeyboardInterrupt: The user stopped it; what was searched is kept.
     """
@@ -53,7 +53,8 @@ def reanalyze_window(
     network = journal.networks[-1]
     due = due_chunks(settings, journal, chunks)
     files = [folder.path / chunk.path for chunk in due]
-    for file in files:
+    for file, chunk in zip(files, due, strict=True):
+        folder.check_chunk(file, chunk.sha256)
         sidecar = sidecar_of(layer_path(file, LAYER))
         if not sidecar.is_file() or read_layer_info(sidecar).network != network.sha256:
             remove_layer(file, LAYER)

@@ -16,17 +16,18 @@ from fukayomi.loop.generation import (
     league_settings,
     local_generator,
     play_generation,
-    read_openings,
     recorded_settings,
 )
 from fukayomi.loop.ingest import Manifest, ingest
-from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step
+from fukayomi.loop.inputs import check_inputs, read_openings, require_cluster
+from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
 from fukayomi.loop.matches.gate import test_candidate
 from fukayomi.loop.matches.strength import measure
 from fukayomi.loop.reanalysis import reanalyze_window
-from fukayomi.loop.settings import LoopSettings
+from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.selfplay.openings import Openings
+from fukayomi.tabular import counted
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class LoopResult:
     """Generations of the whole run."""
     network: Path
     """The network that generates games, the best one so far."""
+    trained: int
+    """Networks that were trained."""
     stopped_by: int | None = None
     """Number of the signal that stopped it; None: none, or Ctrl-C."""
 
@@ -72,7 +75,8 @@ def learn(
         listener: Follows the run.
 
     Raises:
-        LoopError: The settings are not those of the run, training diverged, or a file is damaged.
+        LoopError: The settings are not those of the run, a file that they name or one of the run is missing or damaged,
+            or training diverged.
         LockedError: Another process works on this run.
         ClusterError: The Ray cluster of the fleet cannot be reached, or its workers fail again and again.
         ValueError, OSError: A network, an engine or a file cannot be used.
@@ -81,14 +85,33 @@ def learn(
     if settings is None:
         settings = folder.saved_settings()
     openings = read_openings(settings)
+    check_inputs(settings)
+    if generate is None:
+        require_cluster(settings)
     with folder.lock():
         settings = folder.begin(settings)
         journal = Journal(folder.path, reanalyzes=settings.reanalysis is not None)
+        _check_manifest(folder, journal)
         with nullcontext(generate) if generate else _open_generator(settings, folder) as opened:
             stopped_by = _take_steps(settings, folder, journal, opened, openings, listener)
     networks = journal.networks
     best = folder.networks / networks[-1].file if networks else folder.network(0)
-    return LoopResult(folder.path, journal.generations, settings.generations, best, stopped_by)
+    trained = sum(entry.network is not None for entry in journal.all(Trained))
+    return LoopResult(folder.path, journal.generations, settings.generations, best, trained, stopped_by)
+
+
+def _check_manifest(folder: RunFolder, journal: Journal) -> None:
+    """Refuse a manifest that lacks chunks: the next ingest would reject games of earlier networks.
+
+    Raises:
+        LoopError: It does.
+    """
+    ingested, manifest = journal.last(Ingested), Manifest(folder.path)
+    if ingested is not None and len(manifest.accepted) < ingested.chunks:
+        raise LoopError(
+            f"{manifest.path}: it has {counted(len(manifest.accepted), 'chunk')} of the {ingested.chunks} that were "
+            "accepted; put the file back"
+        )
 
 
 @contextmanager
@@ -199,7 +222,8 @@ class _Run:
         played = self._journal.last(Played)
         names = set(played.chunks) if played else set[str]()
         files = [
-            TrainingFile(self._folder.path / each.path, each.positions) for each in Manifest(self._folder.path).chunks()
+            TrainingFile(self._folder.path / each.path, each.positions, each.sha256)
+            for each in Manifest(self._folder.path).chunks()
         ]
         new = [file for file in files if chunk_name(self._folder.games, file.path) in names]
         return train_generation(self._settings, self._folder, self._journal, files, new, self._listener)

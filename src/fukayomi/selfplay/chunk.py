@@ -21,6 +21,7 @@ Each file is flushed and renamed, the sidecar last: a chunk without a sidecar do
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -43,12 +44,14 @@ LARGEST_SIDECAR = 1 << 20
 LARGEST_CHUNK = 256 << 20
 """Bytes."""
 
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_MOST_SEED = (1 << 64) - 1
 Part = Literal["all", "without_opponents", "with_opponents"]
 """Which games of its numbers a chunk has."""
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 in lower-case hexadecimal digits."""
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Name = Annotated[str, Field(pattern=_NAME)]
 """Letters, digits, dots, underscores and hyphens: part of a file name on every system."""
 
 
@@ -113,11 +116,15 @@ class ChunkDetails(_Model):
     part: Part = "all"
     """Which games of these numbers it has; a chunk of those without opponents has one beside it, if there are any
     others."""
-    seed: Annotated[int, Field(ge=0, lt=1 << 64)]
+    seed: Annotated[int, Field(ge=0, le=_MOST_SEED)]
     network: Sha256
     """SHA-256 of the file of the newest network that played."""
     build: Annotated[str, Field(min_length=1, max_length=200)]
     """Version of fukayomi."""
+    device: Annotated[str, Field(max_length=200)] = ""
+    """What ran the network when the chunk was written, as `Network` takes it; empty: unknown, as in older sidecars."""
+    precision: Annotated[str, Field(max_length=200)] = ""
+    """What the network was computed in; empty: unknown."""
     settings: Mapping[str, JsonValue]
     """Settings of the self-play, all of them."""
     results: ResultCounts = ResultCounts()
@@ -157,6 +164,21 @@ class Chunk(NamedTuple):
     weights: NDArray[np.float32] | None
 
 
+def require_origin(worker: str, seed: int) -> None:
+    """Check what makes the games of a worker other than those of others.
+
+    Raises:
+        ValueError: Chunks cannot have this name or seed.
+    """
+    if not re.fullmatch(_NAME, worker):
+        raise ValueError(
+            f"name {worker!r} cannot begin the names of files; write at most 64 letters, digits, dots, underscores and "
+            "hyphens, and a letter or a digit first"
+        )
+    if not 0 <= seed <= _MOST_SEED:
+        raise ValueError(f"seed is {seed}; it must be from 0 to {_MOST_SEED}")
+
+
 def settings_sha256(settings: Mapping[str, Any]) -> str:
     """A hash of settings that does not depend on the order of their names."""
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -181,7 +203,7 @@ def find_chunks(folder: Path) -> list[Path]:
 def write_chunk(
     path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
 ) -> ChunkInfo:
-    """Write a chunk and its sidecar. Writing the same chunk again does nothing.
+    """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device.
 
     Args:
         path: File of the games, ``*.hcpe3``; its folder exists.
@@ -207,8 +229,9 @@ def write_chunk(
     )
     sidecar = sidecar_of(path)
     if sidecar.exists():
-        if read_chunk_info(sidecar) == info:
-            return info
+        known = read_chunk_info(sidecar)
+        if known == info.model_copy(update={"device": known.device, "precision": known.precision}):
+            return known
         raise ChunkError(f"{path}: another chunk has this name; a chunk never changes")
     replace_file(path, data)
     if named is not None and encoded is not None:

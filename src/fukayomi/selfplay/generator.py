@@ -11,8 +11,9 @@ import hashlib
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,14 +23,16 @@ import numpy as np
 from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
 from fukayomi.book import Book
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
+from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
 from fukayomi.learning.training.interruption import StopRequest
 from fukayomi.listener import Listener
+from fukayomi.selfplay.chunk import require_origin
 from fukayomi.selfplay.forks import fork, is_fork
 from fukayomi.selfplay.journal import GameSummary, StoredGame
-from fukayomi.selfplay.listener import SILENT, SelfplayListener, SelfplayProgress, SelfplayRun
+from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
@@ -42,6 +45,8 @@ CACHE_MB = 64
 BOOK_PLIES = 24
 REPORT_S = 0.5
 """Seconds between two reports of the state."""
+FUTILE_GAMES = 500
+"""Games in a row, at least, and two for each at once, without a position to keep: a run for positions then fails."""
 IDLE_S = 0.02
 """Pause of a thread whose games all wait for something else."""
 NEWEST = SelfplayPlayer()
@@ -162,9 +167,10 @@ def generate(
         listener: Follows the run; a `SelfplayListener` hears of games and chunks too.
 
     Raises:
-        ValueError: Not one of games, positions and until is given, or a number is out of range.
+        ValueError: Not one of games, positions and until is given, or a number is out of range; or positions are asked
+            for, and game after game has none that are kept.
         EvaluatorError: The network cannot be loaded, or failed.
-        ChunkError: The folder holds chunks of another run under this name.
+        ChunkError: The folder holds chunks of another run under this name, or all games asked for, of another network.
         LockedError: Another process generates games of this name there.
         KeyboardInterrupt: Ctrl-C came twice.
         OSError: A file cannot be written.
@@ -176,8 +182,9 @@ def generate(
     for what, number in [("games", games), ("positions", positions), ("devices", devices)]:
         if number is not None and number < 1:
             raise ValueError(f"{what} is {number}; it must be 1 or more")
+    require_origin(name, seed)
     folder = Path(out)
-    follower = listener if isinstance(listener, SelfplayListener) else _Plain(listener)
+    follower = listener if isinstance(listener, SelfplayListener) else PlainListener(listener)
     with (
         StopRequest() as stop,
         _opened(network, devices, device, precision, threads, batch_size) as opened,
@@ -192,7 +199,8 @@ def generate(
         if book is not None:
             values["book"] = {"sha256": _file_sha256(Path(book)), "plies": book_plies}
         is_split = opponents is not None and opponents.has_own_files
-        worker = Worker(name, seed, network_sha256(network), values, settings.chunk_games, is_split)
+        sha256 = network_sha256(network)
+        worker = Worker(name, seed, sha256, values, settings.chunk_games, is_split, *_computed(opened))
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         begins = openings or Openings()
         if opened_book is not None:
@@ -201,7 +209,10 @@ def generate(
         run.reproducible, run.until = reproducible, until
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
-            return run.play(games, positions, stop)
+            result = run.play(games, positions, stop)
+            if until is None and result.finished and not result.progress.new_games:
+                store.check_network()
+            return result
         finally:
             run.close()
             store.close()
@@ -215,6 +226,13 @@ def network_sha256(network: str | Path | Network) -> str:
     if str(network) in STUBS:
         return hashlib.sha256(str(network).encode()).hexdigest()
     return NetworkFile(find_network(str(network))).sha256
+
+
+def _computed(network: Network) -> tuple[str, str]:
+    """Device and precision of a network; several by commas, none of other evaluators."""
+    plans = [each.plan for each in network.evaluators if isinstance(each, NetworkEvaluator)]
+    devices, precisions = sorted({plan.backend for plan in plans}), sorted({plan.precision for plan in plans})
+    return ",".join(devices), ",".join(precisions)
 
 
 def _file_sha256(path: Path) -> str:
@@ -239,25 +257,6 @@ def _locked(folder: Path, name: str) -> Generator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with FolderLock(folder, f"{name}.lock"):
         yield
-
-
-class _Plain(SelfplayListener):
-    """Tells a listener of no particular kind how far the run is."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self._run: SelfplayRun | None = None
-
-    def started(self, run: SelfplayRun) -> None:
-        self._run = run
-
-    def note(self, text: str) -> None:
-        self._listener.note(text)
-
-    def state(self, state: SelfplayProgress) -> None:
-        assert self._run is not None
-        done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
-        self._listener.progress("self-play", done, total)
 
 
 class _Run:
@@ -299,6 +298,7 @@ class _Run:
         self._found: list[GameSummary] = []
         self._held: int | None = None  # the next number, if it waits for a chunk
         self._is_cut = False  # the user stopped it with games left
+        self._futile: Counter[str] = Counter()  # why the last games have brought no position
 
     # ------------------------------------------------------------------------------------------ the calling thread
 
@@ -319,25 +319,16 @@ class _Run:
             if is_ending and self._pool.playing == 0:
                 self._receive(self._pool.take_finished())
                 break
-            try:
-                report = self._reports.get(timeout=REPORT_S / 2)
-            except queue.Empty:
-                pass
-            else:
-                if isinstance(report, Exception):
-                    raise report
-                self._receive(report)
+            self._receive_all(REPORT_S / 2)
+            if positions is not None:
+                self._check_progress()
             for note in self._opponents.notes() if self._opponents else ():
                 self._listener.note(note)
             if time.monotonic() - reported >= REPORT_S:
                 reported = time.monotonic()
                 self._report(games, positions)
         self.close()
-        while not self._reports.empty():
-            report = self._reports.get()
-            if isinstance(report, Exception):
-                raise report
-            self._receive(report)
+        self._receive_all(0)
         if games is None and self._is_over(positions):
             self._write(max([self._store.highest_waiting, *self._added[-1:]]) + 1)
         if games is not None:
@@ -376,8 +367,14 @@ class _Run:
         return following[0] > self._store.highest_waiting if following else self.until is None
 
     def _top_up(self, numbers: Iterator[int]) -> bool:
-        """Queue games, a few more than there will soon be places for. False if there are none left."""
-        while self._pool.playing < self.parallel + max(2, self.parallel // 8):
+        """Queue games, a few more than there will soon be places for. False if there are none left.
+
+        Games may end as fast as they are queued, so there is a limit for each call.
+        """
+        most = self.parallel + max(2, self.parallel // 8)
+        for _ in range(most):
+            if self._pool.playing >= most:
+                break
             number = next(numbers, None) if self._held is None else self._held
             for game in self._found:
                 self._progress.add(game, is_new=False)
@@ -413,6 +410,24 @@ class _Run:
             self._is_cut = stop.requested and (cut > 0 or self._held is not None)
         return stop.requested
 
+    def _receive_all(self, timeout_s: float) -> None:
+        """Wait for a report, and receive all that there are."""
+        with suppress(queue.Empty):
+            report = self._reports.get(timeout=timeout_s) if timeout_s else self._reports.get_nowait()
+            while True:
+                if isinstance(report, Exception):
+                    raise report
+                self._receive(report)
+                report = self._reports.get_nowait()
+
+    def _check_progress(self) -> None:
+        """Fail if game after game is not kept, or has no position with targets."""
+        if self._futile.total() >= max(FUTILE_GAMES, 2 * self.parallel):
+            reasons = ", ".join(f"{count} {reason}" for reason, count in self._futile.most_common())
+            raise ValueError(
+                f"the last {self._futile.total()} games brought no position: {reasons}; change the settings"
+            )
+
     def _receive(self, report: list[FinishedGame] | list[WaitingGame]) -> None:
         for game in report:
             if isinstance(game, FinishedGame):
@@ -423,13 +438,17 @@ class _Run:
             self._write()
 
     def _store_game(self, game: FinishedGame) -> None:
-        is_long = game.plies >= self._settings.min_move
-        is_kept = is_long and (self._settings.out_max_move or game.reason != GameReason.MAX_PLIES)
+        dropped = self._settings.why_dropped(game.plies, is_cut=game.reason == GameReason.MAX_PLIES)
+        is_kept = not dropped
         name = self._opponents.name(game.index) if self._opponents else ""
         summary = GameSummary.of(game, is_kept=is_kept, opponent_name=name)
         weights = None if bool(np.all(game.weights == 1.0)) else game.weights
         self._store.add(StoredGame(summary, game.data if is_kept else b"", weights if is_kept else None))
         self._progress.add(summary, is_new=True)
+        if is_kept and game.positions:
+            self._futile.clear()
+        else:
+            self._futile[dropped or "without a move that has targets"] += 1
         self._listener.game(summary)
         if self._opponents is not None:
             self._opponents.over(summary)
@@ -442,7 +461,10 @@ class _Run:
         progress = self._progress
         progress.elapsed_s = time.monotonic() - self._began_s
         progress.playing = self._pool.playing - self._pool.queued
-        progress.done = min(1.0, progress.games / games if games else progress.positions / (positions or 1))
+        all_games, all_positions = games or 0, positions or 1
+        new = progress.new_games / all_games if games else progress.new_positions / all_positions
+        progress.done = min(1.0, progress.games / all_games if games else progress.positions / all_positions)
+        progress.begun = max(0.0, progress.done - new)
         self._listener.state(progress)
 
     # ------------------------------------------------------------------------------------------ the other threads

@@ -27,6 +27,7 @@ from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.match.configuration import read_toml
 from fukayomi.engine.network import Network
+from fukayomi.engine.settings import EMBEDDED
 from fukayomi.files.problems import first_problem
 from fukayomi.selfplay.journal import GameSummary
 from fukayomi.shogi import Move, Position
@@ -43,7 +44,7 @@ MOST_FAILURES = 5
 """Failures in a row, each after so many attempts. Then the run ends."""
 LATE_MS = 10_000
 """How late an answer may be; then the engine counts as hanging."""
-Weight = Annotated[float, Field(gt=0, le=1e6)]
+Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
 
 
 class LeagueError(ValueError):
@@ -66,9 +67,10 @@ class LeagueNetwork(StrictModel):
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     file: Path
+    """Its file; "embedded": the network that comes with the package."""
     weight: Weight = 1.0
     """How often it plays, beside the weights of the other opponents."""
-    games: Annotated[int, Field(ge=0)] = 0
+    games: Annotated[int, Field(ge=0, le=1_000_000_000)] = 0
     """Games that were played against it before; `hardness` goes by them."""
     wins: Annotated[float, Field(ge=0)] = 0.0
     """Wins of the network that learns in these, a draw as one half."""
@@ -100,6 +102,16 @@ class LeagueRules(StrictModel):
     def names(self) -> list[str]:
         """Names of the opponents."""
         return [engine.name for engine in self.engines]
+
+    def check_programs(self) -> None:
+        """Look for the programs of the engines.
+
+        Raises:
+            LeagueError: One does not exist.
+        """
+        for engine in self.engines:
+            if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
+                raise LeagueError(f"engine {engine.name}: program {engine.command[0]} not found")
 
     @model_validator(mode="after")
     def _engines_can_play(self) -> Self:
@@ -146,7 +158,8 @@ class LeagueSettings(LeagueRules):
         found = read_toml(path)
         try:
             for network in found.get("network", []):
-                network["file"] = path.parent.absolute() / network["file"]
+                if network["file"] != EMBEDDED:
+                    network["file"] = path.parent.absolute() / network["file"]
             return cls.model_validate(found)
         except ValidationError as error:
             raise LeagueError(f"{path}: {first_problem(error, 'league')}") from error
@@ -203,9 +216,7 @@ class League(AbstractContextManager["League"]):
         batch_size: int = 0,
     ) -> None:
         self._settings, self._seed = settings, seed
-        for engine in settings.engines:
-            if engine.command and find_program(engine.command[0]) is None and engine.directory is None:
-                raise LeagueError(f"engine {engine.name}: program {engine.command[0]} not found")
+        settings.check_programs()
         self._chances = settings.chances()
         self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
         self._networks: list[Network] = []

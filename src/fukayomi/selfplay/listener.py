@@ -54,6 +54,8 @@ class SelfplayProgress:
     """By opponent: games, wins of the network that learns, draws."""
     done: float = 0.0
     """Share of the run that is done, 0 to 1."""
+    begun: float = 0.0
+    """Share that was done when this process began."""
     playing: int = 0
     """Games that are being played now."""
     elapsed_s: float = 0.0
@@ -74,7 +76,8 @@ class SelfplayProgress:
     @property
     def remaining_s(self) -> float | None:
         """At the rate so far; None if nothing is known yet."""
-        return self.elapsed_s * (1 - self.done) / self.done if 0 < self.done <= 1 and self.new_games else None
+        new = self.done - self.begun
+        return self.elapsed_s * (1 - self.done) / new if new > 0 and self.new_games else None
 
     def add_chunk(self, info: ChunkInfo) -> None:
         """Count the games of a chunk that was there. What its sidecar does not say is left out."""
@@ -148,6 +151,25 @@ class SelfplayListener(Listener):
 
 SILENT = SelfplayListener()
 """Reports nothing; the default."""
+
+
+class PlainListener(SelfplayListener):
+    """Tells a listener of no particular kind how far the run is."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._run: SelfplayRun | None = None
+
+    def started(self, run: SelfplayRun) -> None:
+        self._run = run
+
+    def note(self, text: str) -> None:
+        self._listener.note(text)
+
+    def state(self, state: SelfplayProgress) -> None:
+        assert self._run is not None
+        done, total = (state.games, self._run.games) if self._run.games else (state.positions, self._run.positions)
+        self._listener.progress("self-play", done, total)
 
 
 class SelfplayListeners(SelfplayListener):

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import encode_hcp, position_from_hcp
+from fukayomi._native import encode_hcp, find_bad_records, position_from_hcp
 from fukayomi.arena.game.openings import Opening, OpeningError, read_openings
 from fukayomi.book import Book
 from fukayomi.engine.network import Network
@@ -23,6 +23,8 @@ HCP_SUFFIX = ".hcp"
 HCP_BYTES = 32
 LARGEST_FILE = 8 << 30
 """Bytes of a file of hcp."""
+WEIGHTS = (1e-6, 1e6)
+"""Smallest and largest weight of a set."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +72,20 @@ class OpeningSet:
         except ShogiError as error:
             raise OpeningError(f"{self.name}, position {number + 1}: {error}") from error
 
+    def check(self) -> None:
+        """Check all positions of a file of hcp, which takes a second for some 300,000.
+
+        Raises:
+            OpeningError: The bytes of one are not a position.
+        """
+        bad = [] if self.hcps is None else find_bad_records(self.hcps, None)
+        if bad:
+            number, reason = bad[0]
+            raise OpeningError(
+                f"{self.name}, position {number + 1}: {reason}; {counted(len(bad), 'position')} of {len(self):,} are "
+                "damaged: make the file again"
+            )
+
     @property
     def suffix(self) -> str:
         """Suffix of a file with `content`."""
@@ -109,7 +125,7 @@ class Openings:
         """Read the sets of some files; ``FILE*2`` gives its positions twice the weight of others.
 
         Raises:
-            OpeningError: A file holds no positions, or a weight is not a number above 0.
+            OpeningError: A file holds no positions, or a weight is not a number, or out of range (`WEIGHTS`).
             OSError: A file cannot be read.
         """
         return cls([OpeningSet.read(*_source(source)) for source in sources])
@@ -138,8 +154,11 @@ class Openings:
         """Refuse positions that a set for measuring has too; without sets, the start position.
 
         Raises:
-            OpeningError: A position is in both; the message names the files and how many there are.
+            OpeningError: A position is in both, and the message names the files and how many there are; or a set for
+                measuring is damaged.
         """
+        for other in others:
+            other.check()
         for each in self.sets:
             _refuse_shared(each.name, each.keys(), others)
         if not self.sets:
@@ -185,9 +204,12 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
         others: The sets for measuring.
 
     Raises:
-        OpeningError: A position is in both; the message names the files and how many there are.
+        OpeningError: A position is in both, and the message names the files and how many there are; or a set for
+            measuring is damaged.
         OSError: The book cannot be read any more.
     """
+    for other in others:
+        other.check()
     ends: set[bytes] = set()
     layer = {encode_hcp(Position()): Position()}  # after the same number of moves
     for _ in range(plies):
@@ -231,6 +253,6 @@ def _source(text: str) -> tuple[Path, float]:
         value = float(weight)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise OpeningError(f"{text}: the weight after '*' must be a number above 0")
+    if not WEIGHTS[0] <= value <= WEIGHTS[1]:
+        raise OpeningError(f"{text}: the weight after '*' must be a number from {WEIGHTS[0]:g} to {WEIGHTS[1]:,.0f}")
     return Path(name), value

@@ -132,7 +132,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     out_max_move: bool = False
     """Whether to keep the games that are drawn so."""
     threshold: Share = 0.99
-    """A game ends by resignation when \\|2 p - 1\\| exceeds it, where p is the win rate of the best move; 1: never."""
+    """A game ends by resignation when the win rate of the best move, scaled from -1 (lost) to 1 (won), is above this or
+    below its negative; 1: never."""
     play_out: Share = 0.1
     """Share of the games that are played on instead, to count the wrong resignations."""
     declaration_rule: Rule = "points_27"
@@ -158,6 +159,22 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
 
     chunk_games: Annotated[int, Field(ge=1, le=1_000_000)] = 256
     """Games in a chunk."""
+
+    def why_dropped(self, plies: int, *, is_cut: bool) -> str:
+        """Why a game is not kept, in a few words; empty if it is.
+
+        >>> SelfplaySettings(min_move=10).why_dropped(9, is_cut=False)
+        'shorter than min_move (10)'
+
+        Args:
+            plies: Its moves.
+            is_cut: Whether it was drawn after `max_move` moves.
+        """
+        if plies < self.min_move:
+            return f"shorter than min_move ({self.min_move})"
+        if is_cut and not self.out_max_move:
+            return f"drawn after max_move ({self.max_move}), without out_max_move"
+        return ""
 
     def params(self, seed: int) -> SelfplayParams:
         """What the native core needs for games with this seed."""

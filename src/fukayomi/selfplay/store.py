@@ -45,6 +45,10 @@ class Worker:
     chunk_games: int
     is_split: bool = False
     """Whether games that have an opponent go to chunks of their own."""
+    device: str = ""
+    """What runs the network."""
+    precision: str = ""
+    """What it is computed in."""
 
 
 @dataclass(slots=True)
@@ -110,6 +114,19 @@ class ChunkStore:
         ]  # fmt: skip
         beside = [sidecar_of(opponents_chunk_of(self._path(info.sequence))) for info in mine if info.part != "all"]
         return mine + [read_chunk_info(sidecar) for sidecar in beside if sidecar.exists()]
+
+    def check_network(self) -> None:
+        """Check who played the last games, if those of this run were all there at the beginning.
+
+        Raises:
+            ChunkError: Another network did.
+        """
+        last = max(self.written, key=lambda info: info.first_game, default=None)
+        if last is not None and last.network != self._worker.network:
+            raise ChunkError(
+                f"{self._out}: all games asked for are there, but of the network {last.network[:12]}, not of "
+                f"{self._worker.network[:12]}; ask for more games to go on with it, or choose another name or folder"
+            )
 
     def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
         """The numbers of the games to play, in order, as far as they are asked for.
@@ -240,6 +257,8 @@ class ChunkStore:
             seed=self._worker.seed,
             network=self._worker.network,
             build=__version__,
+            device=self._worker.device,
+            precision=self._worker.precision,
             settings=self._worker.settings,
             results=ResultCounts(
                 black_wins=winners["black"], white_wins=winners["white"], draws=winners[None], **reasons

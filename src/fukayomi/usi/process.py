@@ -1,7 +1,8 @@
 """The process of an engine: its pipes, read by threads within limits, and its end, with that of all its children.
 
 One thread reads the engine's output and one its errors, so that no pipe fills up; a line gets its time when it arrives.
-Every wait has a limit, whatever the process does: it may flood, not read, or leave children behind.
+Every wait has a limit, whatever the process does: it may flood, not read, or leave children behind. A guard ends
+it with this process, should that be killed.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from fukayomi.tabular import printable
+from fukayomi.usi.guard import ProcessGuard
 from fukayomi.usi.text import shorten
 
 OWN_PROGRAMS = ("fukayomi", "fukayomi-usi")
@@ -128,6 +130,7 @@ class EngineProcess:
         except (OSError, ValueError) as error:
             raise EngineError(f"cannot start {command[0]}: {error}") from error
         assert self._process.stdin is not None
+        self._guard = ProcessGuard(self._process.pid)
         if os.name == "posix":
             os.set_blocking(self._process.stdin.fileno(), False)
         self._threads = [threading.Thread(target=f, daemon=True) for f in (self._read_output, self._read_errors)]
@@ -288,6 +291,7 @@ class EngineProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
+        self._guard.end()
         self._process.wait()
         for thread in self._threads:
             thread.join(1.0)  # longer only if a child in another session holds the pipe

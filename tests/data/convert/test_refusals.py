@@ -75,6 +75,7 @@ def test_verbs_take_a_format_or_say_who_does(
         assert found.exit_code == 1, kind
         assert f"{path.name} holds" in said.replace(f"{path.parent}/", "")
         assert ", and this takes " in said
+        assert "takes  and" not in said
         assert INSTEAD.get(kind, "fukayomi data convert makes") in said
         for name in tmp_path.iterdir():
             assert not name.name.startswith(".")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -231,6 +232,19 @@ def test_odd_files_stop_nothing(tmp_path: Path) -> None:
         (games / "d-000001.json").write_text("{}")
     result = ingest(tmp_path)
     assert (len(result.accepted), result.quarantined) == (1, ())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_names_that_are_not_utf_8_are_passed_over(tmp_path: Path) -> None:
+    new_store(tmp_path)
+    deliver(tmp_path, random_games(3))
+    for suffix in ("hcpe3", "json"):
+        named = os.fsencode(tmp_path / "games") + b"/w\xff-000001." + suffix.encode()
+        shutil.copyfile(tmp_path / "games" / f"w1-000001.{suffix}", os.fsdecode(named))
+    notes = Notes()
+    result = ingest(tmp_path, listener=notes)
+    assert (len(result.accepted), result.quarantined, result.copies) == (1, (), 0)
+    assert notes.notes == ["'w\\udcff-000001.hcpe3': the name is not UTF-8, so the chunk is passed over; rename it"]
 
 
 def test_lost_keys_are_made_again(tmp_path: Path) -> None:

@@ -180,6 +180,33 @@ def test_the_sidecar_must_fit_the_games(store: Path, field: str, value: object, 
     assert str(rejected(store)).startswith(f"w1-000001.hcpe3: {reason}")
 
 
+@pytest.mark.parametrize(
+    ("settings", "changes", "reason"),
+    [
+        ({}, {"numbers": 7}, "8 games of 7 numbers"),
+        ({"chunk_games": 9}, {"numbers": 10}, "10 numbers of games, but a chunk has at most 9 (chunk_games)"),
+        ({}, {"wrong_resignations": (2, 3)}, "3 wrong resignations in 2 games played out, of 8 numbers"),
+        (
+            {},
+            {"numbers": 9, "wrong_resignations": (10, 0)},
+            "0 wrong resignations in 10 games played out, of 9 numbers",
+        ),
+        ({"play_out": 0}, {"wrong_resignations": (1, 0)}, "1 game played out, but the settings allow none"),
+        ({"threshold": 1}, {"wrong_resignations": (1, 0)}, "1 game played out, but the settings allow none"),
+        ({"play_out": 0, "soft_playouts": 5, "chunk_games": 9}, {"numbers": 9, "wrong_resignations": (9, 9)}, ""),
+    ],
+)
+def test_counts_of_games_that_are_not_there_must_be_possible(
+    tmp_path: Path, settings: dict[str, object], changes: dict[str, object], reason: str
+) -> None:
+    new_store(tmp_path / "run", SETTINGS | settings)
+    deliver(tmp_path / "run", random_games(8), settings=SETTINGS | settings, **changes)
+    if reason:
+        assert str(rejected(tmp_path / "run")) == f"w1-000001.hcpe3: the sidecar says {reason}"
+    else:
+        validate_chunk(tmp_path / "run" / "games" / "w1-000001.hcpe3")
+
+
 def test_files_must_be_those_of_the_sidecar(store: Path) -> None:
     deliver(store, random_games(3))
     path = store / "games" / "w1-000001.hcpe3"

@@ -54,6 +54,19 @@ def test_the_status_of_a_run_that_is_cut_off_names_the_step(small_run: Path, tmp
     assert not read_status(folder).is_running
 
 
+def test_a_step_that_was_resumed_has_no_rate(small_run: Path, tmp_path: Path) -> None:
+    """Its time in the log is that since it was resumed, and the games are all."""
+    shutil.copytree(small_run, tmp_path / "run")
+    with (tmp_path / "run" / "log.jsonl").open("a") as log:
+        log.write('{"time": 1.0, "generation": 2, "step": "selfplay", "began": true}\n')
+
+    status = read_status(tmp_path / "run")
+
+    assert (status.games_an_hour, status.positions_an_hour) == (None, None)
+    assert status.samples_a_second == read_status(small_run).samples_a_second
+    assert [row.seconds for row in status.history] == [row.seconds for row in read_status(small_run).history]
+
+
 def test_the_commands_print_the_status(small_run: Path) -> None:
     text, document = learn("status", small_run), learn("status", small_run, "--json")
 
@@ -116,7 +129,7 @@ def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> N
 
     excluded = learn("exclude", folder, "local", "--reason", "an <old> network")
 
-    assert f"excluded: local; 0 of {chunks} chunks" in excluded.output
+    assert f"excluded: local; the run learns from 0 of {chunks} chunks" in excluded.output
     assert Manifest(folder).chunks() == []
     assert read_status(folder).excluded == {"local": "an <old> network"}
     assert "nothing is learned from worker local: an <old> network" in learn("status", folder).output

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail
+from fukayomi.files.inputs import InputFileError, replaceable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -35,9 +36,13 @@ def parse_time(text: str) -> int:
 
 
 def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Refuse an output that is a folder, lies in a missing folder, or is also an input."""
+    """Refuse an output that is a folder or a device, lies in a missing folder, or is also an input."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"{path} cannot be written: it is a folder, or its folder is missing")
+    try:
+        replaceable(path)
+    except InputFileError as error:
+        raise typer.BadParameter(str(error)) from error
     if path.absolute() in {given.absolute() for given in inputs}:
         raise typer.BadParameter(f"{path} is also an input")
 

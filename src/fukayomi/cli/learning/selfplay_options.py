@@ -22,7 +22,9 @@ class RunOptions:
         typer.Option(help="Positions with targets to make, instead of --games.", min=1, show_default=False),
     ] = None
     name: Annotated[str, typer.Option(help="Name of the worker; names of its files begin with it.")] = "selfplay"
-    seed: Annotated[int, typer.Option(help="Random seed; a game depends on it and its number.", min=0)] = 0
+    seed: Annotated[
+        int, typer.Option(help="Random seed; a game depends on it and its number.", min=0, max=2**64 - 1)
+    ] = 0
     parallel: Annotated[
         int | None, typer.Option(help="Games at once.", show_default="64 a device, or more for large batches", min=1)
     ] = None

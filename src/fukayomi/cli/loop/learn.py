@@ -8,6 +8,7 @@ import typer
 
 from fukayomi.cli.common.errors import USAGE, exit_stopped, fail, user_errors
 from fukayomi.cli.common.text import json_text, printable
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.loop.settings import LoopSettings
@@ -70,8 +71,9 @@ def learn(
             result = run_loop(settings, out, listener=listener)
     if options.as_json:
         values = {"generations": result.generations, "of": result.of, "network": str(result.network)}
+        values["trained"] = result.trained
         typer.echo(json_text({"folder": str(result.folder), "finished": result.finished, **values}))
-    elif result.finished:
+    elif result.finished and result.trained:
         typer.echo(printable(f"done: {result.network}"))
         typer.echo(printable(f"next: fukayomi learn report {out}"))
     if not result.finished:
@@ -80,6 +82,12 @@ def learn(
             err=True,
         )
         exit_stopped(result.stopped_by)
+    if not result.trained:
+        fail(
+            f"nothing was learned: {counted(result.of, 'generation')} brought too few positions for a step. Go on with "
+            "more of them (--generations); or begin another run with more games, a smaller training.batch, or "
+            "smaller learner.least_positions"
+        )
 
 
 def _settings(file: Path | None, options: LearnOptions, out: Path) -> "LoopSettings":

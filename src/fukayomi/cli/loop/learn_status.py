@@ -83,8 +83,9 @@ def _lines(found: "RunStatus") -> list[str]:
     lines.append(games + quarantined)
     newest = max((flag.generation for flag in found.flags), default=0)
     lines += [f"generation {newest}: {flag.text}" for flag in found.flags if flag.generation == newest]
-    for worker, reason in found.excluded.items():
-        lines.append(f"nothing is learned from worker {worker}{f': {reason}' if reason else ''}")
+    excluded = {f"worker {worker}": reason for worker, reason in found.excluded.items()} | found.excluded_chunks
+    for whom, reason in excluded.items():
+        lines.append(f"nothing is learned from {whom}{f': {reason}' if reason else ''}")
     if again := [row for row in found.history if row.reanalyzed]:
         lines.append(
             f"reanalysis, generation {again[-1].generation}: {again[-1].reanalyzed:,} positions searched again, "

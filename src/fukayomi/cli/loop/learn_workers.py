@@ -7,47 +7,67 @@ import typer
 
 from fukayomi.cli.common.errors import user_errors
 from fukayomi.cli.common.text import printable
+from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.loop.ingest import Manifest
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a learning run.")]
-Worker = Annotated[str, typer.Argument(help="Name of the worker, as `learn status` has it.")]
-Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why; it is kept in the manifest.")]
+Whom = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKER|CHUNK", help="Name of a worker; or a chunk, by its path in DIR: games/local-000001.hcpe3."
+    ),
+]
+Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why; the manifest keeps it.")]
 
 
-def exclude(folder: Folder, worker: Worker, reason: Reason = "") -> None:
-    """Learn from nothing that a worker delivers or has delivered.
+def exclude(folder: Folder, whom: Whom, reason: Reason = "") -> None:
+    """Stop learning from a worker: from the games that it has delivered, and from all to come. Or from one chunk.
 
     \b
     fukayomi learn exclude run host-2 --reason "plays an old network"
+    fukayomi learn exclude run games/local-000012.hcpe3 --reason "the disk damaged it"
     fukayomi learn admit run host-2
 
-    Its games stay where they are; `learn admit` takes them back. The run may be under way: its next step knows.
+    The games stay where they are; `learn admit` takes them back. A run that is under way obeys from its next step on.
     """
     with user_errors():
         manifest = _manifest(folder)
-        manifest.exclude(worker, reason)
-        workers = sorted({chunk.worker for chunk in manifest.accepted.values()})
-        left = len(manifest.chunks())
-    if worker not in workers:
-        typer.echo(printable(f"{worker} has delivered nothing so far; workers: {', '.join(workers)}"), err=True)
-    typer.echo(printable(f"excluded: {worker}; {left} of {len(manifest.accepted)} chunks are learned from"))
+        if _is_chunk(whom):
+            manifest.exclude_chunk(whom, reason)
+        else:
+            manifest.exclude(whom, reason)
+            workers = sorted({chunk.worker for chunk in manifest.accepted.values()})
+            if whom not in workers:
+                known = f"; workers: {', '.join(workers)}" if workers else ""
+                typer.echo(printable(f"{whom} has delivered nothing so far{known}"), err=True)
+    typer.echo(printable(f"excluded: {whom}; {_left(manifest)}"))
 
 
-def admit(folder: Folder, worker: Worker, reason: Reason = "") -> None:
-    """Learn from the games of a worker again.
+def admit(folder: Folder, whom: Whom, reason: Reason = "") -> None:
+    """Learn from the games of a worker, or from a chunk, again.
 
     \b
     fukayomi learn admit run host-2
+    fukayomi learn admit run games/local-000012.hcpe3
     """
     with user_errors():
         manifest = _manifest(folder)
-        if worker not in manifest.excluded:
-            raise ValueError(f"{worker} is not excluded; excluded: {', '.join(manifest.excluded) or 'nobody'}")
-        manifest.admit(worker, reason)
-        left = len(manifest.chunks())
-    typer.echo(printable(f"admitted: {worker}; {left} of {len(manifest.accepted)} chunks are learned from"))
+        excluded = manifest.excluded_chunks if _is_chunk(whom) else manifest.excluded
+        if whom not in excluded:
+            raise ValueError(f"{whom} is not excluded; excluded: {', '.join(excluded) or 'nothing'}")
+        (manifest.admit_chunk if _is_chunk(whom) else manifest.admit)(whom, reason)
+    typer.echo(printable(f"admitted: {whom}; {_left(manifest)}"))
+
+
+def _is_chunk(whom: str) -> bool:
+    """Names of workers have no slashes."""
+    return "/" in whom
+
+
+def _left(manifest: "Manifest") -> str:
+    return f"the run learns from {len(manifest.chunks())} of {counted(len(manifest.accepted), 'chunk')}"
 
 
 def _manifest(folder: Path) -> "Manifest":

@@ -120,7 +120,9 @@ def open_inputs(
         raise VerbError(f"inputs must have one format: {named or 'no file has a known format'}")
     if kinds[0] not in taken:
         names = [name for each in taken for name in ((each, "hcpe2") if each is DataFormat.HCPE else (each,))]
-        raise VerbError(refusal(next(iter(found)), kinds[0], f"{', '.join(names[:-1])} and {names[-1]}"))
+        raise VerbError(
+            refusal(next(iter(found)), kinds[0], " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])))
+        )
     return Inputs(tuple(found), kinds[0])
 
 

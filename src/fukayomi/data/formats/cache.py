@@ -26,6 +26,7 @@ from fukayomi.data.formats.format import START, Advance, Format, Part, Place, ig
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.files.atomic import AtomicFile
+from fukayomi.files.inputs import replaceable
 from fukayomi.tabular import counted
 
 POSITION = np.dtype([("hcp", "u1", (32,)), ("value", "<f4"), ("result", "<f4"), ("count", "<i4")])
@@ -110,7 +111,7 @@ def write_cache(path: Path | str, batches: Iterable[CachedPositions]) -> int:
 
     Positions are kept in a file beside it until their number is known.
     """
-    path = Path(path)
+    path = replaceable(path)
     sizes: list[NDArray[np.int64]] = []
     with AtomicFile(path.with_name(path.name + ".body")) as body:
         try:

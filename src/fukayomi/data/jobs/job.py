@@ -26,6 +26,7 @@ from fukayomi.data.jobs.summary import Summary
 from fukayomi.data.records.skipped import Skipped
 from fukayomi.data.records.sources import SourceError
 from fukayomi.files.disk import DiskError, Room, raise_if_full
+from fukayomi.files.inputs import replaceable
 from fukayomi.listener import SILENT, Listener
 
 CHECKPOINT_SECONDS = 5.0
@@ -74,10 +75,10 @@ class Job:
 
         Raises:
             JobError: An output is an input, or is given twice.
-            OSError: An input cannot be read.
+            OSError: An input cannot be read, or an output is no file that can be replaced.
         """
         self.name, self.listener = name, listener
-        self.outs = [out.absolute() for out in outs]
+        self.outs = [replaceable(out).absolute() for out in outs]
         if len(set(self.outs)) != len(outs):
             raise JobError("two outputs have the same name")
         if both := {path.absolute() for path in inputs} & set(self.outs):

@@ -130,7 +130,7 @@ class Dataset:
         self.paths, self.weights = tuple(map(Path, paths)), tuple(weights)
         self.temperature, self.eval_scale, self.layer, self.n_step = temperature, eval_scale, layer, n_step
         self.position_weights = position_weights
-        kinds = [(path, _kind_of(path)) for path in self.paths]
+        kinds = [(path, kind_of_data(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
         games = [path for path, kind in kinds if kind is DataFormat.HCPE3]
@@ -404,8 +404,12 @@ def _layered(games: Sequence[Path], layer: str, listener: Listener) -> list[Path
     return [original if path is None else path for original, path in zip(games, found, strict=True)]
 
 
-def _kind_of(path: Path) -> DataFormat:
-    """One of _KINDS."""
+def kind_of_data(path: Path) -> DataFormat:
+    """The format of training data, by its content.
+
+    Raises:
+        DataFileError: The file is missing, empty, or of a format that cannot be trained on.
+    """
     if (problem := problem_of(path)) is not None:
         raise DataFileError(f"{path}: {problem}")
     if path.stat().st_size == 0:

@@ -81,6 +81,8 @@ class RunSettings:
     """Test positions of an evaluation before the last one."""
 
 
+WEIGHTS = (1e-6, 1e6)
+"""Smallest and largest weight of a file."""
 NETWORK_FILES = ("initial", "teacher")
 """Settings of a run that are files of networks."""
 EMBEDDED_NAMES = (EMBEDDED, INTERNAL_NETWORK)
@@ -237,7 +239,7 @@ def split_weight(text: str) -> tuple[Path, float]:
     """Path and weight of ``games.hcpe3*2``; the weight is 1 where there is none, or a file has just this name.
 
     Raises:
-        TrainingError: The weight is not a positive number.
+        TrainingError: The weight is not a number, or out of range (`WEIGHTS`).
     """
     name, star, number = text.rpartition("*")
     if not star or Path(text).exists():
@@ -246,8 +248,12 @@ def split_weight(text: str) -> tuple[Path, float]:
         weight = float(number)
     except ValueError:
         weight = 0.0
-    if not 0 < weight < float("inf"):
-        raise TrainingError(f"{text}: {number!r} is not a positive weight; write FILE*2 to visit a file twice an epoch")
+    least, most = WEIGHTS
+    if not least <= weight <= most:
+        raise TrainingError(
+            f"{text}: {number!r} is not a weight from {least:g} to {most:,.0f}; write FILE*2 to visit a file twice an "
+            "epoch"
+        )
     return Path(name), weight
 
 

@@ -104,6 +104,8 @@ class _Ingest:
         quarantined: list[QuarantinedEntry] = []
         copies = 0
         new = find_new(self._manifest)
+        for path in find_unnamed(self._store / GAMES):
+            self._listener.note(f"{path!r}: the name is not UTF-8, so the chunk is passed over; rename it")
         for done, path in enumerate(new):
             self._listener.progress("ingest", done, len(new))
             try:
@@ -228,6 +230,24 @@ def find_new(manifest: Manifest) -> list[Path]:
 
 
 def find_deliveries(games: Path) -> list[Path]:
-    """The files of games in a folder and those in it, with a sidecar; by path."""
+    """The files of games in a folder and those in it, with a sidecar, by path; not those whose names are not UTF-8."""
+    return [path for path in _find_all(games) if _is_text(path.relative_to(games))]
+
+
+def find_unnamed(games: Path) -> list[str]:
+    """The paths in a folder of chunks that no manifest can name, since they are not UTF-8."""
+    return [str(path) for path in (each.relative_to(games) for each in _find_all(games)) if not _is_text(path)]
+
+
+def _find_all(games: Path) -> list[Path]:
     found = (path for path in games.rglob(f"*{SUFFIX}") if path.is_file())
     return sorted(path for path in found if sidecar_of(path).is_file())
+
+
+def _is_text(path: Path) -> bool:
+    """Python stands bytes that are not UTF-8 for half surrogate pairs, which UTF-8 does not have."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

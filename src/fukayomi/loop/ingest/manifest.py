@@ -119,9 +119,37 @@ class AdmittedEntry(_Entry):
     reason: Annotated[str, Field(max_length=_MOST_TEXT)] = ""
 
 
-Entry = NetworkEntry | SettingsEntry | ChunkEntry | QuarantinedEntry | ExcludedEntry | AdmittedEntry
+class ExcludedChunkEntry(_Entry):
+    """From here on an accepted chunk is not learnt from, as if it had not been delivered."""
+
+    entry: Literal["excluded_chunk"] = "excluded_chunk"
+    path: Annotated[str, Field(max_length=_MOST_TEXT)]
+    """As in its own entry."""
+    reason: Annotated[str, Field(max_length=_MOST_TEXT)] = ""
+
+
+class AdmittedChunkEntry(_Entry):
+    """The end of a chunk's exclusion."""
+
+    entry: Literal["admitted_chunk"] = "admitted_chunk"
+    path: Annotated[str, Field(max_length=_MOST_TEXT)]
+    reason: Annotated[str, Field(max_length=_MOST_TEXT)] = ""
+
+
+Entry = (
+    NetworkEntry
+    | SettingsEntry
+    | ChunkEntry
+    | QuarantinedEntry
+    | ExcludedEntry
+    | AdmittedEntry
+    | ExcludedChunkEntry
+    | AdmittedChunkEntry
+)
 _ENTRIES: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discriminator="entry")])
-_KINDS = frozenset({"network", "settings", "chunk", "quarantined", "excluded", "admitted"})
+_KINDS = frozenset(
+    {"network", "settings", "chunk", "quarantined", "excluded", "admitted", "excluded_chunk", "admitted_chunk"}
+)
 
 
 class Manifest:
@@ -163,10 +191,16 @@ class Manifest:
         """Rejected chunks by their folder, in order."""
         self.excluded: dict[str, str] = {}
         """Excluded workers, with the reason."""
+        self.excluded_chunks: dict[str, str] = {}
+        """Excluded chunks by path, with the reason."""
 
     def chunks(self) -> list[ChunkEntry]:
-        """The chunks to learn from: accepted, and not of an excluded worker; in order."""
-        return [chunk for chunk in self.accepted.values() if chunk.worker not in self.excluded]
+        """The chunks to learn from: accepted, and neither excluded nor of an excluded worker; in order."""
+        return [
+            chunk
+            for chunk in self.accepted.values()
+            if chunk.worker not in self.excluded and chunk.path not in self.excluded_chunks
+        ]
 
     def refresh(self) -> None:
         """Read what was appended since the last call; everything if the file was replaced.
@@ -211,6 +245,10 @@ class Manifest:
                 self.excluded[entry.worker] = entry.reason
             case AdmittedEntry():
                 self.excluded.pop(entry.worker, None)
+            case ExcludedChunkEntry():
+                self.excluded_chunks[entry.path] = entry.reason
+            case AdmittedChunkEntry():
+                self.excluded_chunks.pop(entry.path, None)
             case None:
                 pass
 
@@ -243,7 +281,7 @@ class Manifest:
             ValueError: No worker can have this name, or the reason is too long.
             OSError: The file cannot be written.
         """
-        self.append([_about(ExcludedEntry, worker, reason)])
+        self.append([_about(ExcludedEntry, reason, worker=worker)])
 
     def admit(self, worker: str, reason: str = "") -> None:
         """End the exclusion of a worker.
@@ -252,7 +290,28 @@ class Manifest:
             ValueError: No worker can have this name, or the reason is too long.
             OSError: The file cannot be written.
         """
-        self.append([_about(AdmittedEntry, worker, reason)])
+        self.append([_about(AdmittedEntry, reason, worker=worker)])
+
+    def exclude_chunk(self, path: str, reason: str = "") -> None:
+        """Do not learn from an accepted chunk.
+
+        Raises:
+            ValueError: There is no such chunk, or the reason is too long.
+            OSError: The file cannot be written.
+        """
+        self.refresh()
+        if path not in {chunk.path for chunk in self.accepted.values()}:
+            raise ValueError(f"{path} is not an accepted chunk of {self.path}")
+        self.append([_about(ExcludedChunkEntry, reason, path=path)])
+
+    def admit_chunk(self, path: str, reason: str = "") -> None:
+        """End the exclusion of a chunk.
+
+        Raises:
+            ValueError: The reason is too long.
+            OSError: The file cannot be written.
+        """
+        self.append([_about(AdmittedChunkEntry, reason, path=path)])
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Write entries, flush them to the disk, and read what is new.
@@ -289,12 +348,12 @@ class Manifest:
                 file.write(b"\n")
 
 
-_Opinion = TypeVar("_Opinion", ExcludedEntry, AdmittedEntry)
+_Opinion = TypeVar("_Opinion", ExcludedEntry, AdmittedEntry, ExcludedChunkEntry, AdmittedChunkEntry)
 
 
-def _about(kind: type[_Opinion], worker: str, reason: str) -> _Opinion:
+def _about(kind: type[_Opinion], reason: str, **whom: str) -> _Opinion:
     try:
-        return kind(worker=worker, reason=reason)
+        return kind.model_validate({**whom, "reason": reason})
     except ValidationError as error:
         raise ValueError(first_problem(error)) from error
 

@@ -24,6 +24,7 @@ from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
 from fukayomi.shogi import DeclarationRule
+from fukayomi.tabular import counted
 
 MOST_FAULTS = 100
 """Faults of a chunk that are kept."""
@@ -96,6 +97,9 @@ class _Settings(BaseModel):
     min_move: int = Field(default=0, ge=0)
     max_move: int = Field(ge=1)
     declaration_rule: Literal["none", "points_24", "points_27"] = "points_27"
+    play_out: float = 1.0
+    soft_playouts: int = 0
+    chunk_games: int | None = None
 
 
 def rules_of(settings: Mapping[str, Any]) -> SelfplayRules:
@@ -162,11 +166,29 @@ def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
     for field, said, value in counted:
         if not faults and said != value:
             faults.append(Fault(name, None, None, None, f"the sidecar says {field} {said}, but there are {value}"))
-    if not faults and (wrong := _wrong_opponents(info, games)):
+    if not faults and (wrong := _impossible_counts(info) or _wrong_opponents(info, games)):
         faults.append(Fault(name, None, None, None, wrong))
     if faults:
         raise RejectedError(faults, info)
     return ValidChunk(info, _keys_of(games), results, statistics_of(games))
+
+
+def _impossible_counts(info: ChunkInfo) -> str | None:
+    """What is wrong with the counts of a sidecar that are about games that were not kept, too."""
+    known = _Settings.model_validate(dict(info.settings))
+    numbers, (played_out, wrong) = info.numbers or info.games, info.wrong_resignations
+    if numbers < info.games:
+        return f"the sidecar says {info.games} games of {counted(numbers, 'number')}"
+    if known.chunk_games is not None and numbers > known.chunk_games:
+        return f"the sidecar says {numbers} numbers of games, but a chunk has at most {known.chunk_games} (chunk_games)"
+    if not wrong <= played_out <= numbers:
+        return (
+            f"the sidecar says {wrong} wrong resignations in {counted(played_out, 'game')} played out, of "
+            f"{counted(numbers, 'number')}"
+        )
+    if played_out and (known.threshold == 1 or not (known.play_out or known.soft_playouts)):
+        return f"the sidecar says {counted(played_out, 'game')} played out, but the settings allow none"
+    return None
 
 
 def _wrong_opponents(info: ChunkInfo, games: _native.DecodedGames) -> str | None:

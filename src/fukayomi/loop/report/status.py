@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -123,10 +124,10 @@ class RunStatus(Tabular):
     quarantined: int
     """Chunks in quarantine."""
     games_an_hour: float | None
-    """Of the last self-play, while it ran."""
+    """Of the last self-play, while it ran; None if that was resumed: its time is not known."""
     positions_an_hour: float | None
     samples_a_second: float | None
-    """Of the last training, while it ran."""
+    """Of the last training, while it ran; None if that was resumed."""
     ratings: tuple[PlayerRating, ...]
     """Networks and anchors from strong to weak."""
     history: tuple[GenerationRow, ...]
@@ -137,6 +138,8 @@ class RunStatus(Tabular):
     """What the tripwires of ingest said of workers."""
     excluded: dict[str, str]
     """Workers from whose games nothing is learned, with the reason."""
+    excluded_chunks: dict[str, str]
+    """Chunks from which nothing is learned, with the reason."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
@@ -165,13 +168,15 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     folder = RunFolder(path)
     settings = folder.saved_settings()
     journal = Journal(folder.path)
-    seconds = _seconds(folder.path)
+    seconds, resumed = _times(folder.path)
     ratings = (rate or rate_networks)(folder)
+    manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
     played, trained, ingested = journal.last(Played), journal.last(Trained), journal.last(Ingested)
-    play_s = seconds.get((played.generation, "selfplay")) if played else None
-    train_s = seconds.get((trained.generation, "train")) if trained else None
-    steps = [0, *(entry.steps for entry in journal.all(Trained))]
+    rated = {step: time for step, time in seconds.items() if step not in resumed}
+    play_s = rated.get((played.generation, "selfplay")) if played else None
+    train_s = rated.get((trained.generation, "train")) if trained else None
+    steps = journal.steps_of(trained.generation) if trained else 0
     return RunStatus(
         folder=folder.path,
         is_running=folder.is_locked,
@@ -185,12 +190,13 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         quarantined=ingested.quarantined if ingested else 0,
         games_an_hour=3600 * played.games / play_s if played and play_s else None,
         positions_an_hour=3600 * played.positions / play_s if played and play_s else None,
-        samples_a_second=(steps[-1] - steps[-2]) * settings.training.batch / train_s if train_s else None,
+        samples_a_second=steps * settings.training.batch / train_s if train_s else None,
         ratings=players,
         history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
         league=tuple(_league(journal)),
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
-        excluded=Manifest(folder.path).excluded,
+        excluded=manifest.excluded,
+        excluded_chunks=manifest.excluded_chunks,
     )
 
 
@@ -248,17 +254,22 @@ def _gate_text(entry: Gated | None) -> str | None:
     return "passed" if entry.passed else "failed"
 
 
-def _seconds(folder: Path) -> dict[tuple[int, str], float]:
-    """Time of each step by generation and name, from the log."""
+def _times(folder: Path) -> tuple[dict[tuple[int, str], float], set[tuple[int, str]]]:
+    """Time of each step by generation and name, from the log; and those whose time lacks what came before a resume."""
     path = folder / LOG_NAME
     found: dict[tuple[int, str], float] = {}
+    began: Counter[tuple[int, str]] = Counter()
     for line in read_input(path, LARGEST_LOG).splitlines() if path.is_file() else ():
         try:
             values = cast("dict[str, Any]", json.loads(line))
-            found[int(values["generation"]), str(values["step"])] = float(values["seconds"])
+            step = int(values["generation"]), str(values["step"])
+            if values.get("began"):
+                began[step] += 1
+            else:
+                found[step] = float(values["seconds"])
         except (ValueError, KeyError, TypeError):  # a note, or cut off
             continue
-    return found
+    return found, {step for step, times in began.items() if times > 1}
 
 
 def _now(folder: Path) -> Now | None:
