@@ -30,8 +30,8 @@ COUNT_INTERVAL_S = 0.002
 """The same where evaluations are counted instead of time."""
 GRACE_S = 0.03
 """How long a stop waits for the first evaluation."""
-MATE_SHARE = 0.1
-"""Of a core, for the search for a mate of the root where batches use all cores."""
+MATE_SHARE = 0.02
+"""Of a core, for the search for a mate of the root where batches use all cores: more costs strength at short times."""
 
 
 class Reason(Enum):
