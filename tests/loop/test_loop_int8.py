@@ -34,9 +34,11 @@ def identities(match: Path) -> list[str]:
 
 
 def begun(folder: Path, **machine: Any) -> str | None:
-    """The precision of a run that begins, or goes on, with such a generator."""
+    """The precision of a run that begins, or goes on, with such a generator. Its first step is done then."""
     folder.mkdir(exist_ok=True)
-    return RunFolder(folder).begin(learn_run.small(generator=MACHINE | machine)).generator.precision
+    settings = RunFolder(folder).begin(learn_run.small(generator=MACHINE | machine))
+    (folder / "journal.jsonl").write_text("a step\n")
+    return settings.generator.precision
 
 
 def begun_with_opponent(folder: Path, other: Path) -> str | None:
