@@ -133,7 +133,7 @@ void bind_mate(nb::module_& m) {
              "    shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the\n"
              "        shortest possible, and the defence resists as long as it can; otherwise another defence\n"
              "        may last longer. All interpositions (合駒) count.\n"
-             "    share: The most of the time that the search may use a core, above 0 to 1; in the rest it sleeps.\n\n"
+             "    share: The most of the time that the search may use a core, 0.001 to 1; in the rest it sleeps.\n\n"
              "Returns:\n    The result; its line is a legal mate.\n\n"
              "Raises:\n    ValueError: There is no king to mate, or a limit is out of range.\n"
              "    RuntimeError: The solver is already searching.")

@@ -15,6 +15,7 @@ namespace fukayomi {
 namespace {
 
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 256;
+constexpr double LEAST_SHARE = 0.001;  // less is a sleep of minutes
 constexpr std::uint64_t NODES_BETWEEN_SIGNALS = 65'536;  // none in a short search, where asking Python takes a share
 constexpr std::uint64_t NODES_FOR_LINE = 10'000;  // beside those of the proof
 // A check with few answers is tried first. Many are no worse than four: most fall to the same move. Measured on collections
@@ -65,7 +66,7 @@ MateSolution MateSolver::solve(const Board& board, const MateLimits& limits) {
     if (limits.plies < 0 || limits.plies > MAX_PLIES)
         throw std::invalid_argument("plies is " + std::to_string(limits.plies) + "; it must be between 0 and " +
                                     std::to_string(MAX_PLIES));
-    if (!(limits.share > 0 && limits.share <= 1)) throw std::invalid_argument("share must be above 0, and 1 at most");
+    if (!(limits.share >= LEAST_SHARE && limits.share <= 1)) throw std::invalid_argument("share must be 0.001 to 1");
     limits_ = limits;
     began_ = std::chrono::steady_clock::now();
     slept_ = {};
@@ -143,7 +144,8 @@ void MateSolver::pause() {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point now = Clock::now();
     const Clock::duration worked = now - began_ - slept_;
-    const auto until = began_ + std::chrono::duration_cast<Clock::duration>(worked / limits_.share);
+    auto until = began_ + std::chrono::duration_cast<Clock::duration>(worked / limits_.share);
+    if (limits_.time) until = std::min(until, deadline_);
     std::unique_lock lock(mutex_);
     stopped_.wait_until(lock, until, [this] { return is_stopped_.load(std::memory_order_relaxed); });
     slept_ += Clock::now() - now;

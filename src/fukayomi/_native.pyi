@@ -621,7 +621,7 @@ class MateSolver:
             shortest: After the first mate, look for shorter ones while the limits last. If they do, the mate is the
                 shortest possible, and the defence resists as long as it can; otherwise another defence
                 may last longer. All interpositions (合駒) count.
-            share: The most of the time that the search may use a core, above 0 to 1; in the rest it sleeps.
+            share: The most of the time that the search may use a core, 0.001 to 1; in the rest it sleeps.
 
         Returns:
             The result; its line is a legal mate.

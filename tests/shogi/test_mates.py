@@ -252,15 +252,16 @@ def test_a_share_of_a_core() -> None:
     worked_s = time.thread_time() - worked_s
     assert (part.reason, part.nodes) == (whole.reason, whole.nodes)
     assert worked_s <= 0.3 * (time.monotonic() - began_s)
+    assert solver.solve(pos, nodes=10**9, time_ms=50, share=0.001).reason == MateReason.TIME
     threading.Timer(0.05, solver.stop).start()
     began_s = time.monotonic()
-    assert solver.solve(pos, nodes=10**9, share=1e-6).reason == MateReason.STOPPED, "while it slept"
+    assert solver.solve(pos, nodes=10**9, share=0.001).reason == MateReason.STOPPED, "while it slept"
     assert time.monotonic() - began_s < 60
 
 
 @pytest.mark.parametrize(
     "limits",
-    [{"nodes": 0}, {"plies": 0}, {"plies": 1024}, {"time_ms": -1}, {"share": 0}, {"share": 1.01}, {"share": math.nan}],
+    [{"nodes": 0}, {"plies": 0}, {"plies": 1024}, {"time_ms": -1}, {"share": 0}, {"share": 1.1}, {"share": math.nan}],
 )
 def test_bad_limits(limits: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(limits))):
