@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import find_network
 from fukayomi.files.inputs import InputFileError
-from fukayomi.learning.training.interruption import Stopped
+from fukayomi.interruption import Stopped
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import find_deliveries

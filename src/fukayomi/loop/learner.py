@@ -12,6 +12,7 @@ import torch
 from fukayomi.engine.choice import LARGEST_VALUE_ERROR, LEAST_TOP1
 from fukayomi.engine.evaluators.backends.network_file import int8_path
 from fukayomi.files.atomic import copy_or_link
+from fukayomi.interruption import Stopped
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.curves.readers import read_run
 from fukayomi.learning.data.dataset import Dataset
@@ -23,7 +24,6 @@ from fukayomi.learning.models import export_network, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError
 from fukayomi.learning.training.configuration import split_weight
-from fukayomi.learning.training.interruption import Stopped
 from fukayomi.learning.training.loop import train
 from fukayomi.learning.training.run_folder import CHECKPOINT_NAME
 from fukayomi.learning.training.trainer import Trainer

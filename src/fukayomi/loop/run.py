@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.learning.training.interruption import Stopped
+from fukayomi.interruption import Stopped
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,

@@ -27,7 +27,7 @@ from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
-from fukayomi.learning.training.interruption import StopRequest
+from fukayomi.interruption import StopRequest
 from fukayomi.listener import Listener
 from fukayomi.selfplay.chunk import require_origin
 from fukayomi.selfplay.forks import fork, is_fork

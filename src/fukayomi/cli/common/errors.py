@@ -49,7 +49,7 @@ def exit_at_sigterm() -> None:
 
     So does SIGHUP, which comes when the terminal is closed; where it is ignored, as under nohup, it stays so.
     """
-    from fukayomi.learning.training.interruption import hangup
+    from fukayomi.interruption import hangup
 
     for number in (signal.SIGTERM, *hangup()):
         signal.signal(number, _terminated)

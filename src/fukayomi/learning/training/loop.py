@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from fukayomi.interruption import StopRequest
 from fukayomi.learning.data.batches import training_batches
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
@@ -31,7 +32,6 @@ from fukayomi.learning.settings import (
 )
 from fukayomi.learning.training.configuration import RunSettings, resolved
 from fukayomi.learning.training.guard import LossGuard
-from fukayomi.learning.training.interruption import StopRequest
 from fukayomi.learning.training.journal import Journal, TrainingResult
 from fukayomi.learning.training.parallel import join, local_device
 from fukayomi.learning.training.preparation import prepare

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.learning.training.interruption import Stopped, StopRequest
+from fukayomi.interruption import Stopped, StopRequest
 from fukayomi.listener import Listener
 from fukayomi.loop.fleet.collector import Collector
 from fukayomi.loop.fleet.store import Store, insist

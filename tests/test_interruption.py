@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from fukayomi.learning.training import interruption
-from fukayomi.learning.training.interruption import StopRequest
+from fukayomi import interruption
+from fukayomi.interruption import StopRequest
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

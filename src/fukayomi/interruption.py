@@ -1,4 +1,4 @@
-"""Stopping a run between two steps."""
+"""Stopping long work between two steps: training, self-play and learning runs."""
 
 import signal
 import threading
