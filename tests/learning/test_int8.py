@@ -47,7 +47,7 @@ def test_the_engine_takes_the_file_beside_the_network(network: Path) -> None:
     result = fukayomi("export", network, quantized, "--int8", "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    assert (report["calibration_positions"], report["positions"]) == (512, 1024)
+    assert (report["calibration_positions"], report["positions"]) == (512, 4096)
     assert report["top1"] > 0.8
     assert 0 < report["kl"] < 0.01
     assert 0 < report["value_error"] <= report["max_value_error"] < 0.05

@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
 from network_samples import random_features, shaken_network
 from toy_network import write_network
 
@@ -18,9 +19,16 @@ def planes(count, seed=0):
     return tuple(features.numpy() for features in random_features(count, seed))
 
 
-def answers(model, count=64):
+def answers(model, count=64, tensors=()):
+    """The outputs of a network, or tensors inside it, whose content is given then."""
+    if tensors:
+        watched = onnx.load_from_string(model)
+        watched.graph.output.extend(
+            onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in tensors
+        )
+        model = watched.SerializeToString()
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    return session.run(OUTPUTS, dict(zip(("input1", "input2"), planes(count, seed=9), strict=True)))
+    return session.run(list(tensors) or OUTPUTS, dict(zip(("input1", "input2"), planes(count, seed=9), strict=True)))
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +57,23 @@ def test_the_trunk_is_int8_and_agrees_with_float32(activation, network: Path, tm
     kernels = {name for name in quantized if kinds.get(name) == onnx.TensorProto.INT8}
     assert len(kernels) == 2 * 2
     assert all("blocks" in name for name in kernels)
+
+
+@pytest.mark.parametrize(("activation", "outputs"), [("relu", ["conv2d_5"]), ("silu", ["conv2d_3", "conv2d_5"])])
+def test_small_channels_of_what_is_added_in_float32_are_as_exact_as_large_ones(activation, outputs, tmp_path: Path):
+    network = shaken_network(activation)
+    with torch.no_grad():  # the largest channel that a block adds is a thousand times the smallest
+        for block in network.residual_blocks():
+            block.norm2.weight.mul_(torch.logspace(-1.5, 1.5, 16))
+            block.norm2.bias.mul_(torch.logspace(-1.5, 1.5, 16))
+    path = tmp_path / "network.onnx"
+    export_onnx(network, path)
+    content = quantize_onnx(path, *planes(256))
+
+    int8 = answers(content, 64, [f"{name}_DequantizeLinear_Output" for name in outputs])
+    for expected, got in zip(answers(path.read_bytes(), 64, outputs), int8, strict=True):
+        alike = [np.corrcoef(expected[:, n].ravel(), got[:, n].ravel())[0, 1] for n in range(16)]
+        assert min(alike) > 0.98, alike
 
 
 def test_the_same_planes_give_the_same_bytes_with_their_origin(network: Path):

@@ -28,7 +28,7 @@ from fukayomi.nn.quantization import QuantizationError, quantize_onnx
 from fukayomi.shogi import Position
 
 CALIBRATION_POSITIONS = 512
-COMPARED_POSITIONS = 1024
+COMPARED_POSITIONS = 4096
 MOST_LOST = 0.03
 """Share of positions in which int8 may take another best move than float32, and is still as good as float32."""
 

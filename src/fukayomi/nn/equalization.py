@@ -4,18 +4,19 @@ A tensor in uint8 has one scale for all of its channels, so a channel with small
 Between two convolutions a channel may be divided by a number and its weights in the next convolution multiplied by the
 same number, since ReLU and additions pass a positive factor on (Nagel et al. 2019, arXiv:1906.04721, section 4.1; here
 by the sizes of the activations instead of the weights). In a residual tower all blocks share the channels of the
-residual stream, and so its factors.
+residual stream, and so its factors. Where an output is only added to the residual stream in float32, each channel has
+a scale of its own.
 """
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from fukayomi.nn.observing import tensor_values
 
@@ -23,6 +24,9 @@ STRENGTH = 0.75
 """Power of the sizes that is divided out: 1 makes all channels alike, and the weights the most uneven."""
 SMALLEST = 0.03
 """A channel smaller than this share of the largest one counts as so large: other positions may excite it more."""
+
+LEVELS, MIDDLE = 255, 128
+"""Steps from the smallest to the largest uint8, and the one in the middle."""
 
 Sizes = NDArray[np.float64]
 
@@ -46,7 +50,8 @@ def equalize(model: ModelProto, quantized: Iterable[str], batches: Iterable[Mapp
         for tensor in (node.input[0], relu_of.get(node.output[0], node.output[0])):
             if groups.is_free(tensor) and tensor not in observed.setdefault(groups.of(tensor), []):
                 observed[groups.of(tensor)].append(tensor)
-    sizes = _sizes(model, [tensor for tensors in observed.values() for tensor in tensors], batches)
+    ranges = _ranges(model, [tensor for tensors in observed.values() for tensor in tensors], batches)
+    sizes = {tensor: np.maximum(-lowest, highest) for tensor, (lowest, highest) in ranges.items()}
     factors = {group: _factors([sizes[tensor] for tensor in tensors]) for group, tensors in observed.items() if tensors}
     constants = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in convolutions.values():
@@ -57,6 +62,78 @@ def equalize(model: ModelProto, quantized: Iterable[str], batches: Iterable[Mapp
                 _multiply(constants[bias], 1 / out)
         if into is not None:
             _multiply(constants[node.input[1]], into[None, :, None, None])
+
+
+def separate_channels(
+    model: ModelProto,
+    quantized: ModelProto,
+    names: Collection[str],
+    batches: Iterable[Mapping[str, NDArray[Any]]],
+) -> None:
+    """Give outputs that are added in float32 a scale and a zero point for each channel, in place.
+
+    A convolution has one scale and one zero point for its output, so its integers are made to count each channel's own
+    steps: by the scales of its weights, which stay, and by its bias. What makes floats of the integers knows the steps.
+    That costs no time.
+
+    Args:
+        model: The network in float32, whose nodes have names.
+        quantized: The same network, quantised: weights with a scale for each output channel.
+        names: The quantised convolutions.
+        batches: Inputs of the network, on which the outputs are measured.
+    """
+    constants = {tensor.name: tensor for tensor in quantized.graph.initializer}
+    makers = {output: node for node in quantized.graph.node for output in node.output}
+    plain = {node.name: node for node in model.graph.node if node.name in names and len(node.input) == 3}
+    biases = {tensor.name: tensor for tensor in model.graph.initializer}
+    added = {name: found for name, found in _outputs_added_in_float(quantized).items() if name in plain}
+    ranges = _ranges(model, [plain[name].output[0] for name in added], batches)
+    for name, (convolution, quantize, dequantize) in added.items():
+        lowest, highest = ranges[plain[name].output[0]]
+        steps = np.where(highest > lowest, highest - lowest, LEVELS) / LEVELS
+        zeros = np.rint(-lowest / steps)
+        entering, kernel, bias = (makers[tensor].input for tensor in convolution.input)
+        scales = (_array(constants[kernel[1]]) / steps).astype(np.float32)
+        sums = (_array(constants[entering[1]]) * scales).astype(np.float32)
+        starts = _array(biases[plain[name].input[2]]) / steps + zeros - MIDDLE
+        for tensor, values in (
+            (kernel[1], scales),
+            (bias[0], np.rint(starts / sums).astype(np.int32)),
+            (bias[1], sums),
+            (quantize.input[1], np.array(1, np.float32)),
+            (quantize.input[2], np.array(MIDDLE, np.uint8)),
+        ):
+            constants[tensor].CopyFrom(numpy_helper.from_array(values, tensor))
+        own = (f"{name}_channel_scales", steps.astype(np.float32)), (f"{name}_channel_zeros", zeros.astype(np.uint8))
+        quantized.graph.initializer.extend(numpy_helper.from_array(values, tensor) for tensor, values in own)
+        dequantize.input[1], dequantize.input[2] = (tensor for tensor, _ in own)
+        dequantize.attribute.append(helper.make_attribute("axis", 1))
+
+
+def _outputs_added_in_float(quantized: ModelProto) -> dict[str, tuple[NodeProto, NodeProto, NodeProto]]:
+    """The convolutions whose outputs are added in float32, by name: each, and what quantises and dequantises them.
+
+    A sum that is quantised at once, or after ReLU, is none: runtimes add its terms in int8, with a scale for each.
+    """
+    users: dict[str, list[NodeProto]] = {}
+    for node in quantized.graph.node:
+        for name in node.input:
+            users.setdefault(name, []).append(node)
+
+    def only(node: NodeProto | None, kind: str) -> NodeProto | None:
+        following = users.get(node.output[0], []) if node else []
+        return following[0] if [each.op_type for each in following] == [kind] else None
+
+    found: dict[str, tuple[NodeProto, NodeProto, NodeProto]] = {}
+    for node in quantized.graph.node:
+        quantize = only(node, "QuantizeLinear") if node.op_type == "Conv" else None
+        dequantize = only(quantize, "DequantizeLinear")
+        total = only(dequantize, "Add")
+        total = only(total, "Relu") or total
+        in_float = total and all(user.op_type != "QuantizeLinear" for user in users.get(total.output[0], []))
+        if quantize and dequantize and in_float:
+            found[node.name] = node, quantize, dequantize
+    return found
 
 
 class _Groups:
@@ -96,13 +173,17 @@ class _Groups:
         return not grouped and own and self._constants[node.input[1]] == 4
 
 
-def _sizes(model: ModelProto, tensors: list[str], batches: Iterable[Mapping[str, NDArray[Any]]]) -> dict[str, Sizes]:
-    """The largest absolute value of each channel, [C], of tensors [N, C, H, W]."""
-    found: dict[str, Sizes] = {}
+def _ranges(
+    model: ModelProto, tensors: list[str], batches: Iterable[Mapping[str, NDArray[Any]]]
+) -> dict[str, tuple[Sizes, Sizes]]:
+    """The smallest and largest value of each channel, [C], of tensors [N, C, H, W]; 0 is always between them."""
+    found: dict[str, tuple[Sizes, Sizes]] = {}
     for values in tensor_values(model, tensors, batches):
         for name, output in values.items():
-            sizes = cast(Sizes, np.abs(output).max(axis=(0, 2, 3)).astype(np.float64))
-            found[name] = np.maximum(found[name], sizes) if name in found else sizes
+            none: Sizes = np.zeros(output.shape[1])
+            lowest, highest = found.get(name, (none, none))
+            squares = (0, 2, 3)
+            found[name] = np.minimum(lowest, output.min(axis=squares)), np.maximum(highest, output.max(axis=squares))
     return found
 
 
@@ -115,6 +196,10 @@ def _factors(sizes: list[Sizes]) -> Sizes:
     return cast(Sizes, np.exp(STRENGTH * (mean - mean.mean())))
 
 
+def _array(tensor: TensorProto) -> NDArray[np.float64]:
+    return numpy_helper.to_array(tensor).astype(np.float64)
+
+
 def _multiply(tensor: TensorProto, factor: Sizes) -> None:
-    scaled = (numpy_helper.to_array(tensor).astype(np.float64) * factor).astype(np.float32)
+    scaled = (_array(tensor) * factor).astype(np.float32)
     tensor.CopyFrom(numpy_helper.from_array(scaled, tensor.name))

@@ -3,8 +3,8 @@
 What is quantised are the convolutions of the trunk, which take nearly all the time: weights to int8 with a scale for
 each output channel, rounded together (`rounding.py`), activations to uint8 with a scale and a zero point for each
 tensor, from the smallest and largest values that real positions give, after its channels have been made about equally
-large (`equalization.py`). The rest stays float32, where it costs little time and int8 would cost much agreement: the
-first layer, the additions of the residual blocks, and the heads.
+large (`equalization.py`); for each channel, where what a block adds to the trunk is added in float32. The rest stays
+float32, where it costs little time and int8 would cost much agreement: the first layer and the heads.
 """
 
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
@@ -26,7 +26,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import quantization
 
 from fukayomi.nn.config import FEATURES1, FEATURES2
-from fukayomi.nn.equalization import equalize
+from fukayomi.nn.equalization import equalize, separate_channels
 from fukayomi.nn.export import INPUT_NAMES, OUTPUT_NAMES
 from fukayomi.nn.rounding import round_weights
 from fukayomi.nn.unfolding import QUANTIZED
@@ -100,6 +100,7 @@ def quantize_onnx(network: Path | str, features1: Planes, features2: Planes) -> 
             )
             model = onnx.load(quantized)
             round_weights(equalized, model, convolutions, list(calibration.batches(ROUNDING_POSITIONS)))
+            separate_channels(equalized, model, convolutions, calibration.batches())
         except Exception as error:  # ONNX Runtime's errors have no common base
             raise QuantizationError(f"{network}: it cannot be quantised: {error}") from error
     model.producer_name, model.producer_version = "fukayomi", ""
