@@ -180,10 +180,9 @@ def _ranges(
     found: dict[str, tuple[Sizes, Sizes]] = {}
     for values in tensor_values(model, tensors, batches):
         for name, output in values.items():
-            none: Sizes = np.zeros(output.shape[1])
-            lowest, highest = found.get(name, (none, none))
-            squares = (0, 2, 3)
-            found[name] = np.minimum(lowest, output.min(axis=squares)), np.maximum(highest, output.max(axis=squares))
+            lowest, highest = found.get(name, (0, 0))
+            smallest, largest = (pick(axis=(0, 2, 3)).astype(np.float64) for pick in (output.min, output.max))
+            found[name] = np.minimum(lowest, smallest), np.maximum(highest, largest)
     return found
 
 
