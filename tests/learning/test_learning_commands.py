@@ -80,6 +80,10 @@ def test_a_network_by_its_name_goes_to_dlshogi_and_back(train_file: Path, test_f
     refused = fukayomi("eval-model", files[0], test_file)
     assert refused.exit_code == 1
     assert "model.npz: the file does not say whether the network's activation is relu or silu" in refused.stderr
+    assert "fukayomi export FILE network.safetensors --activation silu (or relu) writes one" in refused.stderr
+    shouted = tmp_path / "MODEL.NPZ"
+    shouted.write_bytes(files[0].read_bytes())
+    assert fukayomi("export", shouted, tmp_path / "a.safetensors", "--activation", "silu").exit_code == 0
     for before, after in itertools.pairwise(files):
         assert fukayomi("export", before, after, "--activation", "silu").exit_code == 0
     assert evaluated(files[-1], test_file) == pytest.approx(evaluated(checkpoint, test_file))

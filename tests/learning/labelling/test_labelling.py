@@ -124,6 +124,15 @@ def test_one_line_is_one_move(tmp_path: Path) -> None:
     assert set(games.candidate_visits.tolist()) == {65535}
 
 
+def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path) -> None:
+    write_data(tmp_path / "in.hcpe", as_rows(make_games(3, 3, 8)))
+    settings = LabelSettings(nodes=np.int64(1), multipv=np.uint8(3), temperature=np.float32(0.5))
+    assert settings == LabelSettings(nodes=1, multipv=3, temperature=0.5)
+    label_positions(tmp_path / "in.hcpe", tmp_path / "out.hcpe3", engine(), settings)
+    with pytest.raises(TypeError, match="integer"):
+        LabelSettings(nodes=1.5)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("temperature", "scale"), [(0.02, 756.0864962951762), (0.5, 300.0), (0.002, 756.0)])
 def test_temperature_and_scale_make_the_shares(tmp_path: Path, temperature: float, scale: float) -> None:
     write_data(tmp_path / "in.hcpe", as_rows(make_games(2, 3, 8)))

@@ -1,5 +1,6 @@
 """What decides the labels, besides the engine. The module is light, so that a command can show the defaults at once."""
 
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -59,6 +60,9 @@ class LabelSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise LabelError(f"{name} must be 1 or more, not {value}")
+            # Plain numbers, for the job's file cannot hold NumPy's.
+            object.__setattr__(self, name, None if value is None else operator.index(value))
         for name in ("temperature", "eval_scale"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise LabelError(f"{name} must be positive, not {getattr(self, name)}")
+            if not 0 < (value := getattr(self, name)) < float("inf"):
+                raise LabelError(f"{name} must be positive, not {value}")
+            object.__setattr__(self, name, float(value))
