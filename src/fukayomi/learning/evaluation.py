@@ -46,11 +46,15 @@ def evaluate(
         listener: Follows the evaluation.
 
     Raises:
+        ValueError: A number is out of range.
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else, or its
             network gives numbers that are not finite.
         DataFileError: A record of the test set is damaged.
         DeviceError: There is no such device.
     """
+    require_ranges(val_lambda, batch)
+    if sample is not None and sample < 1:
+        raise ValueError(f"sample must be positive, not {sample}")
     placed, where = place_network(network, device)
     trained = placed if isinstance(placed, PolicyValueNetwork) else None
     heads: list[HeadName] = [name for name in trained.config.heads if has_targets(name, data)] if trained else []
@@ -74,6 +78,14 @@ def evaluate(
     if not isinstance(network, nn.Module) and not all(map(math.isfinite, metrics.as_dict().values())):
         refuse_numbers(network)
     return metrics
+
+
+def require_ranges(val_lambda: float, batch: int) -> None:
+    """Raise ValueError if the share of the search value or the size of a batch is out of range."""
+    if not 0 <= val_lambda <= 1:
+        raise ValueError(f"val_lambda must be between 0 and 1, not {val_lambda}")
+    if batch < 1:
+        raise ValueError(f"batch must be positive, not {batch}")
 
 
 def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:

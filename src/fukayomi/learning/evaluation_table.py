@@ -23,7 +23,7 @@ from fukayomi.learning.bootstrap import (
 from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers
+from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
 from fukayomi.learning.metrics import MEASURES, position_metrics
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
@@ -183,6 +183,7 @@ def evaluate_networks(
     """
     if not networks or not tests:
         raise ValueError("an evaluation needs a network and a test set")
+    require_ranges(val_lambda, batch)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     if resamples < 0:

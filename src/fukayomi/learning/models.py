@@ -91,11 +91,12 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> P
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
     path = _named(path)
-    if path.suffix in DLSHOGI_SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix in DLSHOGI_SUFFIXES:
         return load_dlshogi(path, activation=activation)
-    if path.suffix == ".safetensors":
+    if suffix == ".safetensors":
         return load_parameters(path)
-    if path.suffix == ".onnx":
+    if suffix == ".onnx":
         return _load_onnx(path)
     checkpoint = load_checkpoint(path)
     try:
@@ -133,7 +134,7 @@ def load_model(path: Path | str) -> nn.Module:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
     path = _named(path)
-    return OnnxNetwork(path) if path.suffix == ".onnx" else load_network(path)
+    return OnnxNetwork(path) if path.suffix.lower() == ".onnx" else load_network(path)
 
 
 def _named(path: Path | str) -> Path:
