@@ -133,7 +133,7 @@ class Dataset:
         n_step = operator.index(n_step)
         self.paths, self.weights = tuple(map(Path, paths)), tuple(map(float, weights))
         self.temperature, self.eval_scale, self.layer, self.n_step = temperature, eval_scale, layer, n_step
-        self.position_weights = position_weights
+        self.position_weights = bool(position_weights)
         kinds = [(path, kind_of_data(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]

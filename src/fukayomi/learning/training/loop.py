@@ -107,7 +107,9 @@ def train(
     for name, count in counts.items():
         if count < 1:
             raise TrainingError(f"{name} must be positive, not {count}")
+    # Plain numbers, for neither checkpoints nor config.toml can hold NumPy's.
     eval_interval, checkpoint_interval, test_positions = map(operator.index, counts.values())
+    threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
