@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games
-from fukayomi.learning import Dataset, evaluate, evaluate_networks
+from fukayomi.learning import Dataset, evaluate, evaluate_networks, export_network
 from fukayomi.learning.bootstrap import percentile_estimates, resample_means
 from fukayomi.learning.metrics import MEASURES
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
@@ -88,6 +88,18 @@ def test_the_metrics_are_those_of_evaluate_and_differences_are_paired(test_file:
         if difference.network == "a again":
             assert {(each.value, each.low, each.high) for each in difference.measures.values()} == {(0, 0, 0)}
     assert table.to_polars().shape == (10, 4 + 3 * len(MEASURES))
+
+
+def test_a_network_in_training_goes_on_training(games: Path, tmp_path: Path) -> None:
+    trained = network(1)
+    trained.stem.norm.eval()  # frozen
+    modes = {name: module.training for name, module in trained.named_modules()}
+    assert modes["value.norm"]
+    evaluate(trained, Dataset(games))
+    evaluate_networks({"trained": trained}, {"games": Dataset(games)}, resamples=0)
+    export_network(trained, tmp_path / "network.onnx")
+    assert {name: module.training for name, module in trained.named_modules()} == modes
+    assert evaluate(trained, Dataset(games)) == evaluate(trained.eval(), Dataset(games))
 
 
 def test_whole_games_are_drawn_where_there_are_games(games: Path, test_file: Path) -> None:

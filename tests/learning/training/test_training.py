@@ -441,7 +441,7 @@ def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path, train_file: Path
         train_file, weights=np.array([1.5]), temperature=np.float64(0.5), eval_scale=np.float32(600), n_step=np.int8(0)
     )
     settings = TrainingSettings(steps=np.int64(2), batch=np.int32(8), lr=np.geomspace(1e-3, 1e-2, 3)[1])
-    options: dict[str, Any] = {"test": Dataset(test_file), "device": "cpu", "eval_interval": np.int64(1), "threads": np.int64(1)}
+    options: dict[str, Any] = {"test": Dataset(test_file), "eval_interval": np.int64(1), "threads": np.int64(1)}
     result = train(shape, data, tmp_path / "run", settings=settings, **options)
     assert load_network(result.checkpoint).config == NetworkConfig(1, 8, value_hidden=8, dropout=0.1)
     more = replace(settings, steps=np.int64(3))
