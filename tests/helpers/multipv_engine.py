@@ -2,7 +2,7 @@
 
 slow=SECONDS is the most that it thinks, less for most positions; log=FILE gets a line for each search. What happens at
 its Nth search: dies=N, hangs=N, illegal=N, unscored=N; with unless=FILE only as long as the file is missing, which it
-then makes, unless it has repeats=1. mates=1: it finds mates in one.
+then makes, unless it has repeats=1. mates=1: it finds mates in one. only=byoyomi: it dies of any other ``go``.
 """
 
 import os
@@ -71,6 +71,8 @@ def main() -> None:
         elif command == "position":
             position = rest
         elif command == "go":
+            if "only" in words and rest.split()[::2] != ["btime", "wtime", words["only"]]:
+                sys.exit(f"unknown option in go {rest}")
             searches += 1
             print("\n".join(think(words, position, multipv, searches)))
         elif command == "quit":

@@ -1,6 +1,7 @@
 """Several networks on several test sets: the metrics are those of `evaluate`, and intervals are of games or blocks."""
 
 import csv
+import errno
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from fukayomi import _native
 from fukayomi.data.convert.writers import DataWriter
 from fukayomi.data.formats.hcpe3 import Game, join_games
-from fukayomi.learning import Dataset, evaluate, evaluate_networks
+from fukayomi.learning import Dataset, evaluate, evaluate_networks, export_network
 from fukayomi.learning.bootstrap import percentile_estimates, resample_means
 from fukayomi.learning.metrics import MEASURES
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork, save_parameters
@@ -89,6 +90,18 @@ def test_the_metrics_are_those_of_evaluate_and_differences_are_paired(test_file:
     assert table.to_polars().shape == (10, 4 + 3 * len(MEASURES))
 
 
+def test_a_network_in_training_goes_on_training(games: Path, tmp_path: Path) -> None:
+    trained = network(1)
+    trained.stem.norm.eval()  # frozen
+    modes = {name: module.training for name, module in trained.named_modules()}
+    assert modes["value.norm"]
+    evaluate(trained, Dataset(games))
+    evaluate_networks({"trained": trained}, {"games": Dataset(games)}, resamples=0)
+    export_network(trained, tmp_path / "network.onnx")
+    assert {name: module.training for name, module in trained.named_modules()} == modes
+    assert evaluate(trained, Dataset(games)) == evaluate(trained.eval(), Dataset(games))
+
+
 def test_whole_games_are_drawn_where_there_are_games(games: Path, test_file: Path) -> None:
     both = Dataset(test_file, games)
     assert both.games == 5
@@ -145,12 +158,17 @@ def test_one_group_has_no_interval(games: Path, tmp_path: Path) -> None:
     assert row["policy_loss_high"] is None
 
 
-@pytest.mark.parametrize("settings", [{"confidence": 1.0}, {"confidence": 0.0}, {"resamples": -1}])
+@pytest.mark.parametrize(
+    "settings", [{"confidence": 1.0}, {"confidence": 0.0}, {"resamples": -1}, {"val_lambda": 2.0}, {"batch": 0}]
+)
 def test_settings_out_of_range_are_refused(settings: dict[str, float], games: Path) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         evaluate_networks({"a": network(1)}, {"games": Dataset(games)}, **settings)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a network and a test set"):
         evaluate_networks({}, {"games": Dataset(games)})
+    for name, number in {"val_lambda": -0.1, "batch": 0, "sample": 0}.items():
+        with pytest.raises(ValueError, match=name):
+            evaluate(network(1), Dataset(games), **{name: number})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -206,6 +224,19 @@ def test_misuse_is_one_clear_message(files: list[Path], games: Path, tmp_path: P
         result = run("eval-model", *arguments)
         assert result.exit_code != 0
         assert message in " ".join(result.stderr.split())
+
+
+def test_a_table_is_printed_although_its_file_cannot_be_written(
+    files: list[Path], games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(path: Path, content: bytes) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr("fukayomi.files.atomic.replace_file", fail)
+    result = run("eval-model", files[0], games, "-o", tmp_path / "t.csv")
+    assert result.exit_code == 1
+    assert "network.safetensors" in result.stdout
+    assert "t.csv: Read-only file system" in " ".join(result.stderr.split())
 
 
 def test_a_network_that_is_not_finite_is_named(files: list[Path], games: Path) -> None:

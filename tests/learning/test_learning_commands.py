@@ -16,8 +16,9 @@ from learning_samples import metrics_in
 from typer.testing import CliRunner
 
 from fukayomi.data.formats.hcpe import HCPE
+from fukayomi.learning import export_network
 from fukayomi.learning.checkpoint import load_checkpoint
-from fukayomi.nn import NetworkConfig
+from fukayomi.nn import ExportError, NetworkConfig, PolicyValueNetwork
 
 TINY = ["--blocks", "1", "--channels", "8", "--value-hidden", "8", "--batch", "16", "--threads", "1", "--amp", "off"]
 
@@ -80,6 +81,10 @@ def test_a_network_by_its_name_goes_to_dlshogi_and_back(train_file: Path, test_f
     refused = fukayomi("eval-model", files[0], test_file)
     assert refused.exit_code == 1
     assert "model.npz: the file does not say whether the network's activation is relu or silu" in refused.stderr
+    assert "fukayomi export FILE network.safetensors --activation silu (or relu) writes one" in refused.stderr
+    shouted = tmp_path / "MODEL.NPZ"
+    shouted.write_bytes(files[0].read_bytes())
+    assert fukayomi("export", shouted, tmp_path / "a.safetensors", "--activation", "silu").exit_code == 0
     for before, after in itertools.pairwise(files):
         assert fukayomi("export", before, after, "--activation", "silu").exit_code == 0
     assert evaluated(files[-1], test_file) == pytest.approx(evaluated(checkpoint, test_file))
@@ -191,6 +196,12 @@ def test_errors_are_one_clear_message(
     assert message in result.stderr
     assert "Traceback" not in result.output
     assert not (tmp_path / "network.onnx").exists()
+
+
+def test_a_file_of_no_known_kind_is_not_written(tmp_path: Path):
+    with pytest.raises(ExportError, match=r"network\.bin: the name must end in \.onnx, \.safetensors, \.npz or \.pth"):
+        export_network(PolicyValueNetwork(NetworkConfig(1, 8)), tmp_path / "network.bin")
+    assert not (tmp_path / "network.bin").exists()
 
 
 def test_a_file_that_is_no_onnx_is_named(train_file: Path, tmp_path: Path):

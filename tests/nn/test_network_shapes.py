@@ -86,7 +86,9 @@ def test_names(name, config):
     assert NetworkConfig.from_name(name) == config
 
 
-@pytest.mark.parametrize("name", ["", "resnet", "resnet0x64", "resnet5", "resnet10_gelu", "alexnet8", "resnet10_fcl"])
+@pytest.mark.parametrize(
+    "name", ["", "resnet", "resnet0x64", "resnet5", "resnet10_gelu", "alexnet8", "resnet10_fcl", "senet10_reduction0"]
+)
 def test_unknown_names_are_refused_with_examples(name):
     with pytest.raises(NetworkConfigError, match=r"x128|_swish|blocks must be"):
         NetworkConfig.from_name(name)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
     from fukayomi.learning.listeners.tensorboard import TensorBoardListener
     from fukayomi.learning.metrics import Metrics
-    from fukayomi.learning.models import load_model
+    from fukayomi.learning.models import ModelFileError, export_network, load_model, load_network
     from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
     from fukayomi.learning.reanalysis.settings import ReanalysisError, ReanalysisSettings, Root, Selection
     from fukayomi.learning.settings import TrainingError, TrainingSettings
@@ -77,6 +77,7 @@ __all__ = [
     "LayerError",
     "LayerInfo",
     "Metrics",
+    "ModelFileError",
     "Reanalysis",
     "ReanalysisError",
     "ReanalysisSettings",
@@ -94,8 +95,10 @@ __all__ = [
     "evaluate",
     "evaluate_networks",
     "export_int8",
+    "export_network",
     "label_positions",
     "load_model",
+    "load_network",
     "reanalyze",
     "runs",
     "train",
@@ -119,7 +122,7 @@ __getattr__, __dir__ = lazy(
         ".layers": ("LayerError", "LayerInfo"),
         ".listeners.listener": ("TrainingListener", "TrainingListeners"),
         ".metrics": ("Metrics",),
-        ".models": ("load_model",),
+        ".models": ("ModelFileError", "export_network", "load_model", "load_network"),
         ".reanalysis.reanalysis": ("Reanalysis", "reanalyze"),
         ".reanalysis.settings": ("ReanalysisError", "ReanalysisSettings", "Root", "Selection"),
         ".settings": ("TrainingError", "TrainingSettings"),

@@ -17,9 +17,10 @@ from fukayomi.nn.config import NetworkConfig, NetworkConfigError
 FORMAT = "fukayomi-checkpoint-1"
 KINDS = {
     "step": int, "settings": dict, "model": dict, "optimizer": dict, "scaler": dict, "averaged": dict, "averages": int,
+    "guard": dict,
 }  # fmt: skip
-OPTIONAL = ("scaler", "averaged", "averages")
-"""Fields that the first checkpoints do not have."""
+OPTIONAL = ("scaler", "averaged", "averages", "guard")
+"""Fields that earlier checkpoints do not have."""
 
 
 class CheckpointError(ValueError):
@@ -52,6 +53,8 @@ class Checkpoint:
     """Averaged parameters and BatchNorm statistics; empty without averages."""
     averages: int = 0
     """Updates of the averages so far."""
+    guard: dict[str, float] = field(default_factory=dict[str, float])
+    """What the guard of the loss knows of the steps so far."""
 
     @property
     def exported(self) -> dict[str, Tensor]:
@@ -88,6 +91,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
         for name, value in given.items():
             if not isinstance(value, KINDS[name]):
                 raise CheckpointError(f"{path}: the checkpoint's {name} is of the type {type(value).__name__}")
+        if not all(isinstance(number, int | float) for number in given.get("guard", {}).values()):
+            raise CheckpointError(f"{path}: the checkpoint's guard has values that are no numbers")
         return Checkpoint(network=network, **given)
     except KeyError as error:
         raise CheckpointError(f"{path}: the checkpoint lacks {error}") from error

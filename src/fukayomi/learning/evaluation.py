@@ -18,7 +18,7 @@ from fukayomi.learning.metrics import Metrics, MetricsSum
 from fukayomi.learning.settings import VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import HeadName
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
 
 EVALUATION_BATCH = 1024
 
@@ -46,18 +46,22 @@ def evaluate(
         listener: Follows the evaluation.
 
     Raises:
+        ValueError: A number is out of range.
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else, or its
             network gives numbers that are not finite.
         DataFileError: A record of the test set is damaged.
         DeviceError: There is no such device.
     """
+    require_ranges(val_lambda, batch)
+    if sample is not None and sample < 1:
+        raise ValueError(f"sample must be positive, not {sample}")
     placed, where = place_network(network, device)
     trained = placed if isinstance(placed, PolicyValueNetwork) else None
     heads: list[HeadName] = [name for name in trained.config.heads if has_targets(name, data)] if trained else []
     total = MetricsSum(val_lambda)
     indices = np.linspace(0, len(data) - 1, min(sample or len(data), len(data))).round().astype(np.int64)
     chunks = (indices[first : first + batch] for first in range(0, len(indices), batch))
-    with torch.inference_mode():
+    with evaluation_mode(placed), torch.inference_mode():
         for arrays in prefetch(data.arrays(chunk, heads=bool(heads)) for chunk in chunks):
             part = TensorBatch.of(arrays, where)
             targets = replace(part.targets, position_weights=None)  # of training alone
@@ -76,8 +80,16 @@ def evaluate(
     return metrics
 
 
+def require_ranges(val_lambda: float, batch: int) -> None:
+    """Raise ValueError if the share of the search value or the size of a batch is out of range."""
+    if not 0 <= val_lambda <= 1:
+        raise ValueError(f"val_lambda must be between 0 and 1, not {val_lambda}")
+    if batch < 1:
+        raise ValueError(f"batch must be positive, not {batch}")
+
+
 def place_network(network: nn.Module | Path | str, device: str | torch.device | None) -> tuple[nn.Module, torch.device]:
-    """A network, loaded if it is a file, in evaluation mode on its device; arguments and errors as in `evaluate`."""
+    """A network, loaded if it is a file, on its device; arguments and errors as in `evaluate`."""
     if not isinstance(network, nn.Module):
         from fukayomi.learning.models import OnnxNetwork, load_model
 
@@ -87,7 +99,7 @@ def place_network(network: nn.Module | Path | str, device: str | torch.device | 
         parameter = next(network.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
     where = choose_device(device)
-    return network.to(where).eval(), where
+    return network.to(where), where
 
 
 def refuse_numbers(network: Path | str) -> NoReturn:

@@ -5,6 +5,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from fukayomi.learning.bootstrap import (
 from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
-from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers
+from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
 from fukayomi.learning.metrics import MEASURES, position_metrics
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
+from fukayomi.nn.network import evaluation_mode
 from fukayomi.tabular import Tabular, counted
 
 LARGEST_BLOCK = 256
@@ -183,6 +185,7 @@ def evaluate_networks(
     """
     if not networks or not tests:
         raise ValueError("an evaluation needs a network and a test set")
+    require_ranges(val_lambda, batch)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     if resamples < 0:
@@ -226,7 +229,10 @@ def _sums_of_groups(
     sums = np.zeros((len(networks), len(starts), len(MEASURES)))
     chunks = (np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch))
     done = 0
-    with torch.inference_mode():
+    with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode())
+        for network, _ in networks:
+            stack.enter_context(evaluation_mode(network))
         for arrays in prefetch(map(data.arrays, chunks)):
             groups = np.searchsorted(starts, np.arange(done, done + len(arrays)), side="right") - 1
             for number, (network, where) in enumerate(networks):

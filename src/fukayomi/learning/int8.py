@@ -85,7 +85,7 @@ def export_int8(
     found = draw_positions([Path(file) for file in calibration], wanted, seed=seed, listener=listener)
     with tempfile.TemporaryDirectory(prefix="fukayomi-") as folder:
         source = network
-        if network.suffix != ".onnx":
+        if network.suffix.lower() != ".onnx":
             source = Path(folder, "float32.onnx")
             export_onnx(load_network(network, activation=activation), source)
         try:

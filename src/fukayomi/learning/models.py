@@ -32,7 +32,7 @@ from fukayomi.nn.dlshogi import SUFFIXES as DLSHOGI_SUFFIXES
 from fukayomi.nn.dlshogi import load_dlshogi, save_dlshogi
 from fukayomi.nn.export import Agreement, check_agreement, compare, export_onnx
 from fukayomi.nn.network import PolicyValueNetwork
-from fukayomi.nn.parameters import build_network, load_parameters, save_parameters
+from fukayomi.nn.parameters import ExportError, build_network, load_parameters, save_parameters
 from fukayomi.nn.unfolding import load_onnx, normalise
 from fukayomi.shogi import Position
 
@@ -91,11 +91,12 @@ def load_network(path: Path | str, *, activation: Activation | None = None) -> P
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
     path = _named(path)
-    if path.suffix in DLSHOGI_SUFFIXES:
+    suffix = path.suffix.lower()
+    if suffix in DLSHOGI_SUFFIXES:
         return load_dlshogi(path, activation=activation)
-    if path.suffix == ".safetensors":
+    if suffix == ".safetensors":
         return load_parameters(path)
-    if path.suffix == ".onnx":
+    if suffix == ".onnx":
         return _load_onnx(path)
     checkpoint = load_checkpoint(path)
     try:
@@ -133,7 +134,7 @@ def load_model(path: Path | str) -> nn.Module:
         CheckpointError, ParameterFileError, ModelFileError: The file is missing, damaged or something else.
     """
     path = _named(path)
-    return OnnxNetwork(path) if path.suffix == ".onnx" else load_network(path)
+    return OnnxNetwork(path) if path.suffix.lower() == ".onnx" else load_network(path)
 
 
 def _named(path: Path | str) -> Path:
@@ -153,10 +154,12 @@ def export_network(network: PolicyValueNetwork, path: Path | str, *, half: bool 
         How the ONNX file agrees with torch, on positions of a game and others; None for other files.
 
     Raises:
-        ExportError: Weights that cannot be stored, or outputs that differ.
+        ExportError: Weights that cannot be stored, outputs that differ, or another name.
         NetworkConfigError: dlshogi has no such network.
     """
     path = Path(path)
+    if path.suffix not in (".onnx", ".safetensors", *DLSHOGI_SUFFIXES):
+        raise ExportError(f"{path}: the name must end in .onnx, .safetensors, .npz or .pth")
     if path.suffix == ".safetensors":
         save_parameters(network, path)
         return None

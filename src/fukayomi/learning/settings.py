@@ -1,7 +1,8 @@
 """Settings of a training run."""
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Literal, cast, get_args
 
 OptimizerName = Literal["sgd", "adamw", "muon"]
 ScheduleName = Literal["cosine", "halving", "constant"]
@@ -42,6 +43,25 @@ class TrainingError(ValueError):
     """Training cannot start or go on: bad settings, a folder in use, too few positions, or a diverged loss."""
 
     __module__ = "fukayomi.learning"
+
+
+def plain_value(name: str, value: Any, annotation: Any) -> Any:
+    """A setting as its type in plain Python: a number of NumPy's in a checkpoint would make it unreadable.
+
+    Raises:
+        TrainingError: It is of another type.
+    """
+    kinds = get_args(annotation) or (annotation,)
+    if value is None and type(None) in kinds:
+        return None
+    for kind, abstract, wanted in ((float, Real, "a number"), (int, Integral, "an integer")):
+        if kind in kinds:
+            if isinstance(value, bool) or not isinstance(value, abstract):
+                raise TrainingError(f"{name} must be {wanted}, not {value!r}")
+            return kind(cast("Any", value))
+    if bool in kinds and not isinstance(value, bool):
+        raise TrainingError(f"{name} must be True or False, not {value!r}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -109,6 +129,8 @@ class TrainingSettings:
     """Compile the network with torch.compile: the first step takes minutes, later ones may be faster on a GPU."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, plain_value(field.name, getattr(self, field.name), field.type))
         if self.steps is not None and self.epochs is not None:
             raise TrainingError("give steps or epochs, not both")
         for name in ("steps", "epochs", "batch", "lr", "clip", "halving_epochs", "ema_averages", "teacher_temperature"):

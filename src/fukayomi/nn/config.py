@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral
 from typing import Any, Literal, cast, get_args
 
 Activation = Literal["relu", "silu"]
@@ -82,6 +83,7 @@ class NetworkConfig:
         dropout: Any = self.dropout  # of a file, it may be anything
         if not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
             raise NetworkConfigError(f"dropout must be a number from 0 to less than 1, not {dropout!r}")
+        object.__setattr__(self, "dropout", float(dropout))  # NumPy's would make checkpoints unreadable
         self._require_heads()
         self._require_integer("squeeze", 0, self.channels)
         self._require_integer("large_kernel_interval", 0, LARGEST["blocks"])
@@ -100,8 +102,9 @@ class NetworkConfig:
 
     def _require_integer(self, name: str, smallest: int, largest: int) -> None:
         number = getattr(self, name)
-        if not isinstance(number, int) or isinstance(number, bool) or not smallest <= number <= largest:
+        if isinstance(number, bool) or not isinstance(number, Integral) or not smallest <= int(number) <= largest:
             raise NetworkConfigError(f"{name} must be an integer from {smallest} to {largest}, not {number!r}")
+        object.__setattr__(self, name, int(number))
 
     def _require_heads(self) -> None:
         heads: Any = self.heads  # of a file, it may be anything
@@ -224,7 +227,7 @@ def _modified(name: str, modifier: str) -> dict[str, Any]:
     }
     if modifier in plain:
         return plain[modifier]
-    if number := re.fullmatch(r"(fcl|reduction)(\d{1,5})", modifier):
+    if number := re.fullmatch(r"(fcl|reduction)([1-9]\d{0,4})", modifier):
         return {"value_hidden" if number[1] == "fcl" else "squeeze": int(number[2])}
     raise NetworkConfigError(
         f"network {name!r}: unknown modifier _{modifier}; there are {', '.join(f'_{word}' for word in plain)}, "

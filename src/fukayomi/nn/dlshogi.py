@@ -72,7 +72,7 @@ def load_dlshogi(path: Path | str, *, activation: Activation | None = None) -> P
     path = Path(path)
     if (problem := problem_of(path)) is not None:
         raise ParameterFileError(f"{path}: {problem}")
-    read = _read_npz if path.suffix == ".npz" else _read_pth
+    read = _read_npz if path.suffix.lower() == ".npz" else _read_pth
     try:
         shapes, tensor = read(path)
         config, names = _recognised(shapes, activation)
@@ -157,7 +157,7 @@ def chainer_name(name: str) -> str:
 def _spelled(name: str, path: Path) -> str:
     """A parameter's name as in the file."""
     leaf = name.rpartition(".")[2]
-    return chainer_name(name) if path.suffix == ".npz" and leaf in NORM_NAMES else name
+    return chainer_name(name) if path.suffix.lower() == ".npz" and leaf in NORM_NAMES else name
 
 
 def _recognised(shapes: Shapes, activation: Activation | None) -> tuple[NetworkConfig, dict[str, str]]:
@@ -190,8 +190,8 @@ def _recognised(shapes: Shapes, activation: Activation | None) -> tuple[NetworkC
         activation = activation or ("relu" if pre_activation else "silu")
     elif activation is None:
         raise NetworkConfigError(
-            "the file does not say whether the network's activation is relu or silu (swish): name it, or write another "
-            "file with fukayomi export FILE network.safetensors --activation silu"
+            "the file does not say whether the network's activation is relu or silu (swish): fukayomi export FILE "
+            "network.safetensors --activation silu (or relu) writes one that does"
         )
     config = NetworkConfig(
         blocks=blocks,

@@ -26,7 +26,7 @@ from onnx import TensorProto, helper, numpy_helper
 from fukayomi.files.atomic import replace_file
 from fukayomi.nn.config import FEATURES1
 from fukayomi.nn.folding import FoldedNetwork
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.network import PolicyValueNetwork, evaluation_mode
 from fukayomi.nn.parameters import ExportError, require_finite
 
 INPUT_NAMES = ["input1", "input2"]
@@ -158,8 +158,7 @@ def compare(
     inputs = {"input1": features1.contiguous().numpy(), "input2": features2.contiguous().numpy()}
     outputs: list[NDArray[np.float32]] = cast("Any", session).run(OUTPUT_NAMES, inputs)
     policy, value = (torch.from_numpy(output) for output in outputs)
-    network.eval()
-    with torch.inference_mode():
+    with evaluation_mode(network), torch.inference_mode():
         expected_policy, expected_logit = network(features1, features2)
     errors = (value - torch.sigmoid(expected_logit)).abs()
     logs, expected_logs = policy.double().log_softmax(1), expected_policy.double().log_softmax(1)

@@ -21,7 +21,8 @@ Design choices, from the input up:
 The parts are in `blocks.py` and `heads.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 import torch
@@ -82,3 +83,15 @@ class PolicyValueNetwork(nn.Module):
     def _trunk(self, features1: Tensor, features2: Tensor) -> Tensor:
         """Stem and blocks: the planes to [N, C, 9, 9]."""
         return self.final(self.blocks(self.stem(features1, features2)))
+
+
+@contextmanager
+def evaluation_mode(network: nn.Module) -> Generator[None]:
+    """Put a network in evaluation mode for a while; afterwards all its modules are in the modes of before."""
+    modes = [(module, module.training) for module in network.modules()]
+    network.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training

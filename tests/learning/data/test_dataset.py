@@ -176,6 +176,11 @@ def test_indices_are_checked(test_file: Path) -> None:
     for wrong in ([50], [-1], [0, 1000]):
         with pytest.raises(IndexError, match="positions are numbered 0 to 49"):
             data.arrays(wrong)
+    for wrong in (np.ones(50, bool), np.array([0.5]), np.array([[1, 2]])):
+        with pytest.raises(TypeError, match="position numbers are a list of integers, not "):
+            data.arrays(wrong)
+    with pytest.raises(TypeError, match="slice"):
+        data[0:2]  # type: ignore[index]
     with pytest.raises(ValueError, match="at least 1 position"):
         data.batches(0)
     with pytest.raises(ValueError, match="at least one file"):

@@ -124,6 +124,30 @@ def test_one_line_is_one_move(tmp_path: Path) -> None:
     assert set(games.candidate_visits.tolist()) == {65535}
 
 
+def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path) -> None:
+    write_data(tmp_path / "in.hcpe", as_rows(make_games(3, 3, 8)))
+    settings = LabelSettings(nodes=np.int64(1), multipv=np.uint8(3), temperature=np.float32(0.5))
+    assert settings == LabelSettings(nodes=1, multipv=3, temperature=0.5)
+    label_positions(tmp_path / "in.hcpe", tmp_path / "out.hcpe3", engine(), settings)
+    with pytest.raises(TypeError, match="integer"):
+        LabelSettings(nodes=1.5)  # type: ignore[arg-type]
+
+
+def test_an_engine_that_knows_byoyomi_alone_labels_too(tmp_path: Path) -> None:
+    write_data(tmp_path / "in.hcpe", as_rows(make_games(3, 3, 8)))
+    with pytest.raises(LabelError, match="unknown option in go movetime 100"):
+        label_positions(tmp_path / "in.hcpe", tmp_path / "a.hcpe3", engine("only=byoyomi"), LabelSettings(time_ms=100))
+    settings = LabelSettings(byoyomi_ms=100, multipv=3)
+    label_positions(tmp_path / "in.hcpe", tmp_path / "out.hcpe3", engine("only=byoyomi"), settings)
+    games = read(tmp_path / "out.hcpe3")
+    check_labels(games, np.ones(len(games.moves), bool))
+    for wrong in ({"nodes": 5}, {"time_ms": 5}):
+        with pytest.raises(LabelError, match="neither nodes nor time beside it"):
+            LabelSettings(byoyomi_ms=100, **wrong)
+    with Network() as network, pytest.raises(LabelError, match="byoyomi is for USI engines"):
+        label_positions(tmp_path / "in.hcpe", tmp_path / "b.hcpe3", network, settings)
+
+
 @pytest.mark.parametrize(("temperature", "scale"), [(0.02, 756.0864962951762), (0.5, 300.0), (0.002, 756.0)])
 def test_temperature_and_scale_make_the_shares(tmp_path: Path, temperature: float, scale: float) -> None:
     write_data(tmp_path / "in.hcpe", as_rows(make_games(2, 3, 8)))
@@ -188,7 +212,7 @@ def test_our_own_search_finds_a_mate(tmp_path: Path) -> None:
 
 def test_what_cannot_be_labelled_is_refused(tmp_path: Path) -> None:
     write_data(tmp_path / "in.hcpe", as_rows(make_games(2, 3, 8)))
-    with pytest.raises(LabelError, match="nodes or time"):
+    with pytest.raises(LabelError, match="nodes, time or byoyomi"):
         LabelSettings()
     with pytest.raises(LabelError, match="temperature must be positive, not 0"):
         LabelSettings(nodes=1, temperature=0)

@@ -24,7 +24,7 @@ from fukayomi.learning.training.configuration import (
     read_configuration,
     split_weight,
 )
-from fukayomi.nn import NetworkConfig, NetworkConfigError
+from fukayomi.nn import NetworkConfig, NetworkConfigError, PolicyValueNetwork, save_parameters
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
 
@@ -142,12 +142,12 @@ def test_weights_are_split_from_names(tmp_path: Path):
 
 def test_a_saved_configuration_repeats_the_run(tmp_path: Path, train_file: Path, test_file: Path):
     settings = TrainingSettings(epochs=1.0, batch=16, lr=0.01, amp="auto", ema_interval=2)
-    data = Dataset(train_file, test_file, weights=[1.0, 0.5], temperature=0.7)
+    data = Dataset(train_file, test_file, train_file, weights=[1.0, 0.5, 0.123456789], temperature=0.7)
     first = train(TINY, data, tmp_path / "first", test=Dataset(test_file), settings=settings, eval_interval=4)
     saved = tmp_path / "first" / "config.toml"
     document = tomllib.loads(saved.read_text())
-    assert document["train"] == [str(train_file), f"{test_file}*0.5"]
-    assert document["training"]["steps"] == (96 + 25) // 16
+    assert document["train"] == [str(train_file), f"{test_file}*0.5", f"{train_file}*0.123456789"]
+    assert document["training"]["steps"] == (96 + 25 + 12) // 16
     assert document["training"]["amp"] in ("bf16", "off")
     assert document["run"]["eval_interval"] == 4
     repeated = fukayomi("train", "--config", saved, "--out", tmp_path / "second", "--json")
@@ -181,3 +181,27 @@ def test_a_resumed_command_needs_nothing_but_the_folder(tmp_path: Path, train_fi
     nothing = fukayomi("train", "--out", tmp_path / "other")
     assert nothing.exit_code == 1
     assert "no training files are given" in nothing.stderr
+
+
+def test_a_file_that_names_an_initial_network_alone_has_its_shape(tmp_path: Path, train_file: Path):
+    save_parameters(PolicyValueNetwork(TINY), tmp_path / "first.safetensors")
+    text = 'train = "TRAIN"\n[run]\ninitial = "first.safetensors"\n[training]\nsteps = 1\nbatch = 16\n'
+    alone = write(tmp_path / "run.toml", text.replace("TRAIN", str(train_file)))
+    found = fukayomi("train", "--config", alone, "--out", tmp_path / "run")
+    assert found.exit_code == 0, found.output
+    assert load_checkpoint(tmp_path / "run" / "checkpoint.pt").network == TINY
+    larger = write(tmp_path / "larger.toml", alone.read_text() + '[network]\nname = "resnet1x16_fcl8"\n')
+    assert fukayomi("train", "--config", larger, "--out", tmp_path / "grown").exit_code == 0
+    assert load_checkpoint(tmp_path / "grown" / "checkpoint.pt").network == replace(TINY, channels=16)
+
+
+def test_what_cannot_be_resumed_is_named(tmp_path: Path, train_file: Path):
+    refused = fukayomi("train", "--out", tmp_path / "none", "--resume")
+    assert refused.exit_code == 1
+    assert "no such file: there is no run to resume in" in refused.stderr
+    assert not (tmp_path / "none").exists()
+    train(TINY, Dataset(train_file), tmp_path / "run", settings=TrainingSettings(steps=1, batch=16))
+    (tmp_path / "run" / "checkpoint.pt").rename(tmp_path / "run" / "checkpoint-before.pt")
+    lost = fukayomi("train", "--out", tmp_path / "run", "--resume", "--steps", 2)
+    assert lost.exit_code == 1
+    assert "to go on from the checkpoint before it, call checkpoint-before.pt so" in lost.stderr

@@ -1,5 +1,6 @@
 """The guard of the loss: it stops a run that diverges, and good weights stay."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from fukayomi.learning.training.trainer import Trainer
 from fukayomi.nn import NetworkConfig
 
 TINY = NetworkConfig(blocks=1, channels=8, activation="relu", value_hidden=8)
+UPDATE = Trainer.update
 
 
 def follow(guard: LossGuard, losses: list[float], after: int = 0) -> None:
@@ -67,3 +69,36 @@ def test_weights_saved_in_a_rise_give_way_to_those_before_it(
     monkeypatch.undo()
     resumed = train(TINY, Dataset(train_file), tmp_path / "run", settings=settings, device="cpu", resume=True)
     assert resumed.finished
+
+
+def explode(self: Trainer, batch: TensorBatch, step: int) -> object:
+    """Training's own update, and weights that give a large loss after it."""
+    found = UPDATE(self, batch, step)
+    self.network.policy.bias.detach().add_(30 * torch.randn(2187))
+    return found
+
+
+def test_a_run_that_explodes_as_it_is_resumed_keeps_the_weights_of_before(
+    tmp_path: Path, train_file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = TrainingSettings(steps=30, batch=16, lr=1e-3, warmup=0, amp="off")
+    train(TINY, Dataset(train_file), tmp_path / "run", settings=settings, device="cpu", threads=1)
+    good = load_checkpoint(tmp_path / "run" / "checkpoint.pt")
+    assert good.guard["count"] == 30
+    longer = replace(settings, steps=60)
+    monkeypatch.setattr(Trainer, "update", explode)
+    with pytest.raises(DivergenceError, match=r"the loss rose from [78]\..* the last good weights, of step 30, are in"):
+        train(
+            TINY, Dataset(train_file), tmp_path / "run", settings=longer, device="cpu", checkpoint_interval=1,
+            threads=1, resume=True,
+        )  # fmt: skip
+    kept = load_checkpoint(tmp_path / "run" / "checkpoint.pt")
+    assert all((tensor == kept.model[name]).all() for name, tensor in good.model.items())
+
+
+def test_another_loss_is_not_compared_with_the_one_before(tmp_path: Path, train_file: Path):
+    settings = TrainingSettings(steps=30, batch=16, lr=1e-3, warmup=0, amp="off", entropy=1.0)
+    data = Dataset(train_file)
+    train(TINY, data, tmp_path / "run", settings=settings, device="cpu", threads=1)
+    plain = replace(settings, steps=60, entropy=0.0)  # its loss is larger by the entropy, some seven nats
+    assert train(TINY, data, tmp_path / "run", settings=plain, device="cpu", threads=1, resume=True).finished

@@ -4,11 +4,13 @@ import itertools
 import re
 import signal
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from learning_samples import Interrupter
@@ -27,6 +29,7 @@ from fukayomi.learning import (
     TrainingResult,
     TrainingSettings,
     evaluate,
+    load_network,
     train,
 )
 from fukayomi.learning.checkpoint import load_checkpoint
@@ -405,9 +408,13 @@ def test_what_a_killed_run_left_is_removed(tmp_path: Path, train_file: Path, tes
         ({"optimizer": "adam"}, "optimizer must be sgd or adamw or muon, not adam"),
         ({"schedule": "linear"}, "schedule must be cosine or halving or constant, not linear"),
         ({"amp": "fp8"}, "amp must be auto or bf16 or fp16 or off, not fp8"),
+        ({"steps": 2.5}, "steps must be an integer, not 2.5"),
+        ({"batch": 64.0}, "batch must be an integer, not 64.0"),
+        ({"lr": "0.1"}, "lr must be a number, not '0.1'"),
+        ({"critic": "no"}, "critic must be True or False, not 'no'"),
     ],
 )
-def test_a_name_that_is_none_is_refused(settings: dict[str, Any], message: str) -> None:
+def test_a_setting_of_another_kind_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainingError, match=message):
         TrainingSettings(**settings)
 
@@ -417,6 +424,7 @@ def test_a_name_that_is_none_is_refused(settings: dict[str, Any], message: str) 
     [
         ({"threads": 100_000}, "threads must be 1 to 1024, not 100000"),
         ({"eval_interval": 0}, "eval_interval must be positive"),
+        ({"test_positions": -5}, "test_positions must be positive, not -5"),
         ({"checkpoint_interval": -1}, "checkpoint_interval must be positive"),
     ],
 )
@@ -425,6 +433,22 @@ def test_counts_are_within_reason(
 ) -> None:
     with pytest.raises(TrainingError, match=message):
         run_training(tmp_path, (train_file, test_file), TrainingSettings(steps=1, batch=20), **option)
+
+
+def test_numbers_of_numpy_are_as_good_as_others(tmp_path: Path, train_file: Path, test_file: Path) -> None:
+    shape = NetworkConfig(blocks=np.int64(1), channels=np.int64(8), value_hidden=8, dropout=np.float64(0.1))
+    data = Dataset(
+        train_file, weights=np.array([1.5]), temperature=np.float64(0.5), eval_scale=np.float32(600), n_step=np.int8(0)
+    )
+    settings = TrainingSettings(steps=np.int64(2), batch=np.int32(8), lr=np.geomspace(1e-3, 1e-2, 3)[1])
+    options: dict[str, Any] = {"test": Dataset(test_file), "eval_interval": np.int64(1), "threads": np.int64(1)}
+    result = train(shape, data, tmp_path / "run", settings=settings, **options)
+    assert load_network(result.checkpoint).config == NetworkConfig(1, 8, value_hidden=8, dropout=0.1)
+    more = replace(settings, steps=np.int64(3))
+    assert train(shape, data, tmp_path / "run", settings=more, resume=True, **options).finished
+    document = tomllib.loads((tmp_path / "run" / "config.toml").read_text())
+    assert document["training"]["lr"] == pytest.approx(10**-2.5)
+    assert (document["targets"]["temperature"], document["run"]["eval_interval"]) == (0.5, 1)
 
 
 class SecondRun(TrainingListener):

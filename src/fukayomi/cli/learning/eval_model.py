@@ -92,12 +92,12 @@ def eval_model(
                 seed=options.seed,
                 listener=listener,
             )
-        if options.csv is not None:
+        if options.as_json:
+            typer.echo(json_text(table.as_dict()))
+        else:
+            _print(table)
+        if options.csv is not None:  # last: the table must not be lost if the file cannot be written
             replace_file(options.csv, table.csv().encode(errors="backslashreplace"))
-    if options.as_json:
-        typer.echo(json_text(table.as_dict()))
-    else:
-        _print(table)
 
 
 def _networks_and_tests(files: list[Path], tests: list[Path] | None) -> tuple[dict[str, Path], dict[str, list[Path]]]:

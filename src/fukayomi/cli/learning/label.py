@@ -52,7 +52,7 @@ class EngineOptions:
 class SearchOptions:
     """How each position is searched, and how scores become a policy."""
 
-    PANEL: ClassVar = "Search (at least one of --nodes and --time)"
+    PANEL: ClassVar = "Search (--nodes, --time or both, or --byoyomi)"
 
     nodes: Annotated[int | None, typer.Option(min=1, max=2**31 - 1, help="Nodes of each search.")] = None
     time_ms: Annotated[
@@ -62,6 +62,17 @@ class SearchOptions:
             metavar="TIME",
             parser=parse_time,
             help="Time of each search: 1s, 500ms, 1m; a bare number is milliseconds.",
+            show_default=False,
+        ),
+    ] = None
+    byoyomi_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--byoyomi",
+            metavar="TIME",
+            parser=parse_time,
+            help="Byoyomi of each search, for USI engines that know neither `go nodes` nor `go movetime` (--time), "
+            "such as gpsusi; they may use less.",
             show_default=False,
         ),
     ] = None
@@ -138,6 +149,7 @@ def label(
         settings = LabelSettings(
             nodes=search.nodes,
             time_ms=search.time_ms,
+            byoyomi_ms=search.byoyomi_ms,
             multipv=search.multipv,
             temperature=search.temperature,
             eval_scale=search.eval_scale,

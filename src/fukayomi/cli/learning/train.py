@@ -1,7 +1,7 @@
 """``fukayomi train``: from training data to a trained network."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -58,26 +58,36 @@ def train(
     """
     with user_errors():
         from fukayomi.learning.training.configuration import build_configuration, read_configuration
-        from fukayomi.learning.training.run_folder import CONFIG_NAME
+        from fukayomi.learning.training.run_folder import CONFIG_NAME, RunFolder
 
+        if source.resume:
+            RunFolder(out).require_begun()
+        saved = out / CONFIG_NAME
+        file = source.config or (saved if source.resume and saved.is_file() else None)
+        settings = read_configuration(file) if file else {}
         flags: dict[str, Any] = {
             "train": train_files or [],
             "test": source.test or [],
-            "network": _network(network, run.initial),
+            "network": _network(network, run.initial or _initial_alone(settings)),
             "training": given_options(optimisation) | given_options(loss) | given_options(helpers),
             "targets": given_options(targets, "eval_scale") | _scale(targets.eval_scale),
             "run": {
                 name: str(value) if isinstance(value, Path) else value for name, value in given_options(run).items()
             },
         }
-        saved = out / CONFIG_NAME
-        file = source.config or (saved if source.resume and saved.is_file() else None)
-        configuration = build_configuration(*([read_configuration(file)] if file else []), flags)
+        configuration = build_configuration(settings, flags)
         result = _run(configuration, out, source)
     _print(result, source)
 
 
-def _network(options: NetworkOptions, initial: Path | None) -> dict[str, Any]:
+def _initial_alone(settings: dict[str, Any]) -> str | None:
+    """The initial network that a file names, if the file says nothing of the network to train."""
+    run: Any = settings.get("run")
+    initial: Any = cast("dict[str, Any]", run).get("initial") if isinstance(run, dict) else None
+    return initial if isinstance(initial, str) and "network" not in settings else None
+
+
+def _network(options: NetworkOptions, initial: Path | str | None) -> dict[str, Any]:
     """The settings of the network that were given; the shape is by default that of the initial network."""
     found = given_options(options, "network", "heads")
     if initial is not None and options.network is None:

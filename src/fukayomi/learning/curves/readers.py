@@ -64,7 +64,10 @@ def read_run(path: Path) -> CurveLog:
     elif files := sorted(path.glob(EVENT_FILES)) if path.is_dir() else [path]:
         _read_events(files, log)
     else:
-        raise CurveError(f"{path}: there is neither {LOG_NAME} nor a file of TensorBoard; name the folder of a run")
+        raise CurveError(
+            f"{path}: there is neither {LOG_NAME} nor a file of TensorBoard; name the folder of a run (in Python, "
+            "train with a JsonLinesListener)"
+        )
     if not set(log.curves()) - {SECONDS}:
         raise CurveError(f"{lines if lines.is_file() else path}: no curves yet")
     return log

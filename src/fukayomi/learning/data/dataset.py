@@ -1,5 +1,6 @@
 """`Dataset`: training data in files, as samples, arrays, batches, or a torch dataset."""
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -127,9 +128,12 @@ class Dataset:
         weights = [1.0] * len(paths) if weights is None else list(weights)
         if len(weights) != len(paths) or not all(0 < weight < float("inf") for weight in weights):
             raise ValueError(f"each of the {counted(len(paths), 'file')} needs a positive weight, not {weights}")
-        self.paths, self.weights = tuple(map(Path, paths)), tuple(weights)
+        # Plain numbers, for checkpoints cannot hold NumPy's.
+        temperature, eval_scale = float(temperature), None if eval_scale is None else float(eval_scale)
+        n_step = operator.index(n_step)
+        self.paths, self.weights = tuple(map(Path, paths)), tuple(map(float, weights))
         self.temperature, self.eval_scale, self.layer, self.n_step = temperature, eval_scale, layer, n_step
-        self.position_weights = position_weights
+        self.position_weights = bool(position_weights)
         kinds = [(path, kind_of_data(path)) for path in self.paths]
         rows = Rows([(path, _ROWS[kind]) for path, kind in kinds if kind in _ROWS], eval_scale)
         averages = [AveragedPositions(path, temperature) for path, kind in kinds if kind is DataFormat.AVERAGES]
@@ -231,7 +235,7 @@ class Dataset:
             IndexError: There is no such position.
             DataFileError: Its record is damaged.
         """
-        index = range(len(self))[index]
+        index = range(len(self))[operator.index(index)]
         number = int(self._owners(np.array([index]))[0])
         batch = self.arrays([index])
         found = self._sources[number].find(index - int(self._starts[number]))
@@ -268,9 +272,16 @@ class Dataset:
 
         Raises:
             IndexError: There is no such position.
+            TypeError: The indices are not a list of integers.
             DataFileError: A record is damaged or an hcpe3 file has changed; the message names the file and record.
         """
-        chosen = np.asarray(indices, np.int64)
+        given = np.asarray(indices)
+        if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+            raise TypeError(
+                f"position numbers are a list of integers, not {given.dtype} {list(given.shape)}; "
+                "np.flatnonzero makes them of a mask"
+            )
+        chosen = given.astype(np.int64)
         if len(chosen) == 0:
             empty = Batch.empty(0)
             return replace(empty, heads=HeadArrays.unknown(empty.results)) if heads else empty

@@ -75,7 +75,10 @@ class UsiLabeller(Labeller):
         self._settings = settings
         self._multipv = settings.multipv or MULTIPV
         self._go = Go(nodes=settings.nodes, movetime_ms=settings.time_ms)
-        self._limit_ms = STALL_MS if settings.time_ms is None else settings.time_ms + LATE_MS
+        if settings.byoyomi_ms is not None:
+            self._go = Go(btime_ms=0, wtime_ms=0, byoyomi_ms=settings.byoyomi_ms)
+        time_ms = settings.time_ms or settings.byoyomi_ms
+        self._limit_ms = STALL_MS if time_ms is None else time_ms + LATE_MS
         self._stop = threading.Event()
         self._is_ready = False
         name = Path(engine.command[0]).name[:64]

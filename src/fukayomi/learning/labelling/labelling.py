@@ -135,6 +135,8 @@ def _open_labellers(
     """The labellers, which the stack closes; the first USI engine is started, to see whether it works."""
     labellers: list[Labeller] = []
     if isinstance(engine, Network):
+        if settings.byoyomi_ms is not None:
+            raise LabelError("byoyomi is for USI engines: give a network nodes or time")
         count = workers or engine.pool.searches_at_once
         for _ in range(count):
             labellers.append(NetworkLabeller(engine, settings, count))

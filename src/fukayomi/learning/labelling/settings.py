@@ -1,5 +1,6 @@
 """What decides the labels, besides the engine. The module is light, so that a command can show the defaults at once."""
 
+import operator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,7 +33,7 @@ class Plies(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LabelSettings:
-    """How positions are searched, and how scores become a policy. One limit is needed, nodes or time.
+    """How positions are searched, and how scores become a policy. One limit is needed: nodes, time or byoyomi.
 
     Raises:
         LabelError: There is no limit, or a number is out of range.
@@ -41,7 +42,10 @@ class LabelSettings:
     nodes: int | None = None
     """Nodes of each search."""
     time_ms: int | None = None
-    """Time of each search (ms)."""
+    """Time of each search (ms): of a USI engine ``go movetime``."""
+    byoyomi_ms: int | None = None
+    """Byoyomi of each search (ms), for USI engines that know neither ``go movetime`` nor ``go nodes``; they take it as
+    in a game, and may use less."""
     multipv: int | None = None
     """Most moves of a policy. None: MULTIPV of a USI engine, all visited ones of a network."""
     temperature: float = TEMPERATURE
@@ -53,12 +57,17 @@ class LabelSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plies", Plies(self.plies))
-        if self.nodes is None and self.time_ms is None:
-            raise LabelError("a search needs a limit: nodes or time")
-        for name in ("nodes", "time_ms", "multipv"):
+        if self.nodes is None and self.time_ms is None and self.byoyomi_ms is None:
+            raise LabelError("a search needs a limit: nodes, time or byoyomi")
+        if self.byoyomi_ms is not None and (self.nodes is not None or self.time_ms is not None):
+            raise LabelError("byoyomi is a limit of its own: give neither nodes nor time beside it")
+        for name in ("nodes", "time_ms", "byoyomi_ms", "multipv"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise LabelError(f"{name} must be 1 or more, not {value}")
+            # Plain numbers, for the job's file cannot hold NumPy's.
+            object.__setattr__(self, name, None if value is None else operator.index(value))
         for name in ("temperature", "eval_scale"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise LabelError(f"{name} must be positive, not {getattr(self, name)}")
+            if not 0 < (value := getattr(self, name)) < float("inf"):
+                raise LabelError(f"{name} must be positive, not {value}")
+            object.__setattr__(self, name, float(value))

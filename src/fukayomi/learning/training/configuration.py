@@ -213,10 +213,7 @@ def resolved(
 ) -> RunConfiguration:
     """The configuration of a run, from what it was started with; paths are absolute."""
     return RunConfiguration(
-        tuple(
-            f"{path.absolute()}*{weight:g}" if weight != 1 else str(path.absolute())
-            for path, weight in zip(data.paths, data.weights, strict=True)
-        ),
+        tuple(with_weight(str(path.absolute()), weight) for path, weight in zip(data.paths, data.weights, strict=True)),
         tuple(str(path.absolute()) for path in (test.paths if test else ())),
         network,
         training,
@@ -255,6 +252,15 @@ def split_weight(text: str) -> tuple[Path, float]:
             "epoch"
         )
     return Path(name), weight
+
+
+def with_weight(name: str, weight: float) -> str:
+    """The inverse of `split_weight`.
+
+    >>> with_weight("a.hcpe", 1.0), with_weight("a.hcpe", 2.0), with_weight("a.hcpe", 1 / 3)
+    ('a.hcpe', 'a.hcpe*2', 'a.hcpe*0.3333333333333333')
+    """
+    return name if weight == 1 else f"{name}*{str(weight).removesuffix('.0')}"
 
 
 def _with_preset(name: str, table: Mapping[str, Any], layer: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,5 +1,8 @@
 """Watching the loss of a run, so that it stops before good weights are lost."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import torch
 from torch import Tensor
 
@@ -30,15 +33,19 @@ class LossGuard:
     Args:
         max_rise: How many nats the smoothed loss may be above the lowest so far; 0: any number.
         step: Steps done before.
+        state: What was known of their losses, as `state` gives it; empty: nothing.
     """
 
-    def __init__(self, max_rise: float, step: int = 0) -> None:
+    def __init__(self, max_rise: float, step: int = 0, state: Mapping[str, float] = MappingProxyType({})) -> None:
         self._max_rise = max_rise
         self._unread: tuple[int, Tensor] | None = None
-        self._sum = 0.0
-        self._count = 0
-        self._lowest = float("inf")
+        self._sum, self._lowest = state.get("sum", 0.0), state.get("lowest", float("inf"))
+        self._count = int(state.get("count", 0))
         self._calm = step + 1  # the weights of a checkpoint were judged when it was saved
+
+    def state(self) -> dict[str, float]:
+        """What is known of the losses so far, for the checkpoint of a run that goes on."""
+        return {"sum": self._sum, "count": self._count, "lowest": self._lowest}
 
     def watch(self, step: int, loss: Tensor) -> None:
         """Take the loss that was computed before the update of a step, and judge the one before it.

@@ -7,6 +7,7 @@ number of steps follows the schedule of the new number.
 
 # pyright: reportUnknownMemberType=false
 
+import operator
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -70,7 +71,8 @@ def train(
     Args:
         config: Shape of the network.
         data: Training positions; its temperature and evaluation scale make the targets.
-        out: Folder of the run, for its last two checkpoints; new or empty, unless the run is resumed.
+        out: Folder of the run, for its last two checkpoints and `config.toml`, which repeats it but cannot name
+            networks that are given in torch; new or empty, unless the run is resumed.
         test: Test positions; None: no evaluation.
         settings: What determines the weights, besides data and shape.
         initial: A network from whose weights training begins; a file of any kind that `load_network` reads. It has
@@ -99,16 +101,22 @@ def train(
         DiskError: The disk is full; the last checkpoint stays.
         DeviceError: There is no such device.
     """
-    for name, count in (("eval_interval", eval_interval), ("checkpoint_interval", checkpoint_interval)):
+    counts = {
+        "eval_interval": eval_interval, "checkpoint_interval": checkpoint_interval, "test_positions": test_positions,
+    }  # fmt: skip
+    for name, count in counts.items():
         if count < 1:
             raise TrainingError(f"{name} must be positive, not {count}")
+    # Plain numbers, for neither checkpoints nor config.toml can hold NumPy's.
+    eval_interval, checkpoint_interval, test_positions = map(operator.index, counts.values())
+    threads = None if threads is None else operator.index(threads)
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise TrainingError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     where, folder = choose_device(local_device(device)), RunFolder(Path(out))
     processes = join(where)
     listener = listener if processes.is_main else SILENT
-    if processes.is_main and not resume:
-        folder.require_unused()
+    if processes.is_main:
+        folder.require_begun() if resume else folder.require_unused()
     prepared = prepare(
         config, data, settings, where, processes, folder.checkpoint if resume else None,
         initial=initial, teacher=teacher, threads=threads, listener=listener,
@@ -117,7 +125,7 @@ def train(
     steps = schedule.steps
     run = RunStart(step, steps, settings.batch, folder.path)
     journal = Journal(run, listener, test, test_positions, settings.val_lambda)
-    guard = LossGuard(settings.max_rise, step)
+    guard = LossGuard(settings.max_rise, step, prepared.guard)
     batches = training_batches(
         data, settings.batch, seed=settings.seed, start=step, stop=steps, rows=processes.rows(settings.batch),
         heads=bool(config.heads),
@@ -136,7 +144,7 @@ def train(
         def save() -> None:
             guard.check_weights(step, trainer.network.state_dict())
             if processes.is_main:
-                folder.save(trainer.checkpoint(step, prepared.used))
+                folder.save(trainer.checkpoint(step, prepared.used, guard.state()))
                 listener.checkpoint(step, folder.checkpoint)
 
         saved = step

@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
+from collections.abc import Mapping
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
@@ -21,6 +22,7 @@ from fukayomi.learning.listeners.listener import TrainingListener
 from fukayomi.learning.models import load_model, load_network
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.settings import TrainingError, TrainingSettings
+from fukayomi.learning.training.configuration import with_weight
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.learning.training.teacher import Teacher
 from fukayomi.learning.training.trainer import Trainer
@@ -29,6 +31,11 @@ from fukayomi.nn.growth import embed_network
 from fukayomi.nn.network import PolicyValueNetwork
 from fukayomi.tabular import counted
 
+LOSS_SETTINGS = (
+    "files", "positions", "temperature", "eval_scale", "layer", "n_step", "weights", "val_lambda", "val_lambda_decay",
+    "value_weight", "entropy", "critic", "teacher", "teacher_weight", "teacher_temperature",
+)  # fmt: skip
+"""Settings on which the size of the loss depends, of `settings_used`."""
 THREAD_TEST_POSITIONS = 128
 """Largest batch with which numbers of threads are compared."""
 
@@ -45,6 +52,8 @@ class Prepared:
     """Steps done before."""
     used: dict[str, Any]
     """Settings as a checkpoint records them."""
+    guard: dict[str, float]
+    """What the guard of the loss knows of those steps; empty if the loss is another one now."""
 
     @property
     def threads(self) -> int | None:
@@ -90,7 +99,8 @@ def prepare(
     trainer = Trainer(network, schedule, precision, processes, taught)
     if resumed and before:
         restore(resumed, before, trainer, used, listener)
-    return Prepared(trainer, schedule, before.step if before else 0, used)
+    guard = before.guard if before and has_same_loss(before.settings, used) else {}
+    return Prepared(trainer, schedule, before.step if before else 0, used, guard)
 
 
 def start_from(initial: PolicyValueNetwork | Path | str, network: PolicyValueNetwork) -> None:
@@ -123,10 +133,7 @@ def settings_used(schedule: Schedule, data: Dataset, precision: str) -> dict[str
     """What a checkpoint records: settings without "auto" and epochs, and how the data became targets."""
     used = asdict(schedule.settings) | {"steps": schedule.steps, "amp": precision}
     del used["epochs"]
-    files = [
-        path.name if weight == 1 else f"{path.name}*{weight:g}"
-        for path, weight in zip(data.paths, data.weights, strict=True)
-    ]
+    files = [with_weight(path.name, weight) for path, weight in zip(data.paths, data.weights, strict=True)]
     targets = {
         "temperature": data.temperature,
         "eval_scale": data.eval_scale,
@@ -154,6 +161,11 @@ def check_resumption(path: Path, before: Checkpoint, config: NetworkConfig, used
             f"{path}: the run has a teacher (digest {before.settings['teacher']}): name it again (--teacher FILE), or "
             "go on without one (--teacher-weight 0)"
         )
+
+
+def has_same_loss(before: Mapping[str, Any], used: Mapping[str, Any]) -> bool:
+    """Whether the losses of a resumed run can be compared with those before."""
+    return all(before.get(name) == used[name] for name in LOSS_SETTINGS)
 
 
 def restore(path: Path, before: Checkpoint, trainer: Trainer, used: dict[str, Any], listener: TrainingListener) -> None:

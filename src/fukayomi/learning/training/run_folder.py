@@ -8,7 +8,7 @@ from fukayomi import __version__
 from fukayomi.files.atomic import copy_or_link, replace_file
 from fukayomi.files.disk import raise_if_full
 from fukayomi.files.lock import FolderLock, LockedError
-from fukayomi.learning.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from fukayomi.learning.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
 from fukayomi.learning.listeners.tensorboard import FILE_PREFIX
 from fukayomi.learning.settings import TrainingError
@@ -46,6 +46,16 @@ class RunFolder:
         leftovers = (f"{FILE_PREFIX}*", f".{CHECKPOINT_NAME}.*.tmp", LOG_NAME, TIMES_NAME, CONFIG_NAME, LOCK_NAME)
         if not all(any(path.match(name) for name in leftovers) for path in self.path.iterdir()):
             raise TrainingError(f"{self.path} exists and is not empty: resume the run, or choose another folder")
+
+    def require_begun(self) -> None:
+        """Raise CheckpointError, with a remedy, when there is no checkpoint to go on from."""
+        if self.checkpoint.exists():
+            return
+        if self.previous.is_file():
+            raise CheckpointError(
+                f"{self.checkpoint}: no such file; to go on from the checkpoint before it, call {PREVIOUS_NAME} so"
+            )
+        raise CheckpointError(f"{self.checkpoint}: no such file: there is no run to resume in {self.path}")
 
     def lock(self) -> FolderLock:
         """The right to write to the folder, which is created.

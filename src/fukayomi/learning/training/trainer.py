@@ -100,8 +100,8 @@ class Trainer:
         dtype = DTYPES.get(self._precision)
         return torch.autocast(self._device.type, dtype) if dtype else nullcontext()
 
-    def checkpoint(self, step: int, settings: dict[str, Any]) -> Checkpoint:
-        """The state after so many steps, with the settings of the run."""
+    def checkpoint(self, step: int, settings: dict[str, Any], guard: dict[str, float] | None = None) -> Checkpoint:
+        """The state after so many steps, with the settings of the run and the state of its guard, if it has one."""
         average = self._average if self._average and self._average.count else None
         return Checkpoint(
             step,
@@ -112,6 +112,7 @@ class Trainer:
             self._scaler.state_dict(),
             average.network.state_dict() if average else {},
             average.count if average else 0,
+            guard or {},
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
