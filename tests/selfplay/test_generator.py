@@ -1,5 +1,6 @@
 """Generating games: chunks, resuming, stopping, opponents."""
 
+import hashlib
 import json
 import signal
 import struct
@@ -15,6 +16,7 @@ from patience import PATIENCE_S, until
 from selfplay_runner import Hash
 from toy_network import write_network
 
+from fukayomi import __version__, _native
 from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3
 from fukayomi.data import check_data, load_rows, merge
 from fukayomi.engine import Network
@@ -230,6 +232,32 @@ def _journal_of(settings: SelfplaySettings, folder: Path, games: int) -> Path:
     return folder / "selfplay-000001.games"
 
 
+class Crashing(Heard):
+    """Fails after some games."""
+
+    def game(self, game: GameSummary) -> None:
+        super().game(game)
+        if len(self.games) == 6:
+            raise RuntimeError("crash")
+
+
+@pytest.mark.parametrize("settings", [{}, {"out_max_move": False}])
+def test_the_share_of_wrong_resignations_is_that_of_a_run_without_crashes(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    odd = SHORT.model_copy(update={"threshold": 0.2, "play_out": 0.6, **settings})
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="crash"):
+            generate(odd, HASH, tmp_path / "crashed", games=30, parallel=5, listener=Crashing())
+    crashed = generate(odd, HASH, tmp_path / "crashed", games=30).progress
+    whole = generate(odd, HASH, tmp_path / "whole", games=30).progress
+    assert contents(tmp_path / "crashed") == contents(tmp_path / "whole")
+    assert (crashed.played_out, crashed.wrong_resignations) == (whole.played_out, whole.wrong_resignations)
+    assert whole.played_out >= whole.wrong_resignations > 0
+    again = generate(odd, HASH, tmp_path / "crashed", games=30).progress
+    assert (again.played_out, again.wrong_resignations) == (whole.played_out, whole.wrong_resignations)
+
+
 def test_a_torn_journal_loses_only_its_last_game(tmp_path: Path) -> None:
     generate(SHORT, HASH, tmp_path / "whole", games=4)
     journal = _journal_of(SHORT, tmp_path, games=3)
@@ -358,6 +386,7 @@ def test_sidecars_say_what_ran_the_network(tmp_path: Path) -> None:
     generate(SHORT, HASH, tmp_path / "hash", games=4)
     (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "games")]
     assert (info.device, info.precision) == ("cpu", "fp32")
+    assert info.build == f"{__version__}+core.{hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]}"
     (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "hash")]
     assert (info.device, info.precision) == ("", "")
 

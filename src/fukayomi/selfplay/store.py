@@ -1,15 +1,17 @@
 """The chunks of a worker in a folder: which games they have, which are missing, and writing the next ones."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fukayomi import __version__
+from fukayomi import __version__, _native
 from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.chunk import (
     ChunkDetails,
@@ -256,7 +258,7 @@ class ChunkStore:
             part=which,
             seed=self._worker.seed,
             network=self._worker.network,
-            build=__version__,
+            build=build(),
             device=self._worker.device,
             precision=self._worker.precision,
             settings=self._worker.settings,
@@ -269,6 +271,18 @@ class ChunkStore:
                 sum(game.is_wrong_resignation for game in every),
             ),
         )
+
+
+@cache
+def build() -> str:
+    """The version of fukayomi with the beginning of the SHA-256 of its native core, which plays the games.
+
+    >>> build().startswith(f"{__version__}+core.")
+    True
+    """
+    assert _native.__file__ is not None
+    with Path(_native.__file__).open("rb") as core:
+        return f"{__version__}+core.{hashlib.file_digest(core, 'sha256').hexdigest()[:12]}"
 
 
 def _opponents(games: list[GameSummary]) -> dict[str, tuple[int, int, int]]:
