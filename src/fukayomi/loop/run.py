@@ -11,6 +11,7 @@ from fukayomi.interruption import Stopped
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
+    accepted_games,
     accepted_results,
     chunk_name,
     league_settings,
@@ -208,6 +209,7 @@ class _Run:
             chunks=len(chunks),
             positions=sum(chunk.positions for chunk in chunks),
             quarantined=len(manifest.quarantined),
+            played=accepted_games(self._journal, chunks),
             opponents=accepted_results(self._settings, self._folder, self._journal, paths),
             flags=tuple(str(flag) for flag in result.tripwires.flags),
         )

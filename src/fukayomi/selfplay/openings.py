@@ -119,7 +119,7 @@ class Openings:
         """Read the sets of some files; ``FILE*2`` gives its positions twice the weight of others.
 
         Raises:
-            OpeningError: A file is not one of openings (`OpeningSet.read`), or a weight is not a number, or out of range
+            OpeningError: A file holds no openings (`OpeningSet.read`), or a weight is not a number, or out of range
                 (`WEIGHTS`).
             OSError: A file cannot be read.
         """

@@ -80,7 +80,8 @@ def test_a_signal_ends_after_the_games_in_play_and_is_in_the_exit_code(
 def test_the_end_says_how_many_resignations_were_wrong(tmp_path: Path) -> None:
     checked = ("--threshold", 0.2, "--play-out", 1)
     _, printed, _ = run("selfplay", "<hash>", "-o", tmp_path, "--games", 5, *FAST, *checked)
-    played_out, wrong = map(sum, zip(*(read_chunk(path).info.wrong_resignations for path in find_chunks(tmp_path))))
+    counts = [read_chunk(path).info.wrong_resignations for path in find_chunks(tmp_path)]
+    played_out, wrong = (sum(each[which] for each in counts) for which in (0, 1))
     assert played_out > 0
     assert f"; {wrong} of {played_out} resignations that were played out were wrong: " in printed
 

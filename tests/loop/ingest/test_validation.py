@@ -224,9 +224,9 @@ def test_files_must_be_those_of_the_sidecar(store: Path) -> None:
 
 def test_games_begin_at_the_start_position_unless_there_are_openings(tmp_path: Path) -> None:
     games = join_games([*random_games(2), game("G*1b", BLACK, MATE_IN_ONE)])
-    for name, settings in (("plain", SETTINGS), ("opened", SETTINGS | {"openings": [{"sha256": "0", "weight": 1.0}]})):
-        new_store(tmp_path / name, settings)
-        deliver(tmp_path / name, games, settings=settings)
+    for name, more in (("plain", {}), ("opened", {"openings": [{"sha256": "0", "weight": 1.0}]})):
+        new_store(tmp_path / name, SETTINGS | more)
+        deliver(tmp_path / name, games, settings=SETTINGS | more)
     validate_chunk(tmp_path / "opened" / "games" / "w1-000001.hcpe3")
     (fault,) = rejected(tmp_path / "plain").faults
     assert (fault.game, fault.offset) == (2, int(games.sizes()[:2].sum()))

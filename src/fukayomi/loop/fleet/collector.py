@@ -30,13 +30,16 @@ class Collector:
     Args:
         store: The store.
         folder: The run.
+        chunk_games: Games of a chunk, at most.
     """
 
-    def __init__(self, store: Store, folder: RunFolder) -> None:
-        self._store, self._folder = store, folder
+    def __init__(self, store: Store, folder: RunFolder, chunk_games: int) -> None:
+        self._store, self._folder, self._chunk_games = store, folder, chunk_games
         manifest = Manifest(folder.path)
         entries = (*manifest.accepted.values(), *manifest.quarantined.values())
         self._seen = {entry.path.removesuffix(".hcpe3") for entry in entries}
+        self._counted = set(manifest.accepted)
+        """The chunks whose games do not count any more, by the SHA-256 of their games."""
         self._older = 0
         self.games = 0
         """Games in the chunks that were found."""
@@ -82,12 +85,18 @@ class Collector:
                 replace_file(path, contents[file])
 
     def _games_of(self, name: str) -> int:
-        """The games of a chunk, those included that were not kept; 0 if ingest will refuse it anyway."""
+        """The games that a chunk brings, those included that were not kept; 0 if ingest will refuse it anyway.
+
+        What a sidecar says is not checked yet, but it cannot end a generation without games.
+        """
         try:
             info = read_chunk_info(self._folder.path / f"{name}.json")
         except (ChunkError, InputFileError, FileNotFoundError):
             return 0
-        return (info.numbers or info.games) if info.part == "all" else info.games
+        if info.sha256 in self._counted:
+            return 0
+        self._counted.add(info.sha256)
+        return min(self._chunk_games, (info.numbers or info.games) if info.part == "all" else info.games)
 
 
 def _files_of(chunk: str) -> tuple[str, str, str]:
