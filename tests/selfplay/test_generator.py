@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import signal
 import struct
 import subprocess
@@ -17,8 +18,9 @@ from selfplay_runner import Hash
 from toy_network import write_network
 
 from fukayomi import __version__, _native
-from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3
+from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3, position_from_hcp
 from fukayomi.data import check_data, load_rows, merge
+from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.engine import Network
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.files.lock import FolderLock, LockedError
@@ -50,7 +52,11 @@ class Heard(SelfplayListener):
     def __init__(self) -> None:
         self.games: list[GameSummary] = []
         self.chunks: list[Path] = []
+        self.notes: list[str] = []
         self.ends = 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def game(self, game: GameSummary) -> None:
         self.games.append(game)
@@ -305,6 +311,18 @@ def test_games_of_another_network_are_not_taken_for_those_of_this_one(tmp_path: 
     assert generate(SHORT, HASH, tmp_path, games=4).progress.new_games == 0
 
 
+def test_other_settings_that_change_nothing_are_noted(tmp_path: Path) -> None:
+    other, heard = SHORT.model_copy(update={"playouts": 5}), Heard()
+    generate(SHORT, HASH, tmp_path, games=4, listener=heard)
+    generate(SHORT, HASH, tmp_path, games=4, listener=heard)
+    assert heard.notes == []
+    assert generate(other, HASH, tmp_path, games=4, listener=heard).progress.new_games == 0
+    (note,) = heard.notes
+    assert note.startswith("all games asked for are there, but played with other settings")
+    assert generate(other, HASH, tmp_path, games=5, listener=heard).progress.new_games == 1
+    assert len(heard.notes) == 1
+
+
 def test_openings_are_where_games_begin(tmp_path: Path) -> None:
     positions = tuple(Position.from_usi(f"startpos moves {moves}") for moves in ("7g7f", "2g2f 8c8d"))
     openings = Openings([OpeningSet("two", None, positions)])
@@ -554,6 +572,31 @@ def test_a_folder_of_chunks_is_a_folder_of_data(tmp_path: Path) -> None:
         path.read_bytes() for path in find_chunks(tmp_path / "games")
     )
     assert len(load_rows(tmp_path / "all.hcpe3")) == result.progress.positions
+
+
+@pytest.mark.parametrize("changes", [{}, {"root_rule": "gumbel"}, {"cheap": 0.5, "cheap_playouts": 3}])
+def test_surprise_is_the_divergence_from_the_network_s_policy(tmp_path: Path, changes: dict[str, object]) -> None:
+    settings = SHORT.model_copy(update={"playouts": 30, "surprise": 0.5, **changes})
+    with Network(device="native", precision="fp32", threads=1, batch_size=4) as network:
+        generate(settings, network, tmp_path, games=2, reproducible=True)
+        (path,) = find_chunks(tmp_path)
+        weights = read_chunk(path).weights
+        assert weights is not None
+        for game in next(iter(read_hcpe3(path))):
+            mine, weights = np.split(weights, [np.count_nonzero(np.diff(game.candidates))])
+            surprise = [
+                divergence(game.candidate_moves[begin:end], game.candidate_visits[begin:end], network, hcp)
+                for (begin, end), hcp in zip(pairwise(game.candidates.tolist()), game.hcps, strict=True)
+                if begin < end
+            ]
+            np.testing.assert_allclose(mine, 0.5 + 0.5 * np.array(surprise) / np.mean(surprise), rtol=0.05, atol=0.05)
+
+
+def divergence(moves: np.ndarray, visits: np.ndarray, network: Network, hcp: np.ndarray) -> float:
+    policy = network.evaluate(position_from_hcp(hcp.tobytes())).policies[0]
+    chances = {move.raw: chance for move, chance in policy.items()}
+    shares = dict(zip(moves.tolist(), visits / visits.sum(), strict=True))
+    return sum(share * math.log(share / max(chances[move], 1e-5)) for move, share in shares.items())
 
 
 def test_weights_are_stored_beside_the_chunk(tmp_path: Path) -> None:

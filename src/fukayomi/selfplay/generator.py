@@ -211,7 +211,8 @@ def generate(
         try:
             result = run.play(games, positions, stop)
             if until is None and result.finished and not result.progress.new_games:
-                store.check_network()
+                if note := store.check_players():
+                    follower.note(note)
             return result
         finally:
             run.close()

@@ -117,11 +117,14 @@ class ChunkStore:
         beside = [sidecar_of(opponents_chunk_of(self._path(info.sequence))) for info in mine if info.part != "all"]
         return mine + [read_chunk_info(sidecar) for sidecar in beside if sidecar.exists()]
 
-    def check_network(self) -> None:
-        """Check who played the last games, if those of this run were all there at the beginning.
+    def check_players(self) -> str:
+        """Check who played the last games, and how, if those of this run were all there at the beginning.
+
+        Returns:
+            What to tell the user: that they were played with other settings; empty if they were not.
 
         Raises:
-            ChunkError: Another network did.
+            ChunkError: Another network played them.
         """
         last = max(self.written, key=lambda info: info.first_game, default=None)
         if last is not None and last.network != self._worker.network:
@@ -129,6 +132,9 @@ class ChunkStore:
                 f"{self._out}: all games asked for are there, but of the network {last.network[:12]}, not of "
                 f"{self._worker.network[:12]}; ask for more games to go on with it, or choose another name or folder"
             )
+        if last is not None and last.settings_sha256 != self._run["settings"]:
+            return "all games asked for are there, but played with other settings; ask for more games to use these"
+        return ""
 
     def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
         """The numbers of the games to play, in order, as far as they are asked for.
