@@ -1,6 +1,7 @@
 """From the store to the folder of a run."""
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,19 @@ def test_files_that_are_too_large_are_passed_over(
     upload(store, 1, "w1")
     monkeypatch.setattr(collector, "LARGEST_CHUNK", 10)
     assert Collector(store, run, 256).collect() == 0
+
+
+@pytest.mark.parametrize(("largest", "reads"), [(1 << 28, 1), (5_500, 4)])
+def test_large_chunks_are_not_in_memory_together(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, reads: int
+) -> None:
+    run = new_run(tmp_path / "run")
+    sizes = [sum(len(store.read(name)) for name in upload(store, 1, f"w{seed}", seed=seed)) for seed in range(1, 5)]
+    assert max(sizes) < 5_500 < min(map(sum, pairwise(sizes)))
+    monkeypatch.setattr(collector, "LARGEST_CHUNK", largest)
+    cable = Cable(store)
+    assert Collector(cable, run, 256).collect() == 4
+    assert sum(each.startswith("read_all") for each in cable.asked) == reads
 
 
 def test_a_store_that_fails_in_the_middle_loses_nothing(store: Store, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Workers are believed in nothing: names that no worker writes are passed over, an
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import InputFileError
@@ -15,7 +15,7 @@ from fukayomi.loop.ingest import Manifest
 from fukayomi.selfplay.chunk import LARGEST_CHUNK, LARGEST_SIDECAR, ChunkError, read_chunk_info
 
 TOGETHER = 16
-"""Chunks that are fetched at once."""
+"""Chunks that are fetched at once, at most, if they are not larger than the largest chunk together."""
 _SIDECAR = re.compile(
     rf"(?P<chunk>{GAMES}/[0-9]{{6}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}-[0-9]{{6,9}}(_opp)?)\.json"
 )
@@ -57,7 +57,7 @@ class Collector:
             sizes = self._store.sizes(f"{GAMES}/{task}")
             names = [match["chunk"] for name in sorted(sizes) if (match := _SIDECAR.fullmatch(name))]
             new = [name for name in names if name not in self._seen and _is_complete(name, sizes)]
-            for some in (new[begin : begin + TOGETHER] for begin in range(0, len(new), TOGETHER)):
+            for some in _batches(new, sizes):
                 self._fetch(some, sizes)
                 for name in some:
                     self._seen.add(name)
@@ -97,6 +97,21 @@ class Collector:
             return 0
         self._counted.add(info.sha256)
         return min(self._chunk_games, (info.numbers or info.games) if info.part == "all" else info.games)
+
+
+def _batches(chunks: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """The chunks that are fetched at once: what they hold is in memory together."""
+    batch: list[str] = []
+    held = 0
+    for chunk in chunks:
+        size = sum(sizes.get(name, 0) for name in _files_of(chunk))
+        if batch and (len(batch) == TOGETHER or held + size > LARGEST_CHUNK):
+            yield batch
+            batch, held = [], 0
+        batch.append(chunk)
+        held += size
+    if batch:
+        yield batch
 
 
 def _files_of(chunk: str) -> tuple[str, str, str]:
