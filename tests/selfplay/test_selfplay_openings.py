@@ -91,6 +91,8 @@ def test_a_line_that_leaves_no_move_is_found_before_the_run_begins(tmp_path: Pat
     openings = Openings.read([text_file(tmp_path / "lines", [LINES[0], "startpos moves 7g7f 3c3d"])])
     with pytest.raises(ValueError, match="an opening of 2 moves leaves none for the game: max_move is 2"):
         generate(SelfplaySettings(max_move=2), "<hash>", tmp_path / "games", games=1, openings=openings)
+    with pytest.raises(ValueError, match="book_plies is 24; it must be below max_move, which is 24"):
+        generate(SelfplaySettings(max_move=24), "<hash>", tmp_path / "games", games=1, book=tmp_path / "book.db")
     assert not (tmp_path / "games").exists()
 
 
@@ -161,7 +163,7 @@ def test_a_book_that_leads_to_a_set_for_measuring_is_refused(
 def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:
     (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
     settings = SelfplaySettings(playouts=2, max_move=12, out_max_move=True)
-    generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db")
+    generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db", book_plies=8)
     (chunk,) = find_chunks(tmp_path / "games")
     games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
     firsts = {int(games.moves[begin]) for begin in games.plies[:-1]}

@@ -180,6 +180,8 @@ def generate(
         if number is not None and number < 1:
             raise ValueError(f"{what} is {number}; it must be 1 or more")
     require_origin(name, seed)
+    if book is not None and book_plies >= settings.max_move:
+        raise ValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
     plies = 0 if openings is None else openings.most_plies
     if plies >= settings.max_move:
         raise ValueError(f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}")
