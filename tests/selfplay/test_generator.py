@@ -10,6 +10,7 @@ import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -321,6 +322,25 @@ def test_other_settings_that_change_nothing_are_noted(tmp_path: Path) -> None:
     assert note.startswith("all games asked for are there, but played with other settings")
     assert generate(other, HASH, tmp_path, games=5, listener=heard).progress.new_games == 1
     assert len(heard.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"games": 0}, "games is 0; it must be from 1 to "),
+        ({"games": 1, "first_game": -1}, "first_game is -1; it must be from 0 to "),
+        ({"games": 1, "first_game": 1 << 60}, "first_game is 1152921504606846976; it must be from 0 to "),
+        ({"games": 1, "parallel": -5}, "parallel is -5; it must be from 0 to 65536"),
+        ({"games": 1, "parallel": 65_537}, "parallel is 65537; it must be from 0 to 65536"),
+        ({"games": 1, "cache_mb": 1 << 70}, "cache_mb is 1180591620717411303424; it must be from 0 to 65536"),
+        ({"games": 1, "devices": 0}, "devices is 0; it must be from 1 to 1024"),
+        ({"games": 1, "book_plies": 0}, "book_plies is 0; it must be from 1 to 512"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        generate(SHORT, HASH, tmp_path / "games", **options)
+    assert not (tmp_path / "games").exists()
 
 
 def test_openings_are_where_games_begin(tmp_path: Path) -> None:
