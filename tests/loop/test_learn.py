@@ -44,10 +44,17 @@ class Interrupting(LoopListener):
 
 
 class Terminating(LoopListener):
-    """SIGTERM in a stage of the work."""
+    """SIGTERM in a stage of the work, or at the beginning of a step."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        if stage == "training":
+        if stage == self._where:
+            signal.raise_signal(signal.SIGTERM)
+
+    def step_started(self, generation: int, step: str) -> None:
+        if step == self._where:
             signal.raise_signal(signal.SIGTERM)
 
 
@@ -207,11 +214,13 @@ def test_the_networks_play(small_run: Path) -> None:
         assert engine.search(Position(), nodes=2).best is not None
 
 
-def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["training", "games", "ingest", "strength"])
+def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path, where: str) -> None:
     folder = tmp_path / "run"
     shutil.copytree(small_run, folder)
-    stopped = learn(learn_run.small(generations=3), folder, listener=Terminating())
+    stopped = learn(learn_run.small(generations=3), folder, listener=Terminating(where))
     assert (stopped.finished, stopped.stopped_by) == (False, signal.SIGTERM)
+    assert not (folder / "live.json").exists()
 
 
 def test_a_run_goes_on_after_an_interruption_and_is_extended(small_run: Path, tmp_path: Path) -> None:
