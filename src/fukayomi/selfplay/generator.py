@@ -218,9 +218,9 @@ def generate(
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
             result = run.play(games, positions, stop)
-            if until is None and result.finished and not result.progress.new_games:
-                if note := store.check_players():
-                    follower.note(note)
+            is_old = until is None and result.finished and not result.progress.new_games
+            if is_old and (note := store.check_players()):
+                follower.note(note)
             return result
         finally:
             run.close()
