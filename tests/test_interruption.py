@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from fukayomi import interruption
-from fukayomi.interruption import StopRequest
+from fukayomi.interruption import Stopped, StopRequest, Terminations
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -26,6 +26,17 @@ def test_a_second_press_interrupts_and_a_second_sigterm_does_not(monkeypatch: py
         signal.raise_signal(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_the_first_termination_interrupts_at_once(number: signal.Signals):
+    before = signal.getsignal(number)
+    with Terminations() as terminations:
+        with pytest.raises(Stopped) as stopped:
+            signal.raise_signal(number)
+        signal.raise_signal(number)  # while something ends
+        assert (stopped.value.signal, terminations.signal) == (number, number)
+    assert signal.getsignal(number) is before
 
 
 def test_under_nohup_the_end_of_the_terminal_is_ignored():

@@ -222,7 +222,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
 std::vector<TaughtMove> Search::teaching() const {
     const std::lock_guard lock(mutex_);
     const std::vector<std::size_t> slots = ranked_slots();
-    return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots);
+    return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots, params_.softmax_temperature);
 }
 
 }  // namespace fukayomi

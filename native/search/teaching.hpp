@@ -14,10 +14,12 @@ constexpr double MOST_WEIGHT = 65535.0;  // as hcpe3 counts visits
 struct TaughtMove {
     Move move;
     std::uint16_t weight;
-    float prior;  // the network's, as the tree keeps it
+    double prior;  // the network's own, without a temperature
 };
 
-// Search::teaching. `slots`: of the moves of which something is known, in the order of choice; at least one.
-std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots);
+// Search::teaching. `slots`: of the moves of which something is known, in the order of choice; at least one. `temperature`:
+// with which the tree's priors were made.
+std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots,
+                                     double temperature);
 
 }  // namespace fukayomi

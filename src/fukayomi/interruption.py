@@ -43,6 +43,33 @@ class StopRequest:
             raise KeyboardInterrupt
 
 
+class Terminations:
+    """Has SIGTERM and SIGHUP interrupt at once, as Ctrl-C does, where no `StopRequest` turns them into requests.
+
+    Only the first interrupts, so that what it ends can end in an orderly way.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        """Number of the first signal; None: there was none."""
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> "Terminations":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, *hangup()):
+                self._previous[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        if self.signal is None:
+            self.signal = number
+            raise Stopped(number)
+
+
 class Stopped(KeyboardInterrupt):
     """Work of several parts was stopped in one of them by a signal, in an orderly way."""
 

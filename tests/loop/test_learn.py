@@ -9,6 +9,7 @@ import learn_run
 import numpy as np
 import pytest
 import torch
+from selfplay_chunks import details
 
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.data import read_data, write_data
@@ -24,7 +25,10 @@ from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Comparison, IngestResult, Manifest, ingest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Measured, Played, Trained
 from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
+from fukayomi.loop.report.series import read_series
+from fukayomi.loop.report.status import read_status
 from fukayomi.loop.settings import OPENINGS
+from fukayomi.selfplay.chunk import ResultCounts, write_chunk
 from fukayomi.shogi import Position
 
 
@@ -40,10 +44,17 @@ class Interrupting(LoopListener):
 
 
 class Terminating(LoopListener):
-    """SIGTERM in a stage of the work."""
+    """SIGTERM in a stage of the work, or at the beginning of a step."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        if stage == "training":
+        if stage == self._where:
+            signal.raise_signal(signal.SIGTERM)
+
+    def step_started(self, generation: int, step: str) -> None:
+        if step == self._where:
             signal.raise_signal(signal.SIGTERM)
 
 
@@ -105,6 +116,33 @@ def test_a_run_goes_on_with_fewer_positions_when_a_worker_is_excluded(tmp_path: 
     assert len(Manifest(tmp_path / "run").chunks()) == 1
     assert second.seen_positions < first.seen_positions
     assert (second.steps, second.network) == (first.steps, None)
+
+
+class Lying(LoopListener):
+    """A worker that claims a billion games, and delivers none that its sidecar describes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._games = folder / "games"
+
+    def step_started(self, generation: int, step: str) -> None:
+        if step == "selfplay":
+            self._games.mkdir(exist_ok=True)
+            said = details(worker="liar", games=10**9, plies=10**11, results=ResultCounts(draws=10**9))
+            write_chunk(self._games / "liar-000001.hcpe3", bytes(36), said)
+
+
+def test_games_in_quarantine_are_in_no_table(tmp_path: Path) -> None:
+    settings = learn_run.small().model_copy(update={"generations": 1})
+    learn(settings, tmp_path / "run", listener=Lying(tmp_path / "run"))
+
+    journal = Journal(tmp_path / "run")
+    chunks = Manifest(tmp_path / "run").chunks()
+    assert [entry.worker for entry in Manifest(tmp_path / "run").quarantined.values()] == ["liar"]
+    assert journal.all(Played)[0].games > 10**9  # what the workers say
+    assert read_status(tmp_path / "run").games == sum(chunk.games for chunk in chunks) == 4
+    (row,) = [row for row in read_status(tmp_path / "run").history if row.generation == 1]
+    assert (row.games, row.plies_a_game) == (4, sum(chunk.plies for chunk in chunks) / 4)
+    assert dict(read_series(journal).plies) == {1: row.plies_a_game}
 
 
 def test_the_journal_has_the_flags_of_ingest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +214,13 @@ def test_the_networks_play(small_run: Path) -> None:
         assert engine.search(Position(), nodes=2).best is not None
 
 
-def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["training", "games", "ingest", "strength"])
+def test_a_run_says_which_signal_stopped_it(small_run: Path, tmp_path: Path, where: str) -> None:
     folder = tmp_path / "run"
     shutil.copytree(small_run, folder)
-    stopped = learn(learn_run.small(generations=3), folder, listener=Terminating())
+    stopped = learn(learn_run.small(generations=3), folder, listener=Terminating(where))
     assert (stopped.finished, stopped.stopped_by) == (False, signal.SIGTERM)
+    assert not (folder / "live.json").exists()
 
 
 def test_a_run_goes_on_after_an_interruption_and_is_extended(small_run: Path, tmp_path: Path) -> None:

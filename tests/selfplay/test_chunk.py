@@ -47,6 +47,7 @@ def test_a_chunk_exists_with_its_sidecar_and_never_changes(tmp_path: Path) -> No
     info = chunk.write_chunk(path, b"games", details())
     before = chunk.sidecar_of(path).stat().st_mtime_ns
     assert chunk.write_chunk(path, b"games", details()) == info
+    assert chunk.write_chunk(path, b"games", details(build="0.1+core.0123456789ab", device="cpu")) == info
     assert chunk.sidecar_of(path).stat().st_mtime_ns == before
     with pytest.raises(ChunkError, match="another chunk has this name"):
         chunk.write_chunk(path, b"other games", details())

@@ -1,6 +1,8 @@
 """Generating games: chunks, resuming, stopping, opponents."""
 
+import hashlib
 import json
+import math
 import signal
 import struct
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +18,10 @@ from patience import PATIENCE_S, until
 from selfplay_runner import Hash
 from toy_network import write_network
 
-from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3
+from fukayomi import __version__, _native
+from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame, decode_hcpe3, position_from_hcp
 from fukayomi.data import check_data, load_rows, merge
+from fukayomi.data.formats.hcpe3 import read_hcpe3
 from fukayomi.engine import Network
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.files.lock import FolderLock, LockedError
@@ -48,7 +53,11 @@ class Heard(SelfplayListener):
     def __init__(self) -> None:
         self.games: list[GameSummary] = []
         self.chunks: list[Path] = []
+        self.notes: list[str] = []
         self.ends = 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def game(self, game: GameSummary) -> None:
         self.games.append(game)
@@ -230,6 +239,32 @@ def _journal_of(settings: SelfplaySettings, folder: Path, games: int) -> Path:
     return folder / "selfplay-000001.games"
 
 
+class Crashing(Heard):
+    """Fails after some games."""
+
+    def game(self, game: GameSummary) -> None:
+        super().game(game)
+        if len(self.games) == 6:
+            raise RuntimeError("crash")
+
+
+@pytest.mark.parametrize("settings", [{}, {"out_max_move": False}])
+def test_the_share_of_wrong_resignations_is_that_of_a_run_without_crashes(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    odd = SHORT.model_copy(update={"threshold": 0.2, "play_out": 0.6, **settings})
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="crash"):
+            generate(odd, HASH, tmp_path / "crashed", games=30, parallel=5, listener=Crashing())
+    crashed = generate(odd, HASH, tmp_path / "crashed", games=30).progress
+    whole = generate(odd, HASH, tmp_path / "whole", games=30).progress
+    assert contents(tmp_path / "crashed") == contents(tmp_path / "whole")
+    assert (crashed.played_out, crashed.wrong_resignations) == (whole.played_out, whole.wrong_resignations)
+    assert whole.played_out >= whole.wrong_resignations > 0
+    again = generate(odd, HASH, tmp_path / "crashed", games=30).progress
+    assert (again.played_out, again.wrong_resignations) == (whole.played_out, whole.wrong_resignations)
+
+
 def test_a_torn_journal_loses_only_its_last_game(tmp_path: Path) -> None:
     generate(SHORT, HASH, tmp_path / "whole", games=4)
     journal = _journal_of(SHORT, tmp_path, games=3)
@@ -275,6 +310,37 @@ def test_games_of_another_network_are_not_taken_for_those_of_this_one(tmp_path: 
         assert generate(SHORT, other, tmp_path, games=5).progress.new_games == 1
         assert generate(SHORT, other, tmp_path, games=5).progress.new_games == 0
     assert generate(SHORT, HASH, tmp_path, games=4).progress.new_games == 0
+
+
+def test_other_settings_that_change_nothing_are_noted(tmp_path: Path) -> None:
+    other, heard = SHORT.model_copy(update={"playouts": 5}), Heard()
+    generate(SHORT, HASH, tmp_path, games=4, listener=heard)
+    generate(SHORT, HASH, tmp_path, games=4, listener=heard)
+    assert heard.notes == []
+    assert generate(other, HASH, tmp_path, games=4, listener=heard).progress.new_games == 0
+    (note,) = heard.notes
+    assert note.startswith("all games asked for are there, but played with other settings")
+    assert generate(other, HASH, tmp_path, games=5, listener=heard).progress.new_games == 1
+    assert len(heard.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"games": 0}, "games is 0; it must be from 1 to "),
+        ({"games": 1, "first_game": -1}, "first_game is -1; it must be from 0 to "),
+        ({"games": 1, "first_game": 1 << 60}, "first_game is 1152921504606846976; it must be from 0 to "),
+        ({"games": 1, "parallel": -5}, "parallel is -5; it must be from 0 to 65536"),
+        ({"games": 1, "parallel": 65_537}, "parallel is 65537; it must be from 0 to 65536"),
+        ({"games": 1, "cache_mb": 1 << 70}, "cache_mb is 1180591620717411303424; it must be from 0 to 65536"),
+        ({"games": 1, "devices": 0}, "devices is 0; it must be from 1 to 1024"),
+        ({"games": 1, "book_plies": 0}, "book_plies is 0; it must be from 1 to 512"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        generate(SHORT, HASH, tmp_path / "games", **options)
+    assert not (tmp_path / "games").exists()
 
 
 def test_openings_are_where_games_begin(tmp_path: Path) -> None:
@@ -358,6 +424,7 @@ def test_sidecars_say_what_ran_the_network(tmp_path: Path) -> None:
     generate(SHORT, HASH, tmp_path / "hash", games=4)
     (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "games")]
     assert (info.device, info.precision) == ("cpu", "fp32")
+    assert info.build == f"{__version__}+core.{hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:12]}"
     (info,) = [read_chunk(path).info for path in find_chunks(tmp_path / "hash")]
     assert (info.device, info.precision) == ("", "")
 
@@ -525,6 +592,31 @@ def test_a_folder_of_chunks_is_a_folder_of_data(tmp_path: Path) -> None:
         path.read_bytes() for path in find_chunks(tmp_path / "games")
     )
     assert len(load_rows(tmp_path / "all.hcpe3")) == result.progress.positions
+
+
+@pytest.mark.parametrize("changes", [{}, {"root_rule": "gumbel"}, {"cheap": 0.5, "cheap_playouts": 3}])
+def test_surprise_is_the_divergence_from_the_network_s_policy(tmp_path: Path, changes: dict[str, object]) -> None:
+    settings = SHORT.model_copy(update={"playouts": 30, "surprise": 0.5, **changes})
+    with Network(device="native", precision="fp32", threads=1, batch_size=4) as network:
+        generate(settings, network, tmp_path, games=2, reproducible=True)
+        (path,) = find_chunks(tmp_path)
+        weights = read_chunk(path).weights
+        assert weights is not None
+        for game in next(iter(read_hcpe3(path))):
+            mine, weights = np.split(weights, [np.count_nonzero(np.diff(game.candidates))])
+            surprise = [
+                divergence(game.candidate_moves[begin:end], game.candidate_visits[begin:end], network, hcp)
+                for (begin, end), hcp in zip(pairwise(game.candidates.tolist()), game.hcps, strict=True)
+                if begin < end
+            ]
+            np.testing.assert_allclose(mine, 0.5 + 0.5 * np.array(surprise) / np.mean(surprise), rtol=0.05, atol=0.05)
+
+
+def divergence(moves: np.ndarray, visits: np.ndarray, network: Network, hcp: np.ndarray) -> float:
+    policy = network.evaluate(position_from_hcp(hcp.tobytes())).policies[0]
+    chances = {move.raw: chance for move, chance in policy.items()}
+    shares = dict(zip(moves.tolist(), visits / visits.sum(), strict=True))
+    return sum(share * math.log(share / max(chances[move], 1e-5)) for move, share in shares.items())
 
 
 def test_weights_are_stored_beside_the_chunk(tmp_path: Path) -> None:

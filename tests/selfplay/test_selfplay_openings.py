@@ -15,6 +15,7 @@ from fukayomi.selfplay.openings import BookOpenings, keep_book_apart
 from fukayomi.shogi import Move, Position
 
 LINES = ["startpos moves 7g7f", "startpos moves 2g2f", "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1"]
+MATED = "sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
 
 
 def text_file(path: Path, lines: list[str]) -> str:
@@ -69,14 +70,30 @@ def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:
         openings.keep_apart([OpeningSet.read(Path(text_file(tmp_path / "measure", [LINES[1]])))])
 
 
-def test_a_damaged_set_for_measuring_keeps_nothing_apart(tmp_path: Path) -> None:
-    openings = Openings.read([hcp_file(tmp_path / "train.hcp", LINES)])
+def test_damaged_positions_are_found_when_they_are_read(tmp_path: Path) -> None:
     bad = Path(hcp_file(tmp_path / "bad.hcp", LINES))
     bad.write_bytes(bad.read_bytes()[:32] + b"\xff" * 64)
     with pytest.raises(
         OpeningError, match=r"bad\.hcp, position 2: .*; 2 positions of 3 are damaged: make the file again"
     ):
-        openings.keep_apart([OpeningSet.read(bad)])
+        OpeningSet.read(bad)
+
+
+def test_positions_without_a_legal_move_are_found_when_they_are_read(tmp_path: Path) -> None:
+    lines = [LINES[0]] * 70_000 + [MATED]
+    with pytest.raises(OpeningError, match=r"mates\.hcp, position 70001: .*; 1 position of 70,001 have none"):
+        OpeningSet.read(Path(hcp_file(tmp_path / "mates.hcp", lines)))
+    with pytest.raises(OpeningError, match=r"mates\.sfen:2: a position without legal moves"):
+        OpeningSet.read(Path(text_file(tmp_path / "mates.sfen", [LINES[0], MATED])))
+
+
+def test_a_line_that_leaves_no_move_is_found_before_the_run_begins(tmp_path: Path) -> None:
+    openings = Openings.read([text_file(tmp_path / "lines", [LINES[0], "startpos moves 7g7f 3c3d"])])
+    with pytest.raises(ValueError, match="an opening of 2 moves leaves none for the game: max_move is 2"):
+        generate(SelfplaySettings(max_move=2), "<hash>", tmp_path / "games", games=1, openings=openings)
+    with pytest.raises(ValueError, match="book_plies is 24; it must be below max_move, which is 24"):
+        generate(SelfplaySettings(max_move=24), "<hash>", tmp_path / "games", games=1, book=tmp_path / "book.db")
+    assert not (tmp_path / "games").exists()
 
 
 def test_without_openings_the_start_position_is_kept_apart(tmp_path: Path) -> None:
@@ -91,9 +108,7 @@ def test_files_that_hold_no_openings_are_refused(tmp_path: Path) -> None:
         bad.write_bytes(data)
         with pytest.raises(OpeningError, match="32 bytes"):
             Openings.read([str(bad)])
-    bad.write_bytes(b"\xff" * 32)
-    with pytest.raises(OpeningError, match="position 1"):
-        Openings.read([str(bad)]).draw(0, 0)
+    hcp_file(bad, LINES)
     for weight in ("x", "0", "1e308", "inf"):
         with pytest.raises(OpeningError, match=r"the weight after '\*' must be a number from 1e-06 to 1,000,000"):
             Openings.read([f"{bad}*{weight}"])
@@ -148,7 +163,7 @@ def test_a_book_that_leads_to_a_set_for_measuring_is_refused(
 def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:
     (tmp_path / "book.db").write_text(BOOK, encoding="utf-8")
     settings = SelfplaySettings(playouts=2, max_move=12, out_max_move=True)
-    generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db")
+    generate(settings, "<hash>", tmp_path / "games", games=4, book=tmp_path / "book.db", book_plies=8)
     (chunk,) = find_chunks(tmp_path / "games")
     games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
     firsts = {int(games.moves[begin]) for begin in games.plies[:-1]}

@@ -1,7 +1,7 @@
 """The games of a generation: what generates them, and what the loop knows of them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,10 +12,11 @@ from fukayomi.files.inputs import InputFileError
 from fukayomi.interruption import Stopped
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
-from fukayomi.loop.ingest.deliveries import find_deliveries
-from fukayomi.loop.journal import Journal, KeptNetwork, Played
+from fukayomi.loop.ingest.deliveries import GAMES, find_deliveries
+from fukayomi.loop.ingest.manifest import ChunkEntry
+from fukayomi.loop.journal import Games, Journal, KeptNetwork, Played
 from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
-from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, read_chunk_info, sidecar_of
+from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, ResultCounts, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
 from fukayomi.selfplay.openings import Openings
@@ -206,6 +207,27 @@ def league_results(chunks: Iterable[ChunkInfo], names: Iterable[str]) -> dict[st
     return found
 
 
+def accepted_games(journal: Journal, chunks: Iterable[ChunkEntry]) -> Games:
+    """Counts of the games that were just played, as far as they are in these accepted chunks."""
+    played = journal.last(Played)
+    names = {f"{GAMES}/{name}.hcpe3" for name in (played.chunks if played else ())}
+    return _counts([chunk for chunk in chunks if chunk.path in names])
+
+
+def _counts(chunks: Sequence[ChunkInfo | ChunkEntry]) -> Games:
+    results = Counter(ResultCounts().model_dump())
+    for chunk in chunks:
+        results.update(chunk.results.model_dump())
+    checked, wrong = (sum(chunk.wrong_resignations[which] for chunk in chunks) for which in (0, 1))
+    return Games(
+        games=sum(chunk.games for chunk in chunks),
+        positions=sum(chunk.positions for chunk in chunks),
+        plies=sum(chunk.plies for chunk in chunks),
+        results=dict(results),
+        wrong_resignations=(checked, wrong),
+    )
+
+
 def accepted_results(
     settings: LoopSettings, folder: RunFolder, journal: Journal, chunks: Iterable[Path]
 ) -> dict[str, tuple[int, int, int]]:
@@ -254,18 +276,10 @@ def play_generation(
     mine = {name: info for name, path in new.items() if (info := _read_info(path)) is not None}
     if not mine:
         raise LoopError(f"{folder.games}: no games of generation {generation}; all were shorter than selfplay.min_move")
-    results: Counter[str] = Counter()
-    for info in mine.values():
-        results.update(info.results.model_dump())
-    checked, wrong = (sum(info.wrong_resignations[which] for info in mine.values()) for which in (0, 1))
     return Played(
         generation=generation,
         network=network.sha256,
         chunks=tuple(mine),
-        games=sum(info.games for info in mine.values()),
-        positions=sum(info.positions for info in mine.values()),
-        plies=sum(info.plies for info in mine.values()),
-        results=dict(results),
         opponents=league_results(mine.values(), league.names if league else ()),
-        wrong_resignations=(checked, wrong),
+        **dict(_counts(list(mine.values()))),
     )

@@ -56,8 +56,21 @@ class Started(_Model):
     network: KeptNetwork
 
 
-class Played(_Model):
-    """The games of a generation were played."""
+class Games(_Model):
+    """Counts of the games of a generation."""
+
+    games: int
+    positions: int
+    """Training positions."""
+    plies: int
+    results: dict[str, int]
+    """Games by result and by reason."""
+    wrong_resignations: tuple[int, int]
+    """Games that were played out to check resignations, and those that would have been resigned wrongly."""
+
+
+class Played(Games):
+    """The games of a generation were played. The counts are those of the workers, before ingest."""
 
     step: Literal["selfplay"] = "selfplay"
     generation: int
@@ -65,16 +78,8 @@ class Played(_Model):
     """SHA-256 of the network that played."""
     chunks: tuple[str, ...]
     """Names of the chunks."""
-    games: int
-    positions: int
-    """Training positions."""
-    plies: int
-    results: dict[str, int]
-    """Games by result and by reason."""
     opponents: dict[str, tuple[int, int, int]] = {}
     """Wins, draws and losses against each opponent of the league, as the workers say."""
-    wrong_resignations: tuple[int, int]
-    """Games that were played out to check resignations, and those that would have been resigned wrongly."""
 
 
 class Ingested(_Model):
@@ -88,6 +93,8 @@ class Ingested(_Model):
     """Their training positions."""
     quarantined: int
     """Chunks in quarantine."""
+    played: Games | None = None
+    """Counts of the accepted chunks of the generation; None in older journals."""
     opponents: dict[str, tuple[int, int, int]] | None = None
     """Wins, draws and losses against each opponent of the league in the accepted chunks of the generation; None in
     older journals."""
@@ -271,6 +278,15 @@ class Journal:
             elif isinstance(entry, Gated) and entry.kept and trained is not None:
                 found.append(trained)
         return found
+
+    @property
+    def played(self) -> list[Played]:
+        """The games of each generation: of accepted chunks alone, after ingest."""
+        accepted = {entry.generation: entry.played for entry in self.all(Ingested)}
+        return [
+            entry if (games := accepted.get(entry.generation)) is None else entry.model_copy(update=dict(games))
+            for entry in self.all(Played)
+        ]
 
     @property
     def league(self) -> dict[int, dict[str, tuple[int, int, int]]]:

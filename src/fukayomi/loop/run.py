@@ -7,10 +7,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from fukayomi.interruption import Stopped
+from fukayomi.interruption import Stopped, Terminations
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.generation import (
     Generator,
+    accepted_games,
     accepted_results,
     chunk_name,
     league_settings,
@@ -137,14 +138,16 @@ def _take_steps(
     """Take all steps that are left, or those until Ctrl-C or another signal, whose number it returns."""
     log = LogWriter(folder.path)
     run = _Run(settings, folder, journal, generate, openings, LoopListeners(log, listener))
+    terminations = Terminations()
     try:
-        while journal.generations < settings.generations:
-            run.take_step()
+        with terminations:
+            while journal.generations < settings.generations:
+                run.take_step()
         return None
     except Stopped as stopped:
         return stopped.signal
     except KeyboardInterrupt:
-        return None
+        return terminations.signal
     finally:
         log.ended()
         listener.ended()
@@ -208,6 +211,7 @@ class _Run:
             chunks=len(chunks),
             positions=sum(chunk.positions for chunk in chunks),
             quarantined=len(manifest.quarantined),
+            played=accepted_games(self._journal, chunks),
             opponents=accepted_results(self._settings, self._folder, self._journal, paths),
             flags=tuple(str(flag) for flag in result.tripwires.flags),
         )

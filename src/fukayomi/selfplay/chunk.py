@@ -120,7 +120,7 @@ class ChunkDetails(_Model):
     network: Sha256
     """SHA-256 of the file of the newest network that played."""
     build: Annotated[str, Field(min_length=1, max_length=200)]
-    """Version of fukayomi."""
+    """What wrote the chunk: version of fukayomi, and the build of its native core (`fukayomi.selfplay.store.build`)."""
     device: Annotated[str, Field(max_length=200)] = ""
     """What ran the network when the chunk was written, as `Network` takes it; empty: unknown, as in older sidecars."""
     precision: Annotated[str, Field(max_length=200)] = ""
@@ -203,7 +203,7 @@ def find_chunks(folder: Path) -> list[Path]:
 def write_chunk(
     path: Path, data: bytes, details: ChunkDetails, weights: NDArray[np.float32] | None = None
 ) -> ChunkInfo:
-    """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device.
+    """Write a chunk and its sidecar. Writing the same chunk again does nothing, be it from another device or build.
 
     Args:
         path: File of the games, ``*.hcpe3``; its folder exists.
@@ -230,7 +230,8 @@ def write_chunk(
     sidecar = sidecar_of(path)
     if sidecar.exists():
         known = read_chunk_info(sidecar)
-        if known == info.model_copy(update={"device": known.device, "precision": known.precision}):
+        computed = {"build": known.build, "device": known.device, "precision": known.precision}
+        if known == info.model_copy(update=computed):
             return known
         raise ChunkError(f"{path}: another chunk has this name; a chunk never changes")
     replace_file(path, data)

@@ -41,6 +41,8 @@ GAMES_A_DEVICE = 64
 """Games at once for each device, at least."""
 BATCHES_A_SLOT = 2
 """Games at once fill so many batches of each slot, at least, so that one is full while games begin and end."""
+MOST_GAMES = (1 << 53) - 1
+"""Highest number of a game; larger ones would not be exact in every reader of JSON."""
 CACHE_MB = 64
 BOOK_PLIES = 24
 REPORT_S = 0.5
@@ -176,10 +178,19 @@ def generate(
         raise ValueError("one of games, positions and until must be given")
     if openings is not None and book is not None:
         raise ValueError("openings and book exclude each other")
-    for what, number in [("games", games), ("positions", positions), ("devices", devices)]:
-        if number is not None and number < 1:
-            raise ValueError(f"{what} is {number}; it must be 1 or more")
+    for what, number, least, most in (
+        ("first_game", first_game, 0, MOST_GAMES - 1), ("games", games, 1, MOST_GAMES - first_game),
+        ("positions", positions, 1, MOST_GAMES), ("devices", devices, 1, 1024), ("parallel", parallel, 0, 65_536),
+        ("cache_mb", cache_mb, 0, 65_536), ("book_plies", book_plies, 1, 512),
+    ):  # fmt: skip
+        if number is not None and not least <= number <= most:
+            raise ValueError(f"{what} is {number}; it must be from {least} to {most}")
     require_origin(name, seed)
+    if book is not None and book_plies >= settings.max_move:
+        raise ValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
+    plies = 0 if openings is None else openings.most_plies
+    if plies >= settings.max_move:
+        raise ValueError(f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}")
     folder = Path(out)
     follower = listener if isinstance(listener, SelfplayListener) else PlainListener(listener)
     with (
@@ -207,8 +218,9 @@ def generate(
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
             result = run.play(games, positions, stop)
-            if until is None and result.finished and not result.progress.new_games:
-                store.check_network()
+            is_old = until is None and result.finished and not result.progress.new_games
+            if is_old and (note := store.check_players()):
+                follower.note(note)
             return result
         finally:
             run.close()

@@ -11,18 +11,21 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import encode_hcp, find_bad_records, position_from_hcp
+from fukayomi._native import encode_hcp, find_bad_records, judge_endings, position_from_hcp
 from fukayomi.arena.game.openings import Opening, OpeningError, read_openings
 from fukayomi.book import Book
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
-from fukayomi.shogi import Position, Repetition, ShogiError
+from fukayomi.shogi import Position, Repetition
 from fukayomi.tabular import counted
 
 HCP_SUFFIX = ".hcp"
 HCP_BYTES = 32
 LARGEST_FILE = 8 << 30
 """Bytes of a file of hcp."""
+_NO_MOVE = "a position without legal moves, where no game can begin"
+_BLOCK = 1 << 16
+"""Positions that are judged at once."""
 WEIGHTS = (1e-6, 1e6)
 """Smallest and largest weight of a set."""
 
@@ -44,47 +47,38 @@ class OpeningSet:
     def read(cls, path: Path, weight: float = 1.0) -> Self:
         """Read a file: hcp if it is called ``*.hcp``, else a line for each opening, as SFEN or as USI moves.
 
+        All positions are checked, which takes a second for some 500,000 of hcp.
+
         Raises:
-            OpeningError: It holds no positions, or a line is not an opening.
+            OpeningError: It holds no positions, a line is not an opening, the bytes of a position are damaged, or one
+                has no legal move, so that no game can begin there.
             OSError: It cannot be read.
         """
         if path.suffix != HCP_SUFFIX:
-            openings = read_openings(path)
-            return cls(str(path), None, tuple(map(_played, openings)), weight)
+            return cls(str(path), None, tuple(map(_played, read_openings(path))), weight)
         data = read_input(path, LARGEST_FILE)
         if not data or len(data) % HCP_BYTES:
             raise OpeningError(f"{path}: {len(data)} bytes are not a number of positions of {HCP_BYTES} bytes (hcp)")
-        return cls(str(path), np.frombuffer(data, np.uint8).reshape(-1, HCP_BYTES), (), weight)
+        hcps = np.frombuffer(data, np.uint8).reshape(-1, HCP_BYTES)
+        if bad := find_bad_records(hcps, None):
+            number, reason = bad[0]
+            raise OpeningError(
+                f"{path}, position {number + 1}: {reason}; {counted(len(bad), 'position')} of {len(hcps):,} are "
+                "damaged: make the file again"
+            )
+        if mates := _find_mates(hcps):
+            raise OpeningError(
+                f"{path}, position {mates[0] + 1}: {_NO_MOVE}; {counted(len(mates), 'position')} of {len(hcps):,} have "
+                "none: leave them out"
+            )
+        return cls(str(path), hcps, (), weight)
 
     def __len__(self) -> int:
         return len(self.lines) if self.hcps is None else len(self.hcps)
 
     def position(self, number: int) -> Position:
-        """A position of the set.
-
-        Raises:
-            OpeningError: The bytes are not a position.
-        """
-        if self.hcps is None:
-            return self.lines[number].copy()
-        try:
-            return position_from_hcp(self.hcps[number].tobytes())
-        except ShogiError as error:
-            raise OpeningError(f"{self.name}, position {number + 1}: {error}") from error
-
-    def check(self) -> None:
-        """Check all positions of a file of hcp, which takes a second for some 300,000.
-
-        Raises:
-            OpeningError: The bytes of one are not a position.
-        """
-        bad = [] if self.hcps is None else find_bad_records(self.hcps, None)
-        if bad:
-            number, reason = bad[0]
-            raise OpeningError(
-                f"{self.name}, position {number + 1}: {reason}; {counted(len(bad), 'position')} of {len(self):,} are "
-                "damaged: make the file again"
-            )
+        """A position of the set."""
+        return self.lines[number].copy() if self.hcps is None else position_from_hcp(self.hcps[number].tobytes())
 
     @property
     def suffix(self) -> str:
@@ -125,7 +119,8 @@ class Openings:
         """Read the sets of some files; ``FILE*2`` gives its positions twice the weight of others.
 
         Raises:
-            OpeningError: A file holds no positions, or a weight is not a number, or out of range (`WEIGHTS`).
+            OpeningError: A file holds no openings (`OpeningSet.read`), or a weight is not a number, or out of range
+                (`WEIGHTS`).
             OSError: A file cannot be read.
         """
         return cls([OpeningSet.read(*_source(source)) for source in sources])
@@ -135,12 +130,13 @@ class Openings:
         """What tells these openings from others, as plain values: hash of each set's content, and its weight."""
         return [{"sha256": hashlib.sha256(each.content()).hexdigest(), "weight": each.weight} for each in self.sets]
 
-    def draw(self, seed: int, number: int) -> Position:
-        """The opening of a game.
+    @property
+    def most_plies(self) -> int:
+        """Moves of the longest line."""
+        return max((len(position.moves) for each in self.sets for position in each.lines), default=0)
 
-        Raises:
-            OpeningError: The bytes of the position are not a position.
-        """
+    def draw(self, seed: int, number: int) -> Position:
+        """The opening of a game."""
         if not self.sets:
             return Position()
         digest = hashlib.sha256(f"opening {seed} {number}".encode()).digest()
@@ -154,11 +150,8 @@ class Openings:
         """Refuse positions that a set for measuring has too; without sets, the start position.
 
         Raises:
-            OpeningError: A position is in both, and the message names the files and how many there are; or a set for
-                measuring is damaged.
+            OpeningError: A position is in both, and the message names the files and how many there are.
         """
-        for other in others:
-            other.check()
         for each in self.sets:
             _refuse_shared(each.name, each.keys(), others)
         if not self.sets:
@@ -204,12 +197,9 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
         others: The sets for measuring.
 
     Raises:
-        OpeningError: A position is in both, and the message names the files and how many there are; or a set for
-            measuring is damaged.
+        OpeningError: A position is in both, and the message names the files and how many there are.
         OSError: The book cannot be read any more.
     """
-    for other in others:
-        other.check()
     ends: set[bytes] = set()
     layer = {encode_hcp(Position()): Position()}  # after the same number of moves
     for _ in range(plies):
@@ -226,12 +216,29 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
     _refuse_shared(str(book.path), ends | layer.keys(), others)
 
 
+def _find_mates(hcps: NDArray[np.uint8]) -> list[int]:
+    """The positions without a legal move, by index."""
+    found: list[int] = []
+    no_moves = np.zeros(0, np.uint16)
+    for begin in range(0, len(hcps), _BLOCK):
+        block = hcps[begin : begin + _BLOCK]
+        ends = judge_endings(block, np.zeros(len(block) + 1, np.uint64), no_moves)
+        found += [begin + index for index, end in enumerate(ends) if end.is_mated]
+    return found
+
+
 def _played(opening: Opening) -> Position:
-    """The position after an opening's moves, without its past if that has a repetition, which would end a game."""
+    """The position after an opening's moves, without its past if that has a repetition, which would end a game.
+
+    Raises:
+        OpeningError: It has no legal move.
+    """
     position, repeats = Position.from_sfen(opening.initial_sfen), False
     for move in opening.moves:
         position.push(move)
         repeats |= position.first_recurrence() is not Repetition.NONE
+    if not position.legal_moves:
+        raise OpeningError(f"{opening.name}: {_NO_MOVE}")
     return Position.from_sfen(position.sfen()) if repeats else position
 
 

@@ -152,7 +152,7 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Weight of these positions."""
     surprise: Share = 0.0
     """Share of the weights of a game's positions that follows the divergence of the target from the network's policy
-    (policy surprise weighting); KataGo: 0.5."""
+    (policy surprise weighting), which is taken without a temperature; KataGo: 0.5."""
     fork: Share = 0.0
     """Share of the games that begin at a random position of an earlier game, two chunks before, with its moves as
     their first."""

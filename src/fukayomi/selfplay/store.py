@@ -1,15 +1,17 @@
 """The chunks of a worker in a folder: which games they have, which are missing, and writing the next ones."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fukayomi import __version__
+from fukayomi import __version__, _native
 from fukayomi.selfplay.chunk import SUFFIX as CHUNK_SUFFIX
 from fukayomi.selfplay.chunk import (
     ChunkDetails,
@@ -115,11 +117,14 @@ class ChunkStore:
         beside = [sidecar_of(opponents_chunk_of(self._path(info.sequence))) for info in mine if info.part != "all"]
         return mine + [read_chunk_info(sidecar) for sidecar in beside if sidecar.exists()]
 
-    def check_network(self) -> None:
-        """Check who played the last games, if those of this run were all there at the beginning.
+    def check_players(self) -> str:
+        """Check who played the last games, and how, if those of this run were all there at the beginning.
+
+        Returns:
+            What to tell the user: that they were played with other settings; empty if they were not.
 
         Raises:
-            ChunkError: Another network did.
+            ChunkError: Another network played them.
         """
         last = max(self.written, key=lambda info: info.first_game, default=None)
         if last is not None and last.network != self._worker.network:
@@ -127,6 +132,9 @@ class ChunkStore:
                 f"{self._out}: all games asked for are there, but of the network {last.network[:12]}, not of "
                 f"{self._worker.network[:12]}; ask for more games to go on with it, or choose another name or folder"
             )
+        if last is not None and last.settings_sha256 != self._run["settings"]:
+            return "all games asked for are there, but played with other settings; ask for more games to use these"
+        return ""
 
     def numbers(self, found: "list[GameSummary]") -> Iterator[int]:
         """The numbers of the games to play, in order, as far as they are asked for.
@@ -256,7 +264,7 @@ class ChunkStore:
             part=which,
             seed=self._worker.seed,
             network=self._worker.network,
-            build=__version__,
+            build=build(),
             device=self._worker.device,
             precision=self._worker.precision,
             settings=self._worker.settings,
@@ -269,6 +277,18 @@ class ChunkStore:
                 sum(game.is_wrong_resignation for game in every),
             ),
         )
+
+
+@cache
+def build() -> str:
+    """The version of fukayomi with the beginning of the SHA-256 of its native core, which plays the games.
+
+    >>> build().startswith(f"{__version__}+core.")
+    True
+    """
+    assert _native.__file__ is not None
+    with Path(_native.__file__).open("rb") as core:
+        return f"{__version__}+core.{hashlib.file_digest(core, 'sha256').hexdigest()[:12]}"
 
 
 def _opponents(games: list[GameSummary]) -> dict[str, tuple[int, int, int]]:

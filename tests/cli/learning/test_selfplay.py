@@ -1,11 +1,14 @@
 """``fukayomi selfplay``."""
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import run, run_json
+from patience import PATIENCE_S, until
 from rich.console import Console
 from toy_network import write_network
 
@@ -54,6 +57,33 @@ def test_mistakes_are_explained(tmp_path: Path, options: tuple[object, ...], cod
     assert exit_code == code
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGTERM cannot be handled there")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_after_the_games_in_play_and_is_in_the_exit_code(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    words = ["selfplay", "<hash>", "-o", tmp_path, "--games", 100_000, *FAST]
+    with subprocess.Popen(
+        [sys.executable, "-m", "fukayomi", *map(str, words)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        until(lambda: len(find_chunks(tmp_path)) > 2, PATIENCE_S)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == code
+    assert "[warning] stopping after the games in play" in said
+    assert said.splitlines()[-1].startswith("stopped after ")
+    assert said.endswith("Run the same command to resume\n")
+
+
+def test_the_end_says_how_many_resignations_were_wrong(tmp_path: Path) -> None:
+    checked = ("--threshold", 0.2, "--play-out", 1)
+    _, printed, _ = run("selfplay", "<hash>", "-o", tmp_path, "--games", 5, *FAST, *checked)
+    counts = [read_chunk(path).info.wrong_resignations for path in find_chunks(tmp_path)]
+    played_out, wrong = (sum(each[which] for each in counts) for which in (0, 1))
+    assert played_out > 0
+    assert f"; {wrong} of {played_out} resignations that were played out were wrong: " in printed
 
 
 def test_a_set_for_measuring_is_kept_apart(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def accepted(store: Store, run: Path, *networks: Path, league: dict[str, object]
         manifest.add_network(file_sha256(network), generation)
     values = SELFPLAY.model_dump(mode="json")
     manifest.add_settings(values if league is None else {**values, "league": league})
-    Collector(store, RunFolder(run)).collect()
+    Collector(store, RunFolder(run), 256).collect()
     result = ingest(run)
     assert result.quarantined == ()
     return len(result.accepted)

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from selfplay_chunks import SETTINGS, deliver, game, new_store, random_games
+from selfplay_chunks import SETTINGS, deliver, details, game, new_store, random_games
 
 from fukayomi import _native
 from fukayomi.data.formats.hcpe3 import Game, join_games
+from fukayomi.loop.ingest.canaries import relabelled
 from fukayomi.loop.ingest.validation import RejectedError, rules_of, validate_chunk
-from fukayomi.selfplay.chunk import ResultCounts, sidecar_of
+from fukayomi.selfplay.chunk import ResultCounts, sidecar_of, write_chunk
 from fukayomi.shogi import Color, DeclarationRule, Move, Position, Repetition
 
 BLACK, WHITE = 1, 2
@@ -219,6 +220,35 @@ def test_files_must_be_those_of_the_sidecar(store: Path) -> None:
     error = rejected(store)
     assert "w1-000001.json: not a sidecar of a chunk: " in str(error)
     assert error.info is None
+
+
+def test_games_begin_at_the_start_position_unless_there_are_openings(tmp_path: Path) -> None:
+    games = join_games([*random_games(2), game("G*1b", BLACK, MATE_IN_ONE)])
+    for name, more in (("plain", {}), ("opened", {"openings": [{"sha256": "0", "weight": 1.0}]})):
+        new_store(tmp_path / name, SETTINGS | more)
+        deliver(tmp_path / name, games, settings=SETTINGS | more)
+    validate_chunk(tmp_path / "opened" / "games" / "w1-000001.hcpe3")
+    (fault,) = rejected(tmp_path / "plain").faults
+    assert (fault.game, fault.offset) == (2, int(games.sizes()[:2].sum()))
+    assert fault.reason == "it does not begin at the start position, and the settings have no openings"
+
+
+def test_a_game_weighs_no_more_than_its_positions(store: Path) -> None:
+    games = random_games(3)
+    path = store / "games" / "w1-000001.hcpe3"
+    said = relabelled(games, details())
+    count = int((np.diff(games[0].candidates.astype(int)) > 0).sum())
+    weights = np.ones(said.positions, np.float32)
+    weights[:count] = [count, *[0] * (count - 1)]
+    write_chunk(path, games.write(), said, weights)
+    validate_chunk(path)
+    sidecar_of(path).unlink()
+    weights[0] = 1e30
+    write_chunk(path, games.write(), said, weights)
+    (fault,) = rejected(store).faults
+    assert str(fault) == (
+        f"w1-000001.weights.npy, game 0: its {count} positions with targets weigh 1e+30, more than 1 each"
+    )
 
 
 def test_settings_must_be_those_of_self_play(store: Path) -> None:

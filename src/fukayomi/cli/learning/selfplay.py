@@ -173,7 +173,11 @@ def _print(result: "SelfplayResult", out: Path, run: RunOptions) -> None:
         end = {"finished": result.finished, "waiting": result.waiting, "out": str(out), **state_dict(progress)}
         typer.echo(json_text(end))
     elif result.finished:
-        typer.echo(f"{progress.games} games, {progress.kept} kept, {progress.positions} positions with targets: {out}")
+        wrong = f"; {progress.wrong_resignations} of {progress.played_out} resignations that were played out were wrong"
+        typer.echo(
+            f"{progress.games} games, {progress.kept} kept, {progress.positions} positions with targets"
+            f"{wrong if progress.played_out else ''}: {out}"
+        )
     if not result.finished:
         waiting = f"; {result.waiting} games wait there for the rest of their chunk" if result.waiting else ""
         typer.echo(f"stopped after {progress.games} games in {out}{waiting}. Run the same command to resume", err=True)

@@ -4,7 +4,7 @@ Workers are believed in nothing: names that no worker writes are passed over, an
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import InputFileError
@@ -15,7 +15,7 @@ from fukayomi.loop.ingest import Manifest
 from fukayomi.selfplay.chunk import LARGEST_CHUNK, LARGEST_SIDECAR, ChunkError, read_chunk_info
 
 TOGETHER = 16
-"""Chunks that are fetched at once."""
+"""Chunks that are fetched at once, at most, if they are not larger than the largest chunk together."""
 _SIDECAR = re.compile(
     rf"(?P<chunk>{GAMES}/[0-9]{{6}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}/[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}-[0-9]{{6,9}}(_opp)?)\.json"
 )
@@ -30,13 +30,16 @@ class Collector:
     Args:
         store: The store.
         folder: The run.
+        chunk_games: Games of a chunk, at most.
     """
 
-    def __init__(self, store: Store, folder: RunFolder) -> None:
-        self._store, self._folder = store, folder
+    def __init__(self, store: Store, folder: RunFolder, chunk_games: int) -> None:
+        self._store, self._folder, self._chunk_games = store, folder, chunk_games
         manifest = Manifest(folder.path)
         entries = (*manifest.accepted.values(), *manifest.quarantined.values())
         self._seen = {entry.path.removesuffix(".hcpe3") for entry in entries}
+        self._counted = set(manifest.accepted)
+        """The chunks whose games do not count any more, by the SHA-256 of their games."""
         self._older = 0
         self.games = 0
         """Games in the chunks that were found."""
@@ -54,7 +57,7 @@ class Collector:
             sizes = self._store.sizes(f"{GAMES}/{task}")
             names = [match["chunk"] for name in sorted(sizes) if (match := _SIDECAR.fullmatch(name))]
             new = [name for name in names if name not in self._seen and _is_complete(name, sizes)]
-            for some in (new[begin : begin + TOGETHER] for begin in range(0, len(new), TOGETHER)):
+            for some in _batches(new, sizes):
                 self._fetch(some, sizes)
                 for name in some:
                     self._seen.add(name)
@@ -82,12 +85,33 @@ class Collector:
                 replace_file(path, contents[file])
 
     def _games_of(self, name: str) -> int:
-        """The games of a chunk, those included that were not kept; 0 if ingest will refuse it anyway."""
+        """The games that a chunk brings, those included that were not kept; 0 if ingest will refuse it anyway.
+
+        What a sidecar says is not checked yet, but it cannot end a generation without games.
+        """
         try:
             info = read_chunk_info(self._folder.path / f"{name}.json")
         except (ChunkError, InputFileError, FileNotFoundError):
             return 0
-        return (info.numbers or info.games) if info.part == "all" else info.games
+        if info.sha256 in self._counted:
+            return 0
+        self._counted.add(info.sha256)
+        return min(self._chunk_games, (info.numbers or info.games) if info.part == "all" else info.games)
+
+
+def _batches(chunks: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
+    """The chunks that are fetched at once: what they hold is in memory together."""
+    batch: list[str] = []
+    held = 0
+    for chunk in chunks:
+        size = sum(sizes.get(name, 0) for name in _files_of(chunk))
+        if batch and (len(batch) == TOGETHER or held + size > LARGEST_CHUNK):
+            yield batch
+            batch, held = [], 0
+        batch.append(chunk)
+        held += size
+    if batch:
+        yield batch
 
 
 def _files_of(chunk: str) -> tuple[str, str, str]:

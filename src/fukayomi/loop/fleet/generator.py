@@ -85,7 +85,7 @@ class FleetGenerator:
                 self._patience_s, listener, wait,
             )  # fmt: skip
             self._patience_s = PATIENCE_S
-            collector = Collector(self._store, self._folder)
+            collector = Collector(self._store, self._folder, settings.chunk_games)
             while not stop.requested:
                 insist(collector.collect, PATIENCE_S, listener, wait)
                 workers = counted(self._workers(listener), "worker")

@@ -23,7 +23,7 @@ from fukayomi.files.inputs import InputFileError
 from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
-from fukayomi.shogi import DeclarationRule
+from fukayomi.shogi import DeclarationRule, Position
 from fukayomi.tabular import counted
 
 MOST_FAULTS = 100
@@ -32,6 +32,8 @@ _EXTENDED = 2  # times the playouts: extended twice by a half
 _PER_LEAF = 4  # visits beyond the playouts that a leaf of the last batch may bring: proven moves cost no evaluation
 _TAUGHT_WEIGHT = 65_535  # sum of a Gumbel policy's weights, each rounded
 _KEY_BYTES = 8
+_ROUNDING = 1e-3  # of weights that add up
+_BEGINNINGS = ("openings", "book")  # names in the settings of what games begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,8 @@ def _validate(name: str, chunk: Chunk, rules: SelfplayRules) -> ValidChunk:
             faults.append(Fault(name, None, None, None, f"the sidecar says {field} {said}, but there are {value}"))
     if not faults and (wrong := _impossible_counts(info) or _wrong_opponents(info, games)):
         faults.append(Fault(name, None, None, None, wrong))
+    if not faults:
+        faults += _wrong_starts(name, info, games) + _wrong_weights(chunk, games)
     if faults:
         raise RejectedError(faults, info)
     return ValidChunk(info, _keys_of(games), results, statistics_of(games))
@@ -205,6 +209,36 @@ def _wrong_opponents(info: ChunkInfo, games: _native.DecodedGames) -> str | None
     if min(a - b for a, b in zip(said, there, strict=True)) < 0 or sum(said) - sum(there) > left_out:
         return f"the sidecar says {_score(said)} against opponents, but there are {_score(there)}"
     return None
+
+
+def _wrong_starts(name: str, info: ChunkInfo, games: _native.DecodedGames) -> list[Fault]:
+    """Games that begin elsewhere than at the start position, though the settings name nothing to begin with."""
+    if not info.settings.keys().isdisjoint(_BEGINNINGS):
+        return []
+    start = np.frombuffer(_native.encode_hcp(Position()), np.uint8)
+    wrong = np.flatnonzero((games.starts != start).any(axis=1))[:MOST_FAULTS].tolist()
+    reason = "it does not begin at the start position, and the settings have no openings"
+    return [Fault(name, game, None, int(games.offsets[game]), reason) for game in wrong]
+
+
+def _wrong_weights(chunk: Chunk, games: _native.DecodedGames) -> list[Fault]:
+    """Games whose positions weigh more than 1 in the mean: soft resignation takes weight, surprise only moves it."""
+    if chunk.weights is None or chunk.info.weights is None:
+        return []
+    name = chunk.info.weights.file
+    has_targets = np.diff(games.candidates.astype(np.int64)) > 0
+    lengths = np.diff(games.plies.astype(np.int64))
+    owners = np.repeat(np.arange(len(lengths)), lengths)[has_targets]
+    sums = np.bincount(owners, chunk.weights, len(lengths))
+    counts = np.bincount(owners, minlength=len(lengths))
+    heavy = np.flatnonzero(sums > counts * (1 + _ROUNDING))[:MOST_FAULTS].tolist()
+    return [
+        Fault(
+            name, game, None, None,
+            f"its {counted(int(counts[game]), 'position')} with targets weigh {sums[game]:.6g}, more than 1 each",
+        )
+        for game in heavy
+    ]  # fmt: skip
 
 
 def _score(results: tuple[int, int, int]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fukayomi.loop.journal import Journal, Played, Trained
+from fukayomi.loop.journal import Journal, Trained
 
 ACCURACIES = ("policy_accuracy", "value_accuracy")
 ENDINGS = ("mates", "resignations", "repetitions", "declarations", "max_plies")
@@ -32,7 +32,7 @@ class GenerationSeries:
 
 def read_series(journal: Journal) -> GenerationSeries:
     """The series of a run, from its journal."""
-    played = [entry for entry in journal.all(Played) if entry.games]
+    played = [entry for entry in journal.played if entry.games]
     trained = journal.all(Trained)
 
     def share(name: str) -> Line:

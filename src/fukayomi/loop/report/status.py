@@ -13,7 +13,7 @@ from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
-from fukayomi.loop.journal import Gated, Ingested, Journal, Played, Reanalyzed, Trained, network_name
+from fukayomi.loop.journal import Gated, Ingested, Journal, Reanalyzed, Trained, network_name
 from fukayomi.loop.listener import LIVE_NAME, LOG_NAME
 from fukayomi.tabular import Tabular
 
@@ -172,7 +172,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     ratings = (rate or rate_networks)(folder)
     manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
-    played, trained, ingested = journal.last(Played), journal.last(Trained), journal.last(Ingested)
+    games, trained, ingested = journal.played, journal.last(Trained), journal.last(Ingested)
+    played = games[-1] if games else None
     rated = {step: time for step, time in seconds.items() if step not in resumed}
     play_s = rated.get((played.generation, "selfplay")) if played else None
     train_s = rated.get((trained.generation, "train")) if trained else None
@@ -185,7 +186,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         now=_now(folder.path),
         network=journal.networks[-1].name if journal.networks else None,
         precision=settings.generator.precision_on(settings.generator.device),
-        games=sum(entry.games for entry in journal.all(Played)),
+        games=sum(entry.games for entry in games),
         positions=ingested.positions if ingested else 0,
         quarantined=ingested.quarantined if ingested else 0,
         games_an_hour=3600 * played.games / play_s if played and play_s else None,
@@ -210,7 +211,7 @@ def _league(journal: Journal) -> Iterator[LeagueRow]:
 def _history(
     journal: Journal, ratings: Mapping[str, PlayerRating], seconds: Mapping[tuple[int, str], float]
 ) -> list[GenerationRow]:
-    played = {entry.generation: entry for entry in journal.all(Played)}
+    played = {entry.generation: entry for entry in journal.played}
     trained = {entry.generation: entry for entry in journal.all(Trained)}
     gated = {entry.generation: entry for entry in journal.all(Gated)}
     reanalyzed = {entry.generation: entry for entry in journal.all(Reanalyzed)}
