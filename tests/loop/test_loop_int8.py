@@ -120,7 +120,7 @@ def test_the_newest_games_show_how_large_activations_are(
         raise InterruptedError
 
     monkeypatch.setattr("fukayomi.learning.int8.export_int8", export)
-    for sizes in ([2000, 1000, 0, 600], [20, 43], [20, 44]):
+    for sizes in ([6000, 3000, 0, 1800], [20, 43], [20, 44]):
         files = [TrainingFile(Path(f"{number}.hcpe3"), size) for number, size in enumerate(sizes)]
         with pytest.raises(InterruptedError):
             publish(learn_run.small(**learn_run.INT8), RunFolder(folder), 1, files, SILENT)
