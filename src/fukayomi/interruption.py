@@ -3,32 +3,29 @@
 import signal
 import threading
 import time
-from typing import Any
+from typing import Any, Self
 
 ONE_PRESS = 1.0
 """Seconds within which two signals are one Ctrl-C: torchrun sends the terminal's on to its processes."""
 
 
-class StopRequest:
-    """Turns Ctrl-C, SIGTERM and SIGHUP into a request that is honoured between steps; a second Ctrl-C interrupts.
+class _Handlers:
+    """Handlers of signals while it is entered, in the main thread; the earlier ones come back afterwards.
 
-    SIGHUP comes when the terminal is closed; where it is ignored, as under nohup, it stays so.
+    Args:
+        also: Signals besides SIGTERM and SIGHUP. SIGHUP comes when the terminal is closed; where it is ignored, as
+            under nohup, it stays so.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *also: signal.Signals) -> None:
         self.signal: int | None = None
         """Number of the first signal; None: there was none."""
-        self._since = 0.0
+        self._also = also
         self._previous: dict[int, Any] = {}
 
-    @property
-    def requested(self) -> bool:
-        """Whether to stop."""
-        return self.signal is not None
-
-    def __enter__(self) -> "StopRequest":
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, *hangup()):
+            for number in (*self._also, signal.SIGTERM, *hangup()):
                 self._previous[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -37,32 +34,33 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: object) -> None:
+        raise NotImplementedError
+
+
+class StopRequest(_Handlers):
+    """Turns Ctrl-C, SIGTERM and SIGHUP into a request that is honoured between steps; a second Ctrl-C interrupts."""
+
+    def __init__(self) -> None:
+        super().__init__(signal.SIGINT)
+        self._since = 0.0
+
+    @property
+    def requested(self) -> bool:
+        """Whether to stop."""
+        return self.signal is not None
+
+    def _on_signal(self, number: int, frame: object) -> None:
         if self.signal is None:
             self.signal, self._since = number, time.monotonic()
         elif number == signal.SIGINT and time.monotonic() > self._since + ONE_PRESS:
             raise KeyboardInterrupt
 
 
-class Terminations:
+class Terminations(_Handlers):
     """Has SIGTERM and SIGHUP interrupt at once, as Ctrl-C does, where no `StopRequest` turns them into requests.
 
     Only the first interrupts, so that what it ends can end in an orderly way.
     """
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        """Number of the first signal; None: there was none."""
-        self._previous: dict[int, Any] = {}
-
-    def __enter__(self) -> "Terminations":
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, *hangup()):
-                self._previous[number] = signal.signal(number, self._on_signal)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)
 
     def _on_signal(self, number: int, frame: object) -> None:
         if self.signal is None:

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
         read_chunk_info,
         write_chunk,
     )
-    from fukayomi.selfplay.generator import Opponents, SelfplayResult, generate
+    from fukayomi.selfplay.generator import SelfplayResult, generate
     from fukayomi.selfplay.journal import GameSummary
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.openings import Openings, OpeningSet
+    from fukayomi.selfplay.opponents import Opponents
     from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
     from fukayomi.selfplay.settings import SelfplaySettings
 
@@ -72,11 +73,12 @@ __getattr__, __dir__ = lazy(
             "Chunk", "ChunkDetails", "ChunkError", "ChunkInfo", "ResultCounts", "find_chunks", "read_chunk",
             "read_chunk_info", "write_chunk",
         ),
-        ".generator": ("Opponents", "SelfplayResult", "generate"),
+        ".generator": ("SelfplayResult", "generate"),
         ".journal": ("GameSummary",),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
         ".openings": ("OpeningSet", "Openings"),
+        ".opponents": ("Opponents",),
         ".reports": ("JsonLines", "LogLines", "TensorBoard"),
         ".settings": ("SelfplaySettings",),
     },

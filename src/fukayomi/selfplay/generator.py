@@ -12,11 +12,11 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from fukayomi.selfplay.forks import fork, is_fork
 from fukayomi.selfplay.journal import GameSummary, StoredGame
 from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
+from fukayomi.selfplay.opponents import Opponents
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
 
@@ -52,48 +53,6 @@ FUTILE_GAMES = 500
 IDLE_S = 0.02
 """Pause of a thread whose games all wait for something else."""
 NEWEST = SelfplayPlayer()
-
-
-class Opponents(Protocol):
-    """Who plays besides the newest network."""
-
-    @property
-    def networks(self) -> Sequence[Network]:
-        """Networks of the numbers 1, 2, ...; each runs on as many devices as the newest."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What tells these opponents from others, as plain values; it goes into the sidecars."""
-        ...
-
-    @property
-    def has_own_files(self) -> bool:
-        """Whether games that have an opponent go to chunks of their own."""
-        ...
-
-    def players(self, number: int) -> tuple[SelfplayPlayer, SelfplayPlayer]:
-        """Black and White of a game, by its number."""
-        ...
-
-    def name(self, number: int) -> str:
-        """What the opponent of that game is called; empty without one."""
-        ...
-
-    def think(self, pool: SelfplayPool, game: WaitingGame) -> None:
-        """Find a move for a game in which another program is to move, and call `SelfplayPool.answer` from any thread.
-
-        It returns at once. A game that cannot be played on begins again by `SelfplayPool.restart`.
-        """
-        ...
-
-    def over(self, game: GameSummary) -> None:
-        """Called after each game."""
-        ...
-
-    def notes(self) -> Iterable[str]:
-        """What is worth telling the user since the last call. An error that ends the run is raised here."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +137,13 @@ def generate(
         raise ValueError("one of games, positions and until must be given")
     if openings is not None and book is not None:
         raise ValueError("openings and book exclude each other")
-    for what, number, least, most in (
+    _require_ranges(
         ("first_game", first_game, 0, MOST_GAMES - 1), ("games", games, 1, MOST_GAMES - first_game),
         ("positions", positions, 1, MOST_GAMES), ("devices", devices, 1, 1024), ("parallel", parallel, 0, 65_536),
         ("cache_mb", cache_mb, 0, 65_536), ("book_plies", book_plies, 1, 512),
-    ):  # fmt: skip
-        if number is not None and not least <= number <= most:
-            raise ValueError(f"{what} is {number}; it must be from {least} to {most}")
+    )  # fmt: skip
     require_origin(name, seed)
-    if book is not None and book_plies >= settings.max_move:
-        raise ValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
-    plies = 0 if openings is None else openings.most_plies
-    if plies >= settings.max_move:
-        raise ValueError(f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}")
+    _require_moves_left(settings, openings, None if book is None else book_plies)
     folder = Path(out)
     follower = listener if isinstance(listener, SelfplayListener) else PlainListener(listener)
     with (
@@ -199,13 +152,7 @@ def generate(
         nullcontext() if book is None else Book.open(book) as opened_book,
         _locked(folder, name),  # last: a network that cannot be loaded leaves no folder
     ):
-        values = settings.model_dump(mode="json")
-        if opponents is not None:
-            values["league"] = dict(opponents.settings)
-        if openings is not None and openings.sets:
-            values["openings"] = openings.settings
-        if book is not None:
-            values["book"] = {"sha256": _file_sha256(Path(book)), "plies": book_plies}
+        values = _values(settings, opponents, openings, None if book is None else (Path(book), book_plies))
         is_split = opponents is not None and opponents.has_own_files
         sha256 = network_sha256(network)
         worker = Worker(name, seed, sha256, values, settings.chunk_games, is_split, *_computed(opened))
@@ -226,6 +173,36 @@ def generate(
             run.close()
             store.close()
             follower.ended()
+
+
+def _require_ranges(*numbers: tuple[str, int | None, int, int]) -> None:
+    """Raise ValueError if a number, given with its name and the smallest and largest value, is out of range."""
+    for what, number, least, most in numbers:
+        if number is not None and not least <= number <= most:
+            raise ValueError(f"{what} is {number}; it must be from {least} to {most}")
+
+
+def _require_moves_left(settings: SelfplaySettings, openings: Openings | None, book_plies: int | None) -> None:
+    """Raise ValueError if what games begin with may be as long as a game."""
+    if book_plies is not None and book_plies >= settings.max_move:
+        raise ValueError(f"book_plies is {book_plies}; it must be below max_move, which is {settings.max_move}")
+    plies = 0 if openings is None else openings.most_plies
+    if plies >= settings.max_move:
+        raise ValueError(f"an opening of {plies} moves leaves none for the game: max_move is {settings.max_move}")
+
+
+def _values(
+    settings: SelfplaySettings, opponents: Opponents | None, openings: Openings | None, book: tuple[Path, int] | None
+) -> dict[str, Any]:
+    """What decides the games, as plain values for the sidecars; the book with its plies."""
+    values = settings.model_dump(mode="json")
+    if opponents is not None:
+        values["league"] = dict(opponents.settings)
+    if openings is not None and openings.sets:
+        values["openings"] = openings.settings
+    if book is not None:
+        values["book"] = {"sha256": _file_sha256(book[0]), "plies": book[1]}
+    return values
 
 
 def network_sha256(network: str | Path | Network) -> str:
