@@ -1,6 +1,5 @@
 """Learning runs as TOML: presets and files, checked, and saved with the run."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
@@ -13,15 +12,14 @@ from fukayomi import __version__
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
 from fukayomi.engine.settings import EMBEDDED
-from fukayomi.files.inputs import problem_of, read_input
+from fukayomi.files.inputs import problem_of
+from fukayomi.files.settings import read_toml
 from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.nn.config import NetworkConfigError
 
 PRESETS = Path(__file__).parent / "presets"
-LARGEST_FILE = 1 << 20
-"""Bytes of a TOML file."""
 _TRAINING_TABLES = ("network", "training", "targets")
 """Tables that `fukayomi train` has too."""
 _BASE: dict[str, Any] = {"training": {"schedule": "constant"}}
@@ -56,7 +54,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         LoopError: The file cannot be read, or is not valid TOML.
     """
     try:
-        found = tomllib.loads(read_input(path, LARGEST_FILE).decode("utf-8"))
+        found = read_toml(path)
     except OSError as error:
         raise LoopError(f"cannot read the settings in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML

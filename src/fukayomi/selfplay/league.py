@@ -25,7 +25,7 @@ from fukayomi.arena.game.player import PlayerFailedError
 from fukayomi.arena.game.rules import EngineSettings, Rules, StrictModel
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.game.usi_player import UsiPlayer
-from fukayomi.arena.match.configuration import read_toml
+from fukayomi.arena.match.configuration import read_configuration
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import EMBEDDED
 from fukayomi.files.problems import first_problem
@@ -155,7 +155,7 @@ class LeagueSettings(LeagueRules):
             ConfigurationError: The file cannot be read, or is not valid TOML.
             LeagueError: A setting is missing, unknown or out of range.
         """
-        found = read_toml(path)
+        found = read_configuration(path)
         try:
             for network in found.get("network", []):
                 if network["file"] != EMBEDDED:

@@ -86,7 +86,7 @@ class ThreadCounter(TrainingListener):
 
 
 def test_the_number_of_threads_is_measured_once_and_stays_with_the_run(tmp_path: Path, train_file, test_file):
-    files, settings = (train_file, test_file), TrainingSettings(steps=6, batch=20, seed=4, amp="off")
+    files, settings = (train_file, test_file), TrainingSettings(steps=6, batch=20, seed=4, warmup=2, amp="off")
     with use_threads(3):
         first = ThreadCounter(stop_after=3)
         run_training(tmp_path / "run", files, settings, listener=first)
@@ -276,6 +276,15 @@ def test_a_broken_record_stops_the_run_by_name(tmp_path: Path, broken_file: Path
 def test_senseless_settings_are_refused(field: str, value: float):
     with pytest.raises(TrainingError, match=field):
         TrainingSettings(**{field: value})
+
+
+def test_a_warm_up_that_does_not_end_in_the_run_is_told(tmp_path: Path, train_file: Path, test_file: Path):
+    files, settings = (train_file, test_file), TrainingSettings(steps=2, batch=8, lr=0.01, warmup=8)
+    listener = ThreadCounter()
+    run_training(tmp_path / "run", files, settings, threads=1, listener=listener)
+    assert listener.notes == [
+        "the warm-up of 8 steps is longer than the run of 2: the learning rate reaches 25% of 0.01"
+    ]
 
 
 def test_changed_settings_are_told_on_resumption(tmp_path: Path, train_file: Path, test_file: Path):

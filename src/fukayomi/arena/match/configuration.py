@@ -1,7 +1,6 @@
 """Reading the settings of a match from a TOML file and a command line."""
 
 import os
-import tomllib
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -10,26 +9,23 @@ from pydantic import ValidationError
 
 from fukayomi.arena.game.rules import EngineSettings
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.files.inputs import read_input
+from fukayomi.files.settings import read_toml
 from fukayomi.usi.engine import option_text, split_words
 from fukayomi.usi.process import find_program
-
-LARGEST_FILE = 1 << 20
-"""Bytes of a TOML file."""
 
 
 class ConfigurationError(ValueError):
     """Invalid settings of a match. The message names the setting and what it should be."""
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_configuration(path: Path) -> dict[str, Any]:
     """Read settings from a TOML file as plain values; paths in it are relative to its folder.
 
     Raises:
         ConfigurationError: The file cannot be read, or is not valid TOML.
     """
     try:
-        found = tomllib.loads(read_input(path, LARGEST_FILE).decode("utf-8"))
+        found = read_toml(path)
     except OSError as error:
         raise ConfigurationError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML

@@ -182,10 +182,10 @@ def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
     Raises:
         ConfigurationError: A setting is missing, unknown or out of range, or the file of --config cannot be read.
     """
-    from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_toml
+    from fukayomi.arena.match.configuration import build_settings, check_programs, parse_fields, read_configuration
 
     engines, games, rules, run = options
-    found = read_toml(engines.config) if engines.config is not None else {}
+    found = read_configuration(engines.config) if engines.config is not None else {}
     found |= (
         given_options(games) | given_options(run, "ray", "as_json") | {k: v for k, v in more.items() if v is not None}
     )

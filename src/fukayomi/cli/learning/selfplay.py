@@ -73,12 +73,12 @@ def selfplay(
 
 
 def _settings(run: RunOptions, *groups: Any) -> "SelfplaySettings":
-    from fukayomi.arena.match.configuration import read_toml
+    from fukayomi.arena.match.configuration import read_configuration
     from fukayomi.selfplay.settings import SelfplaySettings
 
     if (run.games is None) == (run.positions is None):
         fail("give --games N or --positions N", USAGE)
-    values: dict[str, Any] = {} if run.config is None else read_toml(run.config)
+    values: dict[str, Any] = {} if run.config is None else read_configuration(run.config)
     for group in groups:
         values |= given_options(group)
     return SelfplaySettings.model_validate(values)

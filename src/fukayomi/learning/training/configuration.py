@@ -15,7 +15,6 @@ steps = 100_000
 temperature = 1.0
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from fukayomi._native import EVAL_SCALE
 from fukayomi.engine.settings import EMBEDDED, INTERNAL_NETWORK
-from fukayomi.files.inputs import read_input
+from fukayomi.files.settings import read_toml
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.settings import (
     CHECKPOINT_INTERVAL,
@@ -40,9 +39,6 @@ from fukayomi.learning.settings import (
 )
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.config import NetworkConfig
-
-LARGEST_FILE = 1 << 20
-"""Bytes of a TOML file."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
         TrainingError: The file cannot be read, or is not valid TOML.
     """
     try:
-        found = tomllib.loads(read_input(path, LARGEST_FILE).decode("utf-8"))
+        found = read_toml(path)
     except OSError as error:
         raise TrainingError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML

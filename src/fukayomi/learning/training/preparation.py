@@ -87,6 +87,11 @@ def prepare(
     before = load_checkpoint(resumed) if resumed else None
     if resumed and before:
         check_resumption(resumed, before, config, used)
+    if resumed is None and settings.warmup > schedule.steps:
+        listener.note(
+            f"the warm-up of {settings.warmup:,} steps is longer than the run of {schedule.steps:,}: the learning rate "
+            f"reaches {schedule.steps / settings.warmup:.0%} of {settings.lr:g}"
+        )
     torch.manual_seed(settings.seed)
     network = PolicyValueNetwork(config)
     if initial is not None and before is None:

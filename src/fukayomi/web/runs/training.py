@@ -1,13 +1,12 @@
 """The document of a training run: its curves, its settings, how far it has come."""
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Any, cast
 
 import numpy as np
 
-from fukayomi.files.inputs import read_input
+from fukayomi.files.settings import read_toml
 from fukayomi.learning.curves.readers import EVENT_FILES, CurveError, read_run
 from fukayomi.learning.curves.series import KINDS, MEASURES, SECONDS, Curve, CurveLog
 from fukayomi.learning.listeners.json_lines import LOG_NAME, TIMES_NAME
@@ -15,8 +14,6 @@ from fukayomi.web.runs.keeping import Stamp, stamp_of
 
 SETTINGS_NAME = "config.toml"
 """As `fukayomi.learning.training.run_folder.CONFIG_NAME`, which cannot be imported without the packages of training."""
-LARGEST_SETTINGS = 1 << 20
-"""Bytes."""
 MOST_SETTINGS = 400
 MOST_LETTERS = 200
 """Of a setting."""
@@ -117,7 +114,7 @@ def _points(curve: Curve) -> dict[str, Any]:
 def read_settings(path: Path) -> dict[str, Any]:
     """The settings of a run in TOML; none if they are not there or damaged, for the curves do not need them."""
     try:
-        return tomllib.loads(read_input(path, LARGEST_SETTINGS).decode())
+        return read_toml(path)
     except (OSError, ValueError):
         return {}
 
