@@ -1,10 +1,12 @@
-"""What the tests of self-play share: driving a pool, and a network that plays moves from a list."""
+"""What the tests of self-play share: driving a pool, what listeners hear, and networks that need no file."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import pytest
 
 from fukayomi._native import (
     FinishedGame,
@@ -16,7 +18,11 @@ from fukayomi._native import (
     encode_position,
 )
 from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.selfplay import ChunkInfo, GameSummary, SelfplayListener, SelfplaySettings, generate
 from fukayomi.shogi import Move, Position
+
+SHORT = SelfplaySettings(playouts=4, max_move=24, out_max_move=True, chunk_games=4)
+HASH = "<hash>"
 
 
 class Network(Protocol):
@@ -131,3 +137,61 @@ class Decoded:
         pairs = list(zip(found.candidate_moves.tolist(), found.candidate_visits.tolist(), strict=True))
         self.candidates = [dict(pairs[begin:end]) for begin, end in pairwise(ends)]
         self.hcps = [row.tobytes() for row in found.hcps]
+
+
+class Heard(SelfplayListener):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.games: list[GameSummary] = []
+        self.chunks: list[Path] = []
+        self.notes: list[str] = []
+        self.ends = 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def game(self, game: GameSummary) -> None:
+        self.games.append(game)
+
+    def chunk(self, path: Path, info: ChunkInfo) -> None:
+        self.chunks.append(path)
+
+    def ended(self) -> None:
+        self.ends += 1
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".lock"
+    }
+
+
+class HashNetwork:
+    """The hash evaluator with another seed, behind the protocol of evaluators."""
+
+    identity, batch_size, slots = "hash-9", 4, 1
+
+    def __init__(self) -> None:
+        self._hash = Hash(9)
+
+    def allocate(self, capacity: int) -> Slot:
+        return Slot.zeros(capacity)
+
+    def run(self, slot: Slot, n: int) -> None:
+        self._hash.run(slot, n)
+
+    def close(self) -> None: ...
+
+
+def journal_of(settings: SelfplaySettings, folder: Path, games: int) -> Path:
+    """A journal with some games, of a run that was killed when they were over."""
+
+    class Stop(SelfplayListener):
+        def game(self, game: GameSummary) -> None:
+            if len(list(folder.glob("*.games"))) and game.number == games - 1:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(settings, HASH, folder, games=games, parallel=1, listener=Stop())
+    return folder / "selfplay-000001.games"
