@@ -98,7 +98,9 @@ def test_without_a_terminal_there_are_lines_between_evaluations(
     options = ["--out", tmp_path / "slow", *TINY, "--steps", 4]
     assert "step 1 of 4" not in fukayomi("train", train_file, *options).stdout, "not before half a minute"
     monkeypatch.setattr(train_progress.TrainingProgress.__init__, "__defaults__", (0.0,))
-    lines = fukayomi("train", train_file, "--out", tmp_path / "lines", *TINY, "--steps", 4).stdout.splitlines()
+    lines = fukayomi(
+        "train", train_file, "--out", tmp_path / "lines", *TINY, "--steps", 4, "--warmup", 0
+    ).stdout.splitlines()
     found = [re.fullmatch(r"step (\d) of 4  [\d,]+ positions/s  loss \d+\.\d{4}", line) for line in lines[:4]]
     assert [match and match[1] for match in found] == ["1", "2", "3", "4"]
 

@@ -131,6 +131,8 @@ def _print(table: "EvaluationTable") -> None:
     from fukayomi.cli.common.tables import number_table
 
     console = Console(highlight=False)
+    kinds = {Path(row.network).suffix for row in table.results}
+    ending = kinds.pop() if len(kinds) == 1 else ""  # says nothing, and takes the place of a name
     for number, test in enumerate(table.tests):
         if number:
             console.print()
@@ -140,10 +142,12 @@ def _print(table: "EvaluationTable") -> None:
         for column in grid.columns[1:]:
             column.no_wrap = True
         for row in (each for each in table.results if each.test == test.name):
-            grid.add_row(escape(printable(row.network)), *(_cell(row, measure) for measure in LABELS))
+            grid.add_row(
+                escape(printable(row.network.removesuffix(ending))), *(_cell(row, measure) for measure in LABELS)
+            )
             for other in table.differences:
                 if (other.test, other.network) == (row.test, row.network):
-                    minus = escape(printable(f"− {other.minus}"))
+                    minus = escape(printable(f"− {other.minus.removesuffix(ending)}"))
                     grid.add_row(minus, *(_cell(other, measure) for measure in LABELS))
         console.print(grid)
 
