@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tune_search import MEMORY_MB, Log
+from tune_search import Log
 from work_folder import StoppedError
 
-from fukayomi.arena import MatchResult, play_match
-from fukayomi.engine import Engine, Network
+from fukayomi.arena import MatchResult
+from fukayomi.engine import Network
+from fukayomi.selfplay import play_networks
 
 if TYPE_CHECKING:
     from fukayomi.learning import Dataset, TrainingSettings
@@ -113,7 +114,7 @@ def play_arms(
         networks: Their names and ONNX files.
         folder: Folder of the match.
         games: Number of games.
-        nodes: Nodes per move.
+        nodes: Nodes per move, at most.
         openings: USI lines; None: the start position.
         seed: Order of the openings.
         machine: What runs the networks.
@@ -127,19 +128,16 @@ def play_arms(
         Network(first, batch_size=BATCH, **machine.network) as one,
         Network(second, batch_size=BATCH, **machine.network) as other,
     ):
-        engines = [Engine(network, memory_mb=MEMORY_MB) for network in (one, other)]
-        result = play_match(
-            dict(zip(networks, engines, strict=True)),
+        result = play_networks(
+            dict(zip(networks, (one, other), strict=True)),
             games=games,
-            clock=f"nodes={nodes}",
+            playouts=nodes,
             openings=None if openings is None else list(openings),
             folder=folder,
             seed=seed,
-            rules={"max_plies": MOST_PLIES},
+            max_plies=MOST_PLIES,
             **({"listener": Log(name)} if name else {}),
         )
-        for engine in engines:
-            engine.close()
     if not result.is_complete:
         raise StoppedError
     return result

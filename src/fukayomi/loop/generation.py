@@ -15,7 +15,13 @@ from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import GAMES, find_deliveries
 from fukayomi.loop.ingest.manifest import ChunkEntry
 from fukayomi.loop.journal import Games, Journal, KeptNetwork, Played
-from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
+from fukayomi.loop.settings import (
+    BATCH_DEPENDENT_DEVICES,
+    REPRODUCIBLE_DEVICES,
+    GeneratorSettings,
+    LoopError,
+    LoopSettings,
+)
 from fukayomi.selfplay.chunk import ChunkError, ChunkInfo, ResultCounts, read_chunk_info, sidecar_of
 from fukayomi.selfplay.generator import SelfplayResult, generate
 from fukayomi.selfplay.league import League, LeagueError, LeagueNetwork, LeagueRules, LeagueSettings
@@ -131,7 +137,7 @@ def play_here(
         with nullcontext() if league is None else League(league, seed, **options) as opponents:
             return generate(
                 settings, network, out, seed=seed, opponents=opponents, devices=devices, parallel=machine.parallel,
-                reproducible=is_cpu, **options, **others,
+                reproducible=machine.device in BATCH_DEPENDENT_DEVICES, **options, **others,
             )  # fmt: skip
     except LeagueError as error:
         raise LoopError(f"league, {error}") from error

@@ -49,6 +49,8 @@ DEVICES_OF = {"int16": ("native",), "int8": ("cpu", "openvino")}
 """Devices that compute in a precision; fp32 is for all."""
 REPRODUCIBLE_DEVICES = ("native", "cpu")
 """Devices on which a game is the same in every run: their results do not depend on what else is computed."""
+BATCH_DEPENDENT_DEVICES = ("cpu",)
+"""Those of them where results depend on the size of a batch, so that all batches must be full."""
 CPU_DEVICES = ("native", "cpu", "openvino")
 """Devices that need no GPU."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fukayomi.selfplay.journal import GameSummary
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
+    from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
     from fukayomi.selfplay.opponents import Opponents
     from fukayomi.selfplay.reports import JsonLines, LogLines, TensorBoard
@@ -61,6 +62,7 @@ __all__ = [
     "TensorBoard",
     "find_chunks",
     "generate",
+    "play_networks",
     "read_chunk",
     "read_chunk_info",
     "write_chunk",
@@ -77,6 +79,7 @@ __getattr__, __dir__ = lazy(
         ".journal": ("GameSummary",),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
         ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
+        ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),
         ".opponents": ("Opponents",),
         ".reports": ("JsonLines", "LogLines", "TensorBoard"),

@@ -2,29 +2,26 @@
 
     generate(SelfplaySettings(), "network.onnx", Path("games"), games=1000)
 
-Each slot of each device has a thread and a share of the games in the native pool: it gathers a batch of leaves, has it
-evaluated, and applies it. The calling thread says what each game is, stores those that are over, and reports. Python
-sees batches and games, never a playout.
+The threads of `fukayomi.selfplay.pool_threads` play them. The calling thread says what each game is, stores those that
+are over, and reports.
 """
 
 import hashlib
-import queue
 import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool, WaitingGame
+from fukayomi._native import FinishedGame, GameReason, SelfplayPlayer, SelfplayPool
 from fukayomi.book import Book
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import STUBS, Network, find_network
 from fukayomi.files.lock import FolderLock
 from fukayomi.interruption import StopRequest
@@ -35,13 +32,10 @@ from fukayomi.selfplay.journal import GameSummary, StoredGame
 from fukayomi.selfplay.listener import SILENT, PlainListener, SelfplayListener, SelfplayProgress, SelfplayRun
 from fukayomi.selfplay.openings import BookOpenings, Openings
 from fukayomi.selfplay.opponents import Opponents
+from fukayomi.selfplay.pool_threads import PoolThreads, Report, games_at_once, slots_of
 from fukayomi.selfplay.settings import SelfplaySettings
 from fukayomi.selfplay.store import ChunkStore, Worker
 
-GAMES_A_DEVICE = 64
-"""Games at once for each device, at least."""
-BATCHES_A_SLOT = 2
-"""Games at once fill so many batches of each slot, at least, so that one is full while games begin and end."""
 MOST_GAMES = (1 << 53) - 1
 """Highest number of a game; larger ones would not be exact in every reader of JSON."""
 CACHE_MB = 64
@@ -50,8 +44,6 @@ REPORT_S = 0.5
 """Seconds between two reports of the state."""
 FUTILE_GAMES = 500
 """Games in a row, at least, and two for each at once, without a position to keep: a run for positions then fails."""
-IDLE_S = 0.02
-"""Pause of a thread whose games all wait for something else."""
 NEWEST = SelfplayPlayer()
 
 
@@ -160,8 +152,8 @@ def generate(
         begins = openings or Openings()
         if opened_book is not None:
             begins = BookOpenings(opened_book, opened, book_plies)
-        run = _Run(settings, opened, store, seed, begins, opponents, parallel, cache_mb, follower)
-        run.reproducible, run.until = reproducible, until
+        run = _Run(settings, opened, store, seed, begins, opponents, parallel, cache_mb, reproducible, follower)
+        run.until = until
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
             result = run.play(games, positions, stop)
@@ -258,26 +250,18 @@ class _Run:
         opponents: Opponents | None,
         parallel: int,
         cache_mb: int,
+        reproducible: bool,
         listener: SelfplayListener,
     ) -> None:
-        self.reproducible = False
         self.until: threading.Event | None = None
         self._settings, self._store, self._seed = settings, store, seed
         self._openings, self._opponents, self._listener = openings, opponents, listener
-        self._networks = [network, *(opponents.networks if opponents else ())]
-        slots = [(device, slot) for device, each in enumerate(network.evaluators) for slot in range(each.slots)]
-        least = GAMES_A_DEVICE * len(network.evaluators)
-        rows = sum(each.slots * each.batch_size for each in network.evaluators)
-        self.parallel = max(len(slots), parallel or max(least, BATCHES_A_SLOT * rows))
+        self.parallel = max(slots_of(network), parallel or games_at_once(network))
         self._pool = SelfplayPool(
-            settings.params(seed), settings.search_params(), self.parallel, shares=len(slots), cache_mb=cache_mb
+            settings.params(seed), settings.search_params(), self.parallel, shares=slots_of(network), cache_mb=cache_mb
         )
-        self._reports: queue.SimpleQueue[list[FinishedGame] | list[WaitingGame] | Exception] = queue.SimpleQueue()
-        self._stopped = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._work, args=(share, device), name="fukayomi-selfplay", daemon=True)
-            for share, (device, _) in enumerate(slots)
-        ]
+        networks = [network, *(opponents.networks if opponents else ())]
+        self._threads = PoolThreads(self._pool, networks, reproducible=reproducible)
         self._progress = SelfplayProgress()
         self._added: list[int] = []  # numbers, in order
         self._began_s = time.monotonic()
@@ -286,15 +270,12 @@ class _Run:
         self._is_cut = False  # the user stopped it with games left
         self._futile: Counter[str] = Counter()  # why the last games have brought no position
 
-    # ------------------------------------------------------------------------------------------ the calling thread
-
     def play(self, games: int | None, positions: int | None, stop: StopRequest) -> SelfplayResult:
         """Play the games that are missing."""
         for info in self._store.written:
             self._progress.add_chunk(info)
         numbers = self._numbers()
-        for thread in self._threads:
-            thread.start()
+        self._threads.start()
         is_ending = False
         reported = 0.0
         while True:
@@ -326,10 +307,7 @@ class _Run:
 
     def close(self) -> None:
         """End the threads; games in play are lost."""
-        self._stopped.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
+        self._threads.close()
 
     def _numbers(self) -> Iterator[int]:
         """The numbers of the games to play; once `until` is set, those that a chunk waits for."""
@@ -398,13 +376,8 @@ class _Run:
 
     def _receive_all(self, timeout_s: float) -> None:
         """Wait for a report, and receive all that there are."""
-        with suppress(queue.Empty):
-            report = self._reports.get(timeout=timeout_s) if timeout_s else self._reports.get_nowait()
-            while True:
-                if isinstance(report, Exception):
-                    raise report
-                self._receive(report)
-                report = self._reports.get_nowait()
+        for report in self._threads.reports(timeout_s):
+            self._receive(report)
 
     def _check_progress(self) -> None:
         """Fail if game after game is not kept, or has no position with targets."""
@@ -414,7 +387,7 @@ class _Run:
                 f"the last {self._futile.total()} games brought no position: {reasons}; change the settings"
             )
 
-    def _receive(self, report: list[FinishedGame] | list[WaitingGame]) -> None:
+    def _receive(self, report: Report) -> None:
         for game in report:
             if isinstance(game, FinishedGame):
                 self._store_game(game)
@@ -452,36 +425,3 @@ class _Run:
         progress.done = min(1.0, progress.games / all_games if games else progress.positions / all_positions)
         progress.begun = max(0.0, progress.done - new)
         self._listener.state(progress)
-
-    # ------------------------------------------------------------------------------------------ the other threads
-
-    def _work(self, share: int, device: int) -> None:
-        """Gather, evaluate and apply batches of a share of the games until the run is over."""
-        try:
-            evaluators = [network.evaluators[device % len(network.evaluators)] for network in self._networks]
-            slots = [evaluator.allocate(evaluator.batch_size) for evaluator in evaluators]
-            while not self._stopped.is_set():
-                rows = sum(
-                    self._step(share, number, evaluator, slot)
-                    for number, (evaluator, slot) in enumerate(zip(evaluators, slots, strict=True))
-                )
-                for take in (self._pool.take_finished, self._pool.take_waiting):
-                    if taken := take():
-                        self._reports.put(taken)
-                if rows == 0:
-                    self._stopped.wait(IDLE_S)
-        except Exception as error:  # the calling thread raises it
-            self._reports.put(error)
-
-    def _step(self, share: int, number: int, evaluator: Evaluator, slot: Slot) -> int:
-        """One batch of a network; its number of rows."""
-        pool, capacity = self._pool, slot.capacity
-        rows = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, capacity, number)
-        if rows > 0:
-            try:
-                evaluator.run(slot, capacity if self.reproducible else rows)
-            except Exception:
-                pool.cancel(share, number)
-                raise
-            pool.apply(share, slot.logits, slot.values, number)
-        return rows

@@ -15,7 +15,7 @@ from fukayomi.arena.game.openings import Opening, read_opening
 from fukayomi.arena.game.rules import Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import build_settings, check_programs, split_command
-from fukayomi.arena.match.match import run_match
+from fukayomi.arena.match.match import StartWorkers, run_match
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.arena.statistics.sprt import SprtSettings
@@ -44,6 +44,7 @@ def play_match(
     log: bool = False,
     event: str = "",
     listener: Listener = SILENT,
+    start_workers: StartWorkers | None = None,
 ) -> MatchResult:
     """Play a match between engines.
 
@@ -83,6 +84,8 @@ def play_match(
         log: Keep all USI lines in ``folder/logs``.
         event: Name of the event, for the records.
         listener: Follows the match; a `MatchListener` hears of every game.
+        start_workers: Creates what plays the games, if those in this process do not choose their moves one by one (see
+            `fukayomi.selfplay.play_networks`).
 
     Returns:
         Standings as a table, all games and records.
@@ -119,7 +122,7 @@ def play_match(
         settings,
         openings=None if openings is None or is_file else _openings(openings),
         listener=listener,
-        start_workers=partial(LocalWorkers, players=own),
+        start_workers=start_workers or partial(LocalWorkers, players=own),
     )
     if folder is not None:
         return run(Path(folder))

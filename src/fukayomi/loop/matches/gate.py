@@ -9,12 +9,12 @@ from fukayomi.arena.statistics.sprt import SprtDecision
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Gated, Journal, Trained
-from fukayomi.loop.matches.play import Contestant, play
+from fukayomi.loop.matches.play import Contest, Contestant
 from fukayomi.loop.settings import GateSettings, LoopSettings
 from fukayomi.shogi.record import Result
 
 BLOCK = 16
-"""Games between two looks at the test; those after the decision do not count."""
+"""Games between two looks at the test, at least; those after the decision do not count."""
 
 
 class Verdict(NamedTuple):
@@ -98,13 +98,12 @@ def test_candidate(settings: LoopSettings, folder: RunFolder, journal: Journal, 
     precision = settings.generator.precision_on(gate.device)
     contestants = [Contestant(each.name, folder.verified(each), precision) for each in (candidate, kept)]
     verdict, games = judge([], gate), 0
-    while games < gate.games and verdict.decision is SprtDecision.CONTINUE:
-        games = min(gate.games, games + BLOCK)
-        result = play(
-            folder.matches / f"gate-{generation:04}", contestants, gate, games=games, seed=settings.seed + generation,
-            listener=listener,
-        )  # fmt: skip
-        verdict = judge(pair_points(result.games, candidate.name), gate)
+    match, seed = folder.matches / f"gate-{generation:04}", settings.seed + generation
+    with Contest(contestants, gate) as contest:
+        while games < gate.games and verdict.decision is SprtDecision.CONTINUE:
+            games = min(gate.games, games + max(BLOCK, contest.at_once))
+            result = contest.play(match, games=games, seed=seed, listener=listener)
+            verdict = judge(pair_points(result.games, candidate.name), gate)
     passed = passes(verdict, gate)
     return Gated(
         generation=generation, pairs=verdict.pairs, llr=round(verdict.llr, 6), decision=str(verdict.decision),

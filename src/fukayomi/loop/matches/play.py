@@ -12,17 +12,28 @@ from fukayomi.arena.match.match import run_match
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.workers import LocalWorkers
 from fukayomi.engine.engine import Engine
+from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.listener import Listener
-from fukayomi.loop.settings import OPENINGS, REPRODUCIBLE_DEVICES, LoopError, PlaySettings
+from fukayomi.loop.settings import (
+    BATCH_DEPENDENT_DEVICES,
+    OPENINGS,
+    REPRODUCIBLE_DEVICES,
+    LoopError,
+    PlaySettings,
+)
+from fukayomi.selfplay.matches import MOST_PLIES, play_networks
+from fukayomi.selfplay.pool_threads import games_at_once
 
 BATCH = 8
 """Positions per batch on a CPU."""
 MEMORY_MB = 64
 """Memory of a tree, MiB."""
 MOST_AT_ONCE = 16
-"""Games played at once, at most."""
+"""Cores that play at once, at most: each has networks of its own."""
+GAMES_A_CORE = 2 * BATCH
+"""Games at once in a pool: half of them wait for the other network."""
 
 
 @dataclass(frozen=True)
@@ -42,37 +53,96 @@ class Contestant:
     """Nodes per move; None: those of the match."""
 
 
-def play(
-    folder: Path,
-    contestants: Sequence[Contestant],
-    settings: PlaySettings,
-    *,
-    games: int,
-    seed: int,
-    listener: Listener,
-) -> MatchResult:
-    """Play a match, or go on with it: the first contestant meets the others.
+class Contest:
+    """Contestants that are ready to play: the first meets the others.
 
-    On a CPU each game is a function of the networks, the settings and the seed, whatever else the machine does.
+    Networks alone play many games at once in one pool. With a USI engine, or with nodes of their own, all play one game
+    after another on each core. On a CPU each game is a function of the networks, the settings and the seed, whatever
+    else the machine does.
 
     Args:
-        folder: Folder of the match.
         contestants: Who plays.
         settings: How they play.
-        games: Games in all.
-        seed: Seed for the order of the openings.
-        listener: Follows the match.
 
     Raises:
-        LoopError: A contestant failed.
-        ValueError: A network, an engine or the openings cannot be used.
-        KeyboardInterrupt: The user stopped the match; the games are saved.
+        ValueError: A network cannot be used.
     """
-    with ExitStack() as stack:
-        workers = [_engines(stack, networks) for networks in [_networks(stack, contestants, settings)] * _workers()]
+
+    def __init__(self, contestants: Sequence[Contestant], settings: PlaySettings) -> None:
+        self._contestants = contestants
+        self._settings = settings
+        self._on_cpu = settings.device in REPRODUCIBLE_DEVICES
+        self._networks: dict[str, Network] = {}
+        self._engines: list[dict[str, Engine]] = []
+        is_pool = settings.max_plies <= MOST_PLIES and all(
+            each.network is not None and each.nodes in (None, settings.nodes) for each in contestants
+        )
+        cores = min(MOST_AT_ONCE, usable_cpus())
+        with ExitStack() as stack:
+            if is_pool:
+                self._networks = self._load(stack, devices=cores if self._on_cpu else 1)
+                first = next(iter(self._networks.values()))
+                self.at_once = cores * GAMES_A_CORE if self._on_cpu else games_at_once(first)
+            else:
+                shared = None if self._on_cpu else self._load(stack)
+                self._engines = [_engines(stack, shared or self._load(stack), bool(shared)) for _ in range(cores)]
+                self.at_once = cores
+            self._stack = stack.pop_all()
+
+    def play(self, folder: Path, *, games: int, seed: int, listener: Listener) -> MatchResult:
+        """Play a match, or go on with it.
+
+        Args:
+            folder: Folder of the match.
+            games: Games in all.
+            seed: Seed for the order of the openings.
+            listener: Follows the match.
+
+        Raises:
+            LoopError: A contestant failed.
+            ValueError: An engine or the openings cannot be used.
+            KeyboardInterrupt: The user stopped the match; the games are saved.
+        """
+        play = self._play_engines if self._engines else self._play_networks
+        result = play(folder, games, seed, listener)
+        if result.is_interrupted:
+            raise KeyboardInterrupt
+        if result.state.reasons:
+            failure = result.state.reasons[0]
+            raise LoopError(f"{folder}: {failure.engine} failed: {failure.detail}")
+        return result
+
+    def close(self) -> None:
+        """Free the networks."""
+        self._stack.close()
+
+    def __enter__(self) -> "Contest":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _play_networks(self, folder: Path, games: int, seed: int, listener: Listener) -> MatchResult:
+        settings = self._settings
+        return play_networks(
+            self._networks,
+            games=games,
+            playouts=settings.nodes,
+            openings=settings.openings or OPENINGS,
+            folder=folder,
+            seed=seed,
+            tournament=Tournament.GAUNTLET,
+            max_plies=settings.max_plies,
+            parallel=self.at_once,
+            reproducible=settings.device in BATCH_DEPENDENT_DEVICES,
+            listener=listener,
+        )
+
+    def _play_engines(self, folder: Path, games: int, seed: int, listener: Listener) -> MatchResult:
+        settings, players = self._settings, self._engines
         match = build_settings(
             {
-                "engine": [_settings(each, workers[0], settings) for each in contestants],
+                "engine": [_settings(each, players[0], settings) for each in self._contestants],
                 "games": games,
                 "clock": f"nodes={settings.nodes}",
                 "tournament": Tournament.GAUNTLET,
@@ -80,48 +150,37 @@ def play(
                 "opening_order": OpeningOrder.RANDOM,
                 "seed": seed,
                 "rules": {"max_plies": settings.max_plies},
-                "concurrency": len(workers),
+                "concurrency": len(players),
             }
         )
-        check_programs(match, workers[0])
-        result = run_match(match, folder, listener=listener, start_workers=partial(LocalWorkers, players=workers))
-    if result.is_interrupted:
-        raise KeyboardInterrupt
-    if result.state.reasons:
-        failure = result.state.reasons[0]
-        raise LoopError(f"{folder}: {failure.engine} failed: {failure.detail}")
-    return result
+        check_programs(match, players[0])
+        return run_match(match, folder, listener=listener, start_workers=partial(LocalWorkers, players=players))
 
-
-def _workers() -> int:
-    from fukayomi.engine.evaluators.backends.machine import usable_cpus
-
-    return min(MOST_AT_ONCE, usable_cpus())
-
-
-def _networks(stack: ExitStack, contestants: Sequence[Contestant], settings: PlaySettings) -> dict[str, Network]:
-    """The networks, loaded. One batch at a time and no cache: then a search depends on nothing but its position."""
-    on_cpu = settings.device in REPRODUCIBLE_DEVICES
-    found: dict[str, Network] = {}
-    for each in contestants:
-        if each.network is not None:
-            found[each.name] = stack.enter_context(
+    def _load(self, stack: ExitStack, devices: int = 1) -> dict[str, Network]:
+        """The networks, without a cache. On a CPU a device is one thread, with one batch at a time."""
+        return {
+            each.name: stack.enter_context(
                 Network(
-                    each.network,
-                    device=settings.device,
-                    precision=each.precision or ("fp32" if on_cpu else "auto"),
-                    threads=1 if on_cpu else 0,
-                    batch_size=BATCH if on_cpu else 0,
+                    [each.network] * devices,
+                    device=self._settings.device,
+                    precision=each.precision or ("fp32" if self._on_cpu else "auto"),
+                    threads=1 if self._on_cpu else 0,
+                    batch_size=BATCH if self._on_cpu else 0,
                     cache_mb=0,
                 )
             )
-    return found
+            for each in self._contestants
+            if each.network is not None
+        }
 
 
-def _engines(stack: ExitStack, networks: dict[str, Network]) -> dict[str, Engine]:
-    """Engines for a worker. They look for mates in the tree alone, not in threads beside it."""
+def _engines(stack: ExitStack, networks: dict[str, Network], shares_batches: bool) -> dict[str, Engine]:
+    """Engines for a game. They look for mates in the tree alone, not in threads beside it."""
     options = UsiSettings(hash_mb=MEMORY_MB, mate_root_plies=0, resign_threshold=10)
-    return {name: stack.enter_context(Engine(network, settings=options)) for name, network in networks.items()}
+    return {
+        name: stack.enter_context(Engine(network, settings=options, shares_batches=shares_batches))
+        for name, network in networks.items()
+    }
 
 
 def _settings(each: Contestant, engines: dict[str, Engine], settings: PlaySettings) -> dict[str, object]:

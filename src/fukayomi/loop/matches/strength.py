@@ -7,7 +7,7 @@ from fukayomi.arena.results.player_ratings import rate
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.journal import Journal, KeptNetwork, Measured, network_name
-from fukayomi.loop.matches.play import Contestant, play
+from fukayomi.loop.matches.play import Contest, Contestant
 from fukayomi.loop.settings import LoopSettings, StrengthSettings
 
 
@@ -30,14 +30,11 @@ def measure(settings: LoopSettings, folder: RunFolder, journal: Journal, listene
     ]
     if not is_due or not strength.games or not opponents or newest.name in measured or newest.generation == 0:
         return Measured(generation=generation, network=newest.name, games=0, opponents=())
-    result = play(
-        folder.matches / f"strength-{generation:04}",
-        [Contestant(newest.name, folder.verified(newest), precision), *opponents],
-        strength,
-        games=strength.games * len(opponents),
-        seed=settings.seed + generation,
-        listener=listener,
-    )
+    with Contest([Contestant(newest.name, folder.verified(newest), precision), *opponents], strength) as contest:
+        result = contest.play(
+            folder.matches / f"strength-{generation:04}", games=strength.games * len(opponents),
+            seed=settings.seed + generation, listener=listener,
+        )  # fmt: skip
     return Measured(
         generation=generation, network=newest.name, games=result.standings.games,
         opponents=tuple(each.name for each in opponents),

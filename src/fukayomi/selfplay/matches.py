@@ -1,0 +1,247 @@
+"""Matches between networks whose games are played many at once in one pool, so that batches are full."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fukayomi._native import FinishedGame as PoolGame
+from fukayomi._native import GameReason, SearchParams, SelfplayParams, SelfplayPlayer, SelfplayPool, decode_hcpe3
+from fukayomi.arena import MatchResult, MovePlayer, play_match
+from fukayomi.arena.game.choices import Tournament
+from fukayomi.arena.game.openings import Opening
+from fukayomi.arena.game.referee import PlayedGame
+from fukayomi.arena.match.schedule import ScheduledGame
+from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
+from fukayomi.arena.statistics.sprt import SprtSettings
+from fukayomi.engine.network import Network
+from fukayomi.engine.settings import UsiSettings
+from fukayomi.listener import SILENT, Listener
+from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+from fukayomi.shogi import BLACK, Move, Position
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.text import Go
+
+MOST_PLIES = 512
+"""The longest games that a pool plays."""
+WAIT_S = 0.1
+"""How late an interrupt may be noticed."""
+
+_TERMINATIONS = {
+    GameReason.MATE: Termination.MATE,
+    GameReason.RESIGNATION: Termination.RESIGN,
+    GameReason.DECLARATION: Termination.DECLARATION,
+    GameReason.MAX_PLIES: Termination.MAX_PLIES,
+}
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """How networks play each other in a pool: each move is the best of a search of its own, without chance."""
+
+    playouts: int
+    """Visits of the root's moves, for each move of a game; fewer where the best cannot be overtaken any more."""
+    max_plies: int = 256
+    """A game is a draw after this many plies, 1 to 512."""
+    parallel: int = 0
+    """Games at once at most; 0: enough to fill the batches."""
+    reproducible: bool = False
+    """Run full batches, whatever is in them: for networks whose answers depend on the size of a batch."""
+    search: SearchParams = field(default_factory=lambda: UsiSettings().search_params())
+    """Parameters of the trees; by default the engine's."""
+
+    def params(self) -> SelfplayParams:
+        """What the pool needs."""
+        params = SelfplayParams()
+        params.playouts, params.max_move = self.playouts, self.max_plies
+        params.early_stop, params.extension, params.reuse = True, 0.0, False
+        params.random, params.mate_depth = 0, 0
+        params.threshold = 1.0  # a network that is too sure of itself must not end a game
+        return params
+
+
+def play_networks(
+    networks: Mapping[str, Network],
+    *,
+    games: int,
+    playouts: int,
+    openings: str | Path | Sequence[str | Position] | None = None,
+    folder: str | Path | None = None,
+    sprt: SprtSettings | Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    tournament: Tournament | str = Tournament.ROUND_ROBIN,
+    max_plies: int = 256,
+    parallel: int = 0,
+    reproducible: bool = False,
+    event: str = "",
+    listener: Listener = SILENT,
+) -> MatchResult:
+    """Play a match between networks by the engine's search, many games at once: much faster than one after another.
+
+    Other than in `fukayomi.arena.play_match` with a clock of nodes, each move has a new tree and ends early where the
+    best move is clear, no side resigns, and the records have no times. A game depends on networks, playouts and its
+    opening alone (with `reproducible`, if a network's answers depend on the size of its batches).
+
+        >>> from fukayomi.engine import Network
+        >>> from fukayomi.selfplay import play_networks
+        >>> with Network("<hash>") as one, Network("<uniform>") as two:
+        ...     result = play_networks({"hash": one, "uniform": two}, games=4, playouts=8, max_plies=20)
+        >>> [row["games"] for row in result.rows()]
+        [4, 4]
+
+    Args:
+        networks: Name and network. Each has as many devices as the first.
+        games: Games in total.
+        playouts: Visits of the root's moves, for each move of a game.
+        openings, folder, sprt, seed, tournament, event, listener: As in `play_match`.
+        max_plies: A game is a draw after this many plies, at most 512.
+        parallel: Games at once at most; 0: enough to fill the batches.
+        reproducible: Run full batches, whatever is in them: for networks whose answers depend on the size of a batch.
+
+    Raises:
+        ValueError: The settings are invalid, or do not fit the folder.
+        EvaluatorError: A network failed.
+        OSError: A file cannot be read or written, or another process plays this match.
+    """
+    if not 1 <= max_plies <= MOST_PLIES:
+        raise ValueError(f"max_plies is {max_plies}; it must be from 1 to {MOST_PLIES}")
+    settings = PoolSettings(playouts, max_plies, parallel, reproducible)
+    return play_match(
+        {name: _NetworkPlayer(network) for name, network in networks.items()},
+        games=games,
+        clock=f"nodes={playouts}",
+        openings=openings,
+        folder=folder,
+        sprt=sprt,
+        seed=seed,
+        tournament=tournament,
+        rules={"max_plies": max_plies},
+        event=event,
+        listener=listener,
+        start_workers=partial(PoolWorkers, networks=networks, pool=settings),
+    )
+
+
+class _NetworkPlayer(MovePlayer):
+    """A network that plays in a pool."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    @property
+    def identity(self) -> str:
+        """However many devices it has."""
+        names = dict.fromkeys(evaluator.identity for evaluator in self._network.evaluators)
+        return f"{', '.join(names)} in a pool"
+
+    def choose(self, position: Position, go: Go) -> Move | SearchAnswer:
+        raise AssertionError("the pool plays")
+
+
+class PoolWorkers:
+    """Plays the games of a match in one pool (`fukayomi.arena.match.workers.Workers`).
+
+    Args:
+        settings: The match.
+        logs: Unused: there are no USI lines.
+        stop: Drops the games in progress when set.
+        networks: The networks by name.
+        pool: How they play.
+    """
+
+    def __init__(
+        self,
+        settings: MatchSettings,
+        logs: Path | None,
+        stop: threading.Event,
+        *,
+        networks: Mapping[str, Network],
+        pool: PoolSettings,
+    ) -> None:
+        self._event, self._stop, self._settings = settings.event, stop, pool
+        self._numbers = {name: number for number, name in enumerate(networks)}
+        self._networks = list(networks.values())
+        self._parallel = max(slots_of(self._networks[0]), pool.parallel or games_at_once(self._networks[0]))
+        self._games: dict[int, tuple[ScheduledGame, str]] = {}  # in play: the game, and when it began
+        self._thread: threading.Thread | None = None
+
+    def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
+        """See `Workers`."""
+        self._thread = threading.Thread(target=self._work, args=(games, report), name="match pool", daemon=True)
+        self._thread.start()
+        return 1
+
+    def join(self) -> None:
+        """See `Workers`."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> None:
+        shares = slots_of(self._networks[0])
+        try:
+            pool = SelfplayPool(self._settings.params(), self._settings.search, self._parallel, shares=shares)
+            threads = PoolThreads(pool, self._networks, reproducible=self._settings.reproducible)
+            threads.start()
+            try:
+                while not self._stop.is_set() and self._top_up(pool, games):
+                    for finished in threads.reports(WAIT_S):
+                        for game in finished:
+                            assert isinstance(game, PoolGame)  # all players are networks
+                            scheduled, began = self._games.pop(game.index)
+                            report(FinishedGame(scheduled, _played(game, scheduled, began, self._event)))
+            finally:
+                threads.close()
+        except Exception as error:  # any error must reach the match, or it would wait forever
+            report(error)
+        finally:
+            report(None)
+
+    def _top_up(self, pool: SelfplayPool, games: GameQueue) -> bool:
+        """Begin games until there is no room, or none left; whether any is in play."""
+        while len(self._games) < self._parallel and (game := games.take()) is not None:
+            players = [SelfplayPlayer(self._numbers[name], teaches=False) for name in (game.black, game.white)]
+            self._games[game.number] = game, _now()
+            pool.add(game.number, _position(game.opening), *players)
+        return bool(self._games)
+
+
+def _position(opening: Opening) -> Position:
+    position = Position.from_sfen(opening.initial_sfen)
+    for move in opening.moves:
+        position.push(move)
+    return position
+
+
+def _played(game: PoolGame, scheduled: ScheduledGame, began: str, event: str) -> PlayedGame:
+    """The record of a game, with the value of each position that was searched."""
+    opening = scheduled.opening
+    evals = decode_hcpe3(np.frombuffer(game.data, np.uint8), True).evals.tolist()
+    sign = 1 if Position.from_sfen(opening.initial_sfen).turn == BLACK else -1
+    moves = [
+        RecordedMove(move, score_cp=None if ply < game.opening_plies else sign * (-1) ** ply * evals[ply])
+        for ply, move in enumerate(game.moves)
+    ]
+    repetition = Termination.REPETITION if game.winner is None else Termination.PERPETUAL_CHECK
+    record = Record(
+        initial_sfen=opening.initial_sfen,
+        black_name=scheduled.black,
+        white_name=scheduled.white,
+        start_time=began,
+        end_time=_now(),
+        event=event,
+        moves=moves,
+        termination=_TERMINATIONS.get(game.reason, repetition),
+        result=Result.DRAW if game.winner is None else winner_is(game.winner),
+    )
+    return PlayedGame(record)
+
+
+def _now() -> str:
+    return datetime.now().strftime("%Y/%m/%d %H:%M:%S")
