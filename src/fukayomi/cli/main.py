@@ -18,6 +18,7 @@ _COMMANDS = {
     "web": "web.web:web",
     "match": "arena.match:match",
     "match calibrate": "arena.calibrate:calibrate",
+    "match networks": "arena.match_networks:networks",
     "mate": "engine.mate:mate",
     "worth": "engine.worth:worth",
     "perft": "engine.perft:perft",
@@ -75,7 +76,7 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         pretty_exceptions_show_locals=False,
     )
     groups = {
-        "match": typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate ...]"),
+        "match": typer.Typer(name="match", no_args_is_help=False, subcommand_metavar="[calibrate|networks ...]"),
         "bench": typer.Typer(name="bench", no_args_is_help=False, subcommand_metavar="[nps ...]"),
         "data": typer.Typer(
             name="data", help="Training data: make it from game records, convert it, check it.", no_args_is_help=True

@@ -84,7 +84,8 @@ def match(
 
     DIR gets match.db (the match, for `fukayomi rate`), games/ (CSA and KIF), and games.pgn for other rating tools.
 
-    fukayomi match calibrate finds the clock at which an engine scores 50 %.
+    fukayomi match calibrate finds the clock at which an engine scores 50 %; fukayomi match networks lets networks play
+    many games at once.
     """
     from fukayomi.arena.match.configuration import parse_fields
 
@@ -96,7 +97,7 @@ def match(
         if out.out is None:  # typer cannot require it of a command with sub-commands
             fail("--out DIR is required", USAGE)
         result = _run(settings, out.out, run.ray)
-    _report(result, as_json=run.as_json)
+    report_result(result, as_json=run.as_json)
 
 
 def _run(settings: "MatchSettings", out: Path, ray: str | None) -> "MatchResult":
@@ -136,7 +137,7 @@ def watching() -> "AbstractContextManager[MatchListener]":
     return nullcontext(Lines(lambda line: print(line, file=sys.stderr, flush=True)))
 
 
-def _report(result: "MatchResult", *, as_json: bool) -> None:
+def report_result(result: "MatchResult", *, as_json: bool) -> None:
     """Print the result, and exit with the right code."""
     from fukayomi.arena.match.summary import summarize
     from fukayomi.cli.arena.match_progress import failure_text
