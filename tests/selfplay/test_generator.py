@@ -200,6 +200,19 @@ def test_several_devices_have_each_a_share_of_the_games(tmp_path: Path) -> None:
     assert (result.finished, result.progress.new_games) == (True, 4)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int16"])
+def test_native_says_the_same_in_full_batches_and_in_others(tmp_path: Path, precision: str) -> None:
+    """So `fukayomi learn` needs no full batches to be reproducible there."""
+    settings = SHORT.model_copy(update={"max_move": 12})
+    options = {"device": "native", "precision": precision, "threads": 1, "batch_size": 8}
+    for full in (True, False):
+        generate(
+            settings, "embedded", tmp_path / str(full), games=3, parallel=3, cache_mb=0, reproducible=full, **options
+        )
+    full, other = (find_chunks(tmp_path / str(each)) for each in (True, False))
+    assert [read_chunk(path).data for path in full] == [read_chunk(path).data for path in other]
+
+
 class Counting:
     """Counts the positions that an evaluator is asked for."""
 
