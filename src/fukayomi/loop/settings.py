@@ -164,7 +164,7 @@ class PlaySettings(StrictModel):
     """How networks play each other when their strength is measured."""
 
     nodes: Positive = 100
-    """Playouts for each move, fewer where the best move is clear. Where a USI engine plays too: nodes of each search."""
+    """Playouts for each move, fewer where the best is clear. Where a USI engine plays too: nodes of each search."""
     games: Annotated[int, Field(ge=2, le=100_000, multiple_of=2)] = 400
     """Games, at most; each opening is played twice, with colours swapped."""
     max_plies: Positive = 256
