@@ -284,7 +284,7 @@ def markdown(plan: Plan, rows: Sequence[dict[str, Any]]) -> str:
     lines += [
         "",
         f"{scale.calls:,} evaluator calls for each arm and seed, {scale.steps:,} steps of {scale.batch} positions, "
-        f"{scale.shape}, matches at {scale.match_nodes} nodes.",
+        f"{scale.shape}, matches at {scale.match_nodes} playouts.",
     ]
     return "\n".join(lines)
 
