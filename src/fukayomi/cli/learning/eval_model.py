@@ -142,12 +142,11 @@ def _print(table: "EvaluationTable") -> None:
         for column in grid.columns[1:]:
             column.no_wrap = True
         for row in (each for each in table.results if each.test == test.name):
-            grid.add_row(
-                escape(printable(row.network.removesuffix(ending))), *(_cell(row, measure) for measure in LABELS)
-            )
+            name = row.network.removesuffix(ending)
+            grid.add_row(escape(printable(name)), *(_cell(row, measure) for measure in LABELS))
             for other in table.differences:
                 if (other.test, other.network) == (row.test, row.network):
-                    minus = escape(printable(f"− {other.minus.removesuffix(ending)}"))
+                    minus = escape(printable(f"− {(other.minus or '').removesuffix(ending)}"))
                     grid.add_row(minus, *(_cell(other, measure) for measure in LABELS))
         console.print(grid)
 
