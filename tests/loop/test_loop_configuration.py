@@ -1,5 +1,6 @@
 """Settings of learning runs: layers, presets, files, and what is said of mistakes."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -173,16 +174,23 @@ def test_there_is_an_example_of_a_supervised_network_with_a_league() -> None:
     assert settings.league.engines[0].clock.nodes
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_a_run_can_begin_with_each_example(file: Path, tmp_path: Path) -> None:
-    settings = build_settings(read_settings(file))
+@pytest.fixture(params=EXAMPLES, ids=lambda file: file.stem)
+def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """An example of the documentation, with the data that it names."""
+    (tmp_path / "games.hcpe3").touch()
+    return Path(shutil.copy(request.param, tmp_path / "example.toml"))
 
-    assert RunFolder(tmp_path).begin(settings) == RunFolder(tmp_path).saved_settings()
+
+def test_a_run_can_begin_with_each_example(example: Path, tmp_path: Path) -> None:
+    settings = build_settings(read_settings(example))
+    (tmp_path / "run").mkdir()
+    folder = RunFolder(tmp_path / "run")
+
+    assert folder.begin(settings) == folder.saved_settings()
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_the_examples_of_the_documentation_are_valid(file: Path, tmp_path: Path) -> None:
-    settings = build_settings(read_settings(file))
+def test_the_examples_of_the_documentation_are_valid(example: Path, tmp_path: Path) -> None:
+    settings = build_settings(read_settings(example))
     (tmp_path / "saved.toml").write_text(settings_text(settings))
 
     assert build_settings(read_settings(tmp_path / "saved.toml")) == settings
