@@ -1,4 +1,4 @@
-"""benchmarks/selfplay.py keeps its contract: one JSON object with the figures."""
+"""benchmarks/selfplay.py and network_matches.py keep their contract: one JSON object with the figures."""
 
 import json
 import subprocess
@@ -26,3 +26,14 @@ def test_the_figures_of_self_play() -> None:
         assert network["league"]["moves_per_hour_with_league"] > 0
     assert found["hash"]["share_of_engine"] > 0
     assert found["hash"]["bytes_a_game"] > 0
+
+
+def test_a_match_in_a_pool_beside_one_of_engines() -> None:
+    options = ("--preset", "tiny", "--games", "2", "--playouts", "2", "--repeats", "1")
+    command = [sys.executable, str(BENCHMARKS / "network_matches.py"), "--json", *options]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["games"] == 2
+    assert all(found[kind]["seconds"] > 0 < found[kind]["cpu_seconds"] for kind in ("pool", "engines"))
+    assert found["ratio"] > 0
