@@ -14,7 +14,6 @@ from fukayomi._native import FinishedGame as PoolGame
 from fukayomi._native import GameReason, SearchParams, SelfplayParams, SelfplayPlayer, SelfplayPool, decode_hcpe3
 from fukayomi.arena import MatchResult, MovePlayer, play_match
 from fukayomi.arena.game.choices import Tournament
-from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
@@ -208,15 +207,8 @@ class PoolWorkers:
         while len(self._games) < self._parallel and (game := games.take()) is not None:
             players = [SelfplayPlayer(self._numbers[name], teaches=False) for name in (game.black, game.white)]
             self._games[game.number] = game, _now()
-            pool.add(game.number, _position(game.opening), *players)
+            pool.add(game.number, game.opening.position(), *players)
         return bool(self._games)
-
-
-def _position(opening: Opening) -> Position:
-    position = Position.from_sfen(opening.initial_sfen)
-    for move in opening.moves:
-        position.push(move)
-    return position
 
 
 def _played(game: PoolGame, scheduled: ScheduledGame, began: str, event: str) -> PlayedGame:

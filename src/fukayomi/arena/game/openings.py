@@ -42,6 +42,13 @@ class Opening:
         """The opening that leads to a position."""
         return cls(number, name or f"opening {number + 1}", position.start_sfen(), tuple(position.moves))
 
+    def position(self) -> Position:
+        """The position that it leads to, with its moves."""
+        position = Position.from_sfen(self.initial_sfen)
+        for move in self.moves:
+            position.push(move)
+        return position
+
 
 def read_openings(path: Path, plies: int | None = None) -> list[Opening]:
     """Read a file of openings.

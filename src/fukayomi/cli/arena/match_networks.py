@@ -148,15 +148,8 @@ def _load(file: str, devices: NetworkDevices) -> "Network":
 def _openings(games: NetworkGames) -> "Path | list[Position]":
     from fukayomi.arena.game.openings import read_openings
     from fukayomi.loop.settings import OPENINGS
-    from fukayomi.shogi import Position
 
     path = games.openings or OPENINGS
     if games.opening_plies is None:
         return path
-    found: list[Position] = []
-    for opening in read_openings(path, games.opening_plies):
-        position = Position.from_sfen(opening.initial_sfen)
-        for move in opening.moves:
-            position.push(move)
-        found.append(position)
-    return found
+    return [opening.position() for opening in read_openings(path, games.opening_plies)]
