@@ -156,11 +156,7 @@ def generate(
         run.until = until
         follower.started(SelfplayRun(folder, games, positions, run.parallel, devices, opened.name))
         try:
-            result = run.play(games, positions, stop)
-            is_old = until is None and result.finished and not result.progress.new_games
-            if is_old and (note := store.check_players()):
-                follower.note(note)
-            return result
+            return run.play(games, positions, stop)
         finally:
             run.close()
             store.close()
@@ -303,6 +299,9 @@ class _Run:
         else:
             finished = self._is_over(positions) and self._store.waiting == 0
         self._report(games, positions)
+        is_old = self.until is None and finished and not self._progress.new_games
+        if is_old and (note := self._store.check_players()):
+            self._listener.note(note)
         return SelfplayResult(self._progress, finished, self._store.waiting, stop.signal)
 
     def close(self) -> None:
