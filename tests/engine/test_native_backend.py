@@ -409,11 +409,19 @@ def test_a_sum_of_itself_is_refused(tmp_path: Path, additions: int) -> None:
         read_residual(repeating(tmp_path / "sum.onnx", 0, additions))
 
 
-@pytest.mark.parametrize("content", [b"", b"not a network", b"\x08\x07" * 50])
-def test_files_that_are_no_onnx(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "DNN_Provider native runs residual networks"),
+        (b"not a network", "this is not an ONNX file, or it is damaged: "),
+        (b"\x08\x07" * 50, "DNN_Provider native runs residual networks"),
+    ],
+    ids=["empty", "text", "no graph"],
+)
+def test_files_that_are_no_onnx(tmp_path: Path, content: bytes, reason: str) -> None:
     path = tmp_path / "file.onnx"
     path.write_bytes(content)
-    with pytest.raises(EvaluatorError, match=r"file\.onnx: DNN_Provider native runs residual networks"):
+    with pytest.raises(EvaluatorError, match=rf"file\.onnx: {reason}"):
         load(NetworkFile(path), Plan("native"))
 
 

@@ -286,5 +286,5 @@ def test_games_that_cannot_be_played_end_the_worker(store: Store, networks: tupl
     broken.write_bytes(b"no network")
     put(store, broken)
     heard = Notes()
-    with pytest.raises(EvaluatorError, match="it is no ONNX file, or damaged"):
+    with pytest.raises(EvaluatorError, match="onnx: this is not an ONNX file, or it is damaged"):
         Worker(store, "w1", tmp_path / "scratch", MACHINE, 0.1, heard).run()

@@ -1,6 +1,5 @@
 """``fukayomi match networks``: a match between networks, many games at once."""
 
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from fukayomi.arena.game.choices import Tournament
 from fukayomi.cli.arena.match import report_result, watching
 from fukayomi.cli.arena.match_options import SPRT_FIELDS
 from fukayomi.cli.common.errors import INTERRUPTED, USAGE, fail, user_errors
-from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.options import AsJson, by_short_name
 
 if TYPE_CHECKING:
     from fukayomi.arena.match.result import MatchResult
@@ -93,16 +92,8 @@ def networks(files: Files, out: Out, games: NetworkGames, devices: NetworkDevice
     with user_errors():
         if len(files) < 2:
             fail("a match needs two networks or more", USAGE)
-        result = _play(_named(files), out, games, devices)
+        result = _play(by_short_name(files, lambda file: file.stem), out, games, devices)
     report_result(result, as_json=as_json)
-
-
-def _named(files: list[str]) -> dict[str, str]:
-    """The networks by the names of their files, or by their paths where names are equal."""
-    if twice := [file for file, count in Counter(files).items() if count > 1]:
-        fail(f"{twice[0]} is given twice", USAGE)
-    counts = Counter(Path(file).stem for file in files)
-    return {Path(file).stem if counts[Path(file).stem] == 1 else file: file for file in files}
 
 
 def _play(files: dict[str, str], out: Path, games: NetworkGames, devices: NetworkDevices) -> "MatchResult":

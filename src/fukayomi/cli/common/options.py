@@ -6,10 +6,11 @@ An option that several commands have is an alias here.
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
@@ -19,6 +20,7 @@ from fukayomi.files.inputs import InputFileError, replaceable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+File = TypeVar("File", str, Path)
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -45,6 +47,14 @@ def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
         raise typer.BadParameter(str(error)) from error
     if path.absolute() in {given.absolute() for given in inputs}:
         raise typer.BadParameter(f"{path} is also an input")
+
+
+def by_short_name(files: Sequence[File], short: Callable[[Path], str]) -> dict[str, File]:
+    """Files by short name, or by path where several have the same; refuses a file that is given twice."""
+    if twice := [file for file, count in Counter(files).items() if count > 1]:
+        fail(f"{twice[0]} is given twice", USAGE)
+    names = [short(Path(file)) for file in files]
+    return {name if names.count(name) == 1 else str(file): file for name, file in zip(names, files, strict=True)}
 
 
 def is_subcommand(context: typer.Context) -> bool:

@@ -1,6 +1,5 @@
 """``fukayomi eval-model``: how well networks predict the moves and results of other games."""
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fukayomi.cli.common.errors import USAGE, fail, user_errors
-from fukayomi.cli.common.options import AsJson, check_target
+from fukayomi.cli.common.options import AsJson, by_short_name, check_target
 from fukayomi.cli.common.progress import StageBars
 from fukayomi.cli.common.text import json_text, printable
 from fukayomi.cli.learning.target_options import Device, TargetOptions
@@ -116,11 +115,7 @@ def _is_network(path: Path) -> bool:
 
 
 def _named(paths: list[Path]) -> dict[str, Path]:
-    """Files by name, or by path where several have the same name."""
-    if twice := [path for path, count in Counter(paths).items() if count > 1]:
-        fail(f"{twice[0]} is given twice", USAGE)
-    counts = Counter(path.name for path in paths)
-    return {path.name if counts[path.name] == 1 else str(path): path for path in paths}
+    return by_short_name(paths, lambda path: path.name)
 
 
 def _print(table: "EvaluationTable") -> None:

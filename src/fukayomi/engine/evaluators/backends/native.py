@@ -44,5 +44,11 @@ class Native:
 
 def refusal(network: NetworkFile) -> str:
     """Why a file is none for this backend."""
+    from fukayomi.engine.evaluators.backends.residual_file import DamagedFileError
+
     needs = f"{network.path}: DNN_Provider native runs residual networks in ONNX files alone"
-    return f"{needs}: {network.residual}; cpu runs others" if is_onnx(network) else needs
+    if not is_onnx(network):
+        return needs
+    if isinstance(network.residual, DamagedFileError):
+        return f"{network.path}: {network.residual}"
+    return f"{needs}: {network.residual}; cpu runs others"

@@ -41,6 +41,10 @@ class OtherNetworkError(ValueError):
     """The graph is not that of a residual network."""
 
 
+class DamagedFileError(OtherNetworkError):
+    """It is no network at all."""
+
+
 @dataclass
 class Layer:
     """A convolution with what was folded into it, or a dense layer."""
@@ -107,12 +111,13 @@ def read_residual(path: Path) -> ResidualWeights:
     """The weights of a residual network.
 
     Raises:
-        OtherNetworkError: The file cannot be read as ONNX, or the graph is another one; the message says where.
+        DamagedFileError: The file cannot be read as ONNX.
+        OtherNetworkError: The graph is another one; the message says where.
     """
     try:
         model = onnx.load(path, load_external_data=False)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:  # protobuf's and the operating system's errors have no common base
-        raise OtherNetworkError(f"it is no ONNX file, or damaged: {error}") from error
+        raise DamagedFileError(f"this is not an ONNX file, or it is damaged: {error}") from error
     try:
         weights = _Reader(model).read()
         if not all(np.isfinite(array).all() for array in weights.arrays().values()):
