@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import os
 import pickle
 import subprocess
 import sys
@@ -84,7 +85,7 @@ def test_lazy_names_are_those_that_type_checkers_see_and_all_lists(package: str)
         for name in names
     }
     assert table == imported(for_checkers.body)
-    at_once = imported(body) - {("fukayomi._lazy", "lazy"), ("fukayomi._telemetry", "keep_silent")}
+    at_once = imported(body) - {("fukayomi._lazy", "lazy"), ("fukayomi._environment", "prepare_environment")}
     own = {"__version__"} if package == "fukayomi" else set[str]()
     assert sorted(module.__all__) == sorted([name for _, name in table | at_once] + [*own])
     assert set(module.__all__) <= set(dir(module))
@@ -149,3 +150,13 @@ def test_exported_exceptions_name_a_package_that_exports_them(package: str) -> N
     for error in errors:
         assert getattr(importlib.import_module(error.__module__), error.__name__) is error
         assert error.__module__ in ("fukayomi", package)
+
+
+def test_threads_of_torch_hardly_spin() -> None:
+    code = "import os, fukayomi; print(os.environ['GOMP_SPINCOUNT'])"
+    environment = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
+    for given, expected in (({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7")):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment | given, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == [expected]

@@ -35,6 +35,10 @@ from fukayomi.selfplay import SelfplayListener, SelfplaySettings, find_chunks, g
 from fukayomi.selfplay.journal import GameSummary
 
 BASE = "base"
+CONTROL = "control"
+"""The base again with other seeds: what chance does, also that of the base, which all options share."""
+CONTROL_SEED = 1000
+"""Added to the seed."""
 NEAR = 0.1
 """The number of games is estimated anew when so large a share of them is missing."""
 
@@ -101,6 +105,7 @@ def arms_of(scale: Scale) -> dict[str, dict[str, dict[str, Any]]]:
             f"puct {less}": {"playouts": less},
             f"puct {more}": {"playouts": more},
         },
+        CONTROL: {CONTROL: {}},
     }
 
 
@@ -169,6 +174,11 @@ class CallsLog(SelfplayListener):
         self._file.close()
 
 
+def seed_of(arm: str, seed: int) -> int:
+    """What games and training draw their chance from."""
+    return seed + CONTROL_SEED if arm == CONTROL else seed
+
+
 def generate_games(plan: Plan, arm: str, seed: int) -> dict[str, int]:
     """Generate games until they have cost the calls; how many follows from those that are over.
 
@@ -185,8 +195,9 @@ def generate_games(plan: Plan, arm: str, seed: int) -> dict[str, int]:
     try:
         while True:
             result = generate(
-                plan.settings(arm), plan.network, folder / "games", games=games, seed=seed, parallel=scale.parallel,
-                batch_size=scale.generator_batch, cache_mb=0, listener=log, **scale.machine.network,
+                plan.settings(arm), plan.network, folder / "games", games=games, seed=seed_of(arm, seed),
+                parallel=scale.parallel, batch_size=scale.generator_batch, cache_mb=0, listener=log,
+                **scale.machine.network,
             )  # fmt: skip
             if not result.finished:
                 raise StoppedError
@@ -209,7 +220,7 @@ def make(plan: Plan, seed: int, arm: str) -> None:
         replace_file(figures, json.dumps(generate_games(plan, arm, seed)).encode())
     print(f"seed {seed}, {arm}: {figures.read_text('utf-8')}", file=sys.stderr, flush=True)
     training = TrainingSettings(
-        steps=scale.steps, warmup=scale.steps // 20, batch=scale.batch, seed=seed,
+        steps=scale.steps, warmup=scale.steps // 20, batch=scale.batch, seed=seed_of(arm, seed),
         amp="off" if scale.machine.device == "cpu" else "auto",
     )  # fmt: skip
     data = Dataset(*find_chunks(folder / "games"))

@@ -21,8 +21,6 @@ public:
     Choice select(const Tree& tree, const Child& entry, bool avoid_proven) override;
     void count_noise(Move move) override;
     std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots) override;
-
-protected:
     std::uint32_t visits_of(const Node& child) const override;
 
 private:

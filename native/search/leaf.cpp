@@ -56,7 +56,10 @@ bool generate_edges(const Board& pos, MoveList& moves) {
 void Leaf::put_mate_first() {
     if (!mate) return;
     for (std::size_t i = 0; i < edges.size(); ++i)
-        if (edges[i] == mate) packed[i] = make_edge(1.0F, mate);
+        if (edges[i] == mate) {
+            mate_edge = packed[i];
+            packed[i] = make_edge(1.0F, mate);
+        }
 }
 
 std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes) {
@@ -70,6 +73,7 @@ std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const Sea
 void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf) {
     replay(root, leaf.moves);
     leaf.mate = Move();
+    leaf.mate_edge = 0;
     leaf.verdict = {};
     leaf.value.reset();
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.

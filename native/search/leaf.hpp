@@ -39,6 +39,7 @@ struct Leaf {
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
     Move mate;                // begins a short mate, at the root only, where it is tried first
+    Edge mate_edge = 0;       // of that move, as the evaluator judged it
     std::array<Edge, MAX_MOVES> packed;  // the edges with the evaluator's priors
 
     EvalKey key;                         // of an open leaf, if there is a cache

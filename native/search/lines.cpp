@@ -109,7 +109,7 @@ std::vector<RootMove> Search::root_moves() const {
         const Child& entry = tree_.children(tree_.root()).begin()[slot];
         const Node& child = tree_[entry.node];
         const Proof proof = child.proof == Proof::LOSS ? Proof::WIN : child.proof == Proof::WIN ? Proof::LOSS : child.proof;
-        moves.push_back({Move(child.move), child.visits, winrate_of(entry, child), proof, mate_plies(child).has_value()});
+        moves.push_back({Move(child.move), root_policy_->visits_of(child), winrate_of(entry, child), proof, mate_plies(child).has_value()});
     }
     return moves;
 }
@@ -121,7 +121,9 @@ Search::Standing Search::standing(std::uint32_t from) const {
     if (root.children == NOWHERE || root.visits < from) return found;
     const Child* entries = tree_.children(tree_.root()).begin();
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {
-        const std::uint32_t visits = entries[slot].visits;
+        const Node& child = tree_[entries[slot].node];
+        if (child.proof == Proof::WIN) continue;
+        const std::uint32_t visits = root_policy_->visits_of(child);
         if (visits > found.best) {
             found.second = found.best;
             found.best = visits;
@@ -222,7 +224,7 @@ std::vector<SearchLine> Search::lines(std::size_t multipv) const {
 std::vector<TaughtMove> Search::teaching() const {
     const std::lock_guard lock(mutex_);
     const std::vector<std::size_t> slots = ranked_slots();
-    return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots, params_.softmax_temperature);
+    return slots.empty() ? std::vector<TaughtMove>() : taught_moves(tree_, *root_policy_, slots, params_.softmax_temperature, mate_edge_);
 }
 
 }  // namespace fukayomi

@@ -45,8 +45,6 @@ public:
     // How much each edge should be played, for a network to learn from; any scale. Here the visits. `slots`: those of the
     // moves of which something is known, in the order of choice; at least one.
     virtual std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots);
-
-protected:
     // The visits of a child of the root by which it is judged.
     virtual std::uint32_t visits_of(const Node& child) const { return child.visits; }
 

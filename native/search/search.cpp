@@ -150,6 +150,7 @@ bool Search::try_advance(const Position& position) {
     if (!tree_.complete_root(root->moves)) return false;
     root_ = std::move(root);
     game_moves_.insert(game_moves_.end(), played->begin(), played->end());
+    if (!played->empty()) mate_edge_ = 0;
     tree_.set_draw(draw_values(params_, position.board().turn()));
     begin_policy();
     return true;
@@ -175,6 +176,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     is_restricted_ = !search_moves.empty();
     tree_.clear();
     mates_.clear();
+    mate_edge_ = 0;
     tree_.set_draw(draw_values(params_, position.board().turn()));
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
@@ -364,7 +366,10 @@ void Search::expand(const Leaf& leaf, double value) {
     tree_.expand(leaf.path.back().node, {leaf.packed.data(), leaf.edges.size()}, leaf.is_complete);
     ++nodes_;
     count_playout(leaf);
-    if (is_root) begin_policy();
+    if (is_root) {
+        mate_edge_ = leaf.mate_edge;
+        begin_policy();
+    }
     const bool root_side_to_move = (leaf.path.size() & 1) != 0;
     tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
     deepest_ = std::max(deepest_, leaf.path.size() - 1);

@@ -125,7 +125,8 @@ public:
     std::vector<SearchLine> lines(std::size_t multipv) const;
     // The moves of which anything is known, in the same order. Cheaper than their lines.
     std::vector<RootMove> root_moves() const;
-    // How far the search is, and the visits of the two moves of the root that have the most.
+    // How far the search is, and the visits of the two moves of the root that have the most: without those of noise, and
+    // without moves that are proven to lose.
     struct Standing {
         std::uint32_t root_visits = 0;
         bool is_decided = false;
@@ -187,6 +188,7 @@ private:
     std::vector<Move> game_moves_;
     bool is_restricted_ = false;  // to search moves
     bool is_forgotten_ = false;   // the next position starts a new tree
+    Edge mate_edge_ = 0;          // of the root's move that a short mate put first, as the evaluator judged it
     std::unordered_map<std::uint64_t, std::vector<Move>> mates_;  // the lines of enter_mate by position
     std::vector<Batch*> active_;  // batches with visits in flight
     std::uint64_t nodes_ = 0;

@@ -26,7 +26,7 @@ void heed_proofs(const Tree& tree, std::span<const std::size_t> slots, std::vect
 }  // namespace
 
 std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::span<const std::size_t> slots,
-                                     double temperature) {
+                                     double temperature, Edge mate) {
     std::vector<double> weights = policy.weights(tree, slots);
     heed_proofs(tree, slots, weights);
     const double highest = *std::max_element(weights.begin(), weights.end());
@@ -37,7 +37,10 @@ std::vector<TaughtMove> taught_moves(const Tree& tree, RootPolicy& policy, std::
     std::vector<TaughtMove> taught;
     const EdgeSpan edges = tree.edges(tree.root());
     std::vector<double> priors;
-    for (std::size_t i = 0; i < edges.size(); ++i) priors.push_back(std::pow(edge_prior(edges[i]), temperature));
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const bool is_mate = edge_move_bits(edges[i]) == edge_move_bits(mate);
+        priors.push_back(std::pow(edge_prior(is_mate ? mate : edges[i]), temperature));
+    }
     const double all = std::accumulate(priors.begin(), priors.end(), 0.0);
     for (std::size_t i = 0; i < edges.size(); ++i)
         if (weights[i] > 0.0)

@@ -193,15 +193,17 @@ FinishedGame Game::take_finished() {
 
 void Game::begin_search() {
     Search& search = mind().search;
-    if (!params_.reuse) search.forget();
+    // Gumbel plans all visits; those of an earlier search would be in their place.
+    if (!params_.reuse || search.params().root_rule == RootRule::GUMBEL) search.forget();
     const bool is_soft = params_.soft_playouts > 0 && resigner_;
-    is_cheap_ = params_.cheap > 0.0F && random_.uniform() < params_.cheap;
+    const bool teaches = setup_.players[turn()].teaches;
+    is_cheap_ = teaches && params_.cheap > 0.0F && random_.uniform() < params_.cheap;
     limit_ = static_cast<std::uint32_t>(params_.playouts);
     if (is_cheap_) limit_ = std::min(limit_, static_cast<std::uint32_t>(params_.cheap_playouts));
     if (is_soft) limit_ = std::min(limit_, static_cast<std::uint32_t>(params_.soft_playouts));
     playouts_ = limit_;
     // The root takes one more visit, which evaluates it.
-    search.set_position(position_, {}, limit_ + 1, !is_cheap_ && !is_soft);
+    search.set_position(position_, {}, limit_ + 1, teaches && !is_cheap_ && !is_soft);
     kept_ = search.root_visits();
     extensions_ = 0;
     check_at_ = 0;
@@ -284,13 +286,20 @@ void Game::end_search(MateSolver& solver) {
             return finish(~turn(), GameReason::MATE);
         }
     }
-    const Color loser = winrate < 0.5 ? turn() : ~turn();
+    const Color searcher = turn(), loser = winrate < 0.5 ? searcher : ~searcher;
     play(move, eval, targets, surprise);
-    if (std::abs(2.0 * winrate - 1.0) > params_.threshold) {
+    if (std::abs(2.0 * winrate - 1.0) > params_.threshold && may_decide(searcher, loser)) {
         if (!is_played_out_ && params_.soft_playouts == 0) return finish(~loser, GameReason::RESIGNATION);
         if (!resigner_) resigner_ = loser;
     }
     begin_position(solver);
+}
+
+// Whether what one side believes may end the game. Another network decides for itself whether it has lost; a USI engine would
+// often play on to mate.
+bool Game::may_decide(Color searcher, Color loser) const {
+    const int own = setup_.players[searcher].network, other = setup_.players[~searcher].network;
+    return searcher == loser || own == other || other == OUTSIDE;
 }
 
 // The place of the move to play among those of the root, of which the best is the first.
@@ -303,7 +312,7 @@ std::size_t Game::choose(std::span<const RootMove> moves) {
         ++finished_.random_plies;
         return draw(moves, std::max(LEAST_TEMPERATURE, temperature), std::max(0.0, cutoff));
     }
-    if (moves.size() < 2 || moves[1].proof == Proof::LOSS) return 0;
+    if (!setup_.players[turn()].teaches || moves.size() < 2 || moves[1].proof == Proof::LOSS) return 0;
     const double best = moves[0].visits, second = moves[1].visits;
     if (!(best < params_.random2 * second)) return 0;
     ++finished_.random_plies;

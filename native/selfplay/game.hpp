@@ -94,6 +94,7 @@ private:
     bool is_search_done(const Search::Standing& now);
     void end_search(MateSolver& solver);
     std::size_t choose(std::span<const RootMove> moves);
+    bool may_decide(Color searcher, Color loser) const;
     std::optional<Move> draw_low(std::span<const RootMove> moves);
     std::size_t draw(std::span<const RootMove> moves, double temperature, double cutoff);
     std::vector<Candidate> taught(Move played, double& surprise);

@@ -15,8 +15,8 @@ Everything listed here is imported on first use, so `import fukayomi` is quick. 
 
 from typing import TYPE_CHECKING
 
+from fukayomi._environment import prepare_environment
 from fukayomi._lazy import lazy
-from fukayomi._telemetry import keep_silent
 
 if TYPE_CHECKING:
     from fukayomi.arena import (
@@ -121,7 +121,7 @@ __all__ = [
     "write_record",
 ]
 
-keep_silent()
+prepare_environment()
 
 __getattr__, __dir__ = lazy(
     __name__,

@@ -60,6 +60,17 @@ def test_forked_games_begin_like_earlier_ones(tmp_path: Path) -> None:
     assert contents(tmp_path) == contents(tmp_path / "again")
 
 
+def test_a_fork_that_leaves_no_move_is_not_taken(tmp_path: Path) -> None:
+    settings = SHORT.model_copy(update={"fork": 1.0, "max_move": 60, "chunk_games": 2})
+    generate(settings, HASH, tmp_path, games=4, seed=2)
+    heard = Heard()
+    generate(settings.model_copy(update={"max_move": 8}), HASH, tmp_path, games=16, seed=2, listener=heard)
+    plies = [game.opening_plies for game in heard.games]
+    assert len(plies) == 12
+    assert max(plies) < 8
+    assert 0 in plies
+
+
 class Outside:
     """A frozen network, or a program that plays its first legal move, is Black in one of two games."""
 

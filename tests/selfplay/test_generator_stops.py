@@ -188,6 +188,14 @@ def test_ctrl_c_ends_a_run_whose_games_end_as_fast_as_they_begin(tmp_path: Path)
     assert len(heard.games) < 1000
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is not a signal there")
+def test_ctrl_c_is_answered_when_all_games_have_begun(tmp_path: Path) -> None:
+    heard = Interrupting()
+    result = generate(SHORT, HASH, tmp_path, games=8, parallel=8, listener=heard)
+    assert result.finished
+    assert heard.notes == ["stopping after the games in play; press Ctrl-C again to stop at once"]
+
+
 class Interrupting(Heard):
     """Presses Ctrl-C at the first game."""
 

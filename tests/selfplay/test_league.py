@@ -152,6 +152,19 @@ def test_an_engine_that_dies_is_started_again(tmp_path: Path) -> None:
     assert result.progress.opponents["mortal"][0] == 4
 
 
+def test_an_engine_that_hangs_is_started_again_and_named(tmp_path: Path) -> None:
+    notes = Notes()
+    hanging = LeagueSettings(
+        share=1, clock=TimeControl(nodes=(10,)), stall_ms=1000, engines=(engine("hanging", "hangs=7"),)
+    )
+    with League(hanging, seed=5) as opponents:
+        result = generate(SHORT, "<hash>", tmp_path, games=2, opponents=opponents, listener=notes)
+    assert result.finished
+    first = [note for note in notes.notes if note.startswith("engine hanging is started again (game ")]
+    assert "did not send bestmove in time" in first[0]
+    assert "stall_ms" not in opponents.settings  # games do not depend on it
+
+
 def test_an_engine_that_always_dies_ends_the_run(tmp_path: Path) -> None:
     notes = Notes()
     with (
@@ -217,7 +230,8 @@ def test_earlier_networks_are_drawn_by_how_hard_they_are(tmp_path: Path) -> None
     settings = LeagueSettings(share=1, networks=networks)
     assert settings.chances() == pytest.approx({"hard": 0.9, "easy": 0.1})
     assert settings.model_copy(update={"hardness": 0.0}).chances() == pytest.approx({"hard": 0.5, "easy": 0.5})
-    with League(settings, seed=1, device="cpu") as opponents:
+    with League(settings, seed=1, device="cpu", devices=2) as opponents:
+        assert [len(network.evaluators) for network in opponents.networks] == [2, 2]
         drawn = Counter(opponents.name(number) for number in range(1000))
         assert 850 < drawn["hard"] < 950
         result = generate(SHORT, files[0], tmp_path / "games", games=6, opponents=opponents, device="cpu")

@@ -1,6 +1,8 @@
 """Where games begin."""
 
+import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,10 @@ from fukayomi._native import decode_hcpe3, encode_hcp
 from fukayomi.arena.game.openings import OpeningError
 from fukayomi.book import Book
 from fukayomi.engine import Network
+from fukayomi.loop.ingest import validate_chunk
 from fukayomi.selfplay import Openings, OpeningSet, SelfplaySettings, find_chunks, generate, read_chunk
 from fukayomi.selfplay.openings import BookOpenings, keep_book_apart
-from fukayomi.shogi import Move, Position
+from fukayomi.shogi import Move, Position, Repetition
 
 LINES = ["startpos moves 7g7f", "startpos moves 2g2f", "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1"]
 MATED = "sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
@@ -158,6 +161,61 @@ def test_a_book_that_leads_to_a_set_for_measuring_is_refused(
                 keep_book_apart(book, plies, apart)
         else:
             keep_book_apart(book, plies, apart)
+
+
+CYCLE = ["2h3h", "8b7b", "3h2h", "7b8b"]
+
+
+def book_of(path: Path, *lines: Sequence[str]) -> Path:
+    """A book with the positions of some lines from the start position."""
+    moves: dict[str, list[str]] = {}
+    for line in lines:
+        position = Position()
+        for usi in line:
+            moves.setdefault(" ".join(position.sfen().split()[:3]), []).append(usi)
+            position.push_usi(usi)
+    entries = [f"sfen {sfen} 1\n" + "".join(f"{usi} none 0 1 1\n" for usi in sorted(set(found)))
+               for sfen, found in sorted(moves.items())]  # fmt: skip
+    path.write_text("#YANEURAOU-DB2016 1.00\n" + "".join(entries), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("plies", [4, 5, 24])
+def test_a_book_that_goes_in_a_circle_gives_games_all_the_same(tmp_path: Path, plies: int) -> None:
+    settings = SelfplaySettings(playouts=2, max_move=40, out_max_move=True)
+    book = book_of(tmp_path / "circle.db", CYCLE)
+    result = generate(settings, "<hash>", tmp_path / "games", games=4, book=book, book_plies=plies)
+    assert result.progress.positions > 0
+    for chunk in find_chunks(tmp_path / "games"):
+        assert validate_chunk(chunk).info.games == 4
+
+
+def random_game_to_mate() -> list[str]:
+    """The moves of a game without a repetition."""
+    for seed in range(100):
+        chooser, position = random.Random(seed), Position()
+        while position.ply < 300 and not position.is_mated():
+            position.push(chooser.choice(position.legal_moves))
+            if position.first_recurrence() is not Repetition.NONE:
+                break
+        if position.is_mated():
+            return [move.usi() for move in position.moves]
+    raise AssertionError("no random game ends in mate")
+
+
+def test_moves_of_a_book_that_mate_are_left_out(tmp_path: Path) -> None:
+    line = random_game_to_mate()
+    settings = SelfplaySettings(playouts=2, max_move=400, out_max_move=True)
+    book = book_of(tmp_path / "mate.db", line)
+    generate(settings, "<hash>", tmp_path / "games", games=2, book=book, book_plies=350)
+    (chunk,) = find_chunks(tmp_path / "games")
+    games = decode_hcpe3(np.frombuffer(read_chunk(chunk).data, np.uint8), True)
+    opening = [_move(usi).raw for usi in line[:-1]]
+    for begin in games.plies[:-1].tolist():
+        assert games.moves[begin : begin + len(opening)].tolist() == opening
+    mated = [OpeningSet.read(Path(text_file(tmp_path / "apart", [f"startpos moves {' '.join(line[:-1])}"])))]
+    with Book.open(book) as opened, pytest.raises(OpeningError, match=r"mate\.db shares 1 position"):
+        keep_book_apart(opened, 350, mated)  # openings end there
 
 
 def test_games_begin_with_moves_of_a_book(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import selfplay_ablation
-from selfplay_ablation import BASE, OPTIONS, SCALES, CallsLog, Plan, arms_of
+from selfplay_ablation import BASE, CONTROL, OPTIONS, SCALES, CallsLog, Plan, arms_of, seed_of
 
 from fukayomi.selfplay import find_chunks, read_chunk
 from fukayomi.selfplay.journal import GameSummary
@@ -63,8 +63,12 @@ def test_all_options_of_the_documentation_are_arms_with_valid_settings(tmp_path:
     for option in found.values():
         for arm, changes in option.items():
             settings = plan.settings(arm)
-            assert settings != base
+            assert (settings != base) == (arm != CONTROL)
             assert {name: getattr(settings, name) for name in changes} == changes
+
+
+def test_the_control_is_the_base_with_other_seeds() -> None:
+    assert [seed_of(arm, 2) for arm in (BASE, "forks", CONTROL)] == [2, 2, 1002]
 
 
 def test_calls_of_games_are_known_after_a_kill(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def play_here(
         options |= {"threads": 1, "batch_size": machine.batch_size or BATCH}
     devices = machine.devices or (usable_cpus() if is_cpu else 1)
     try:
-        with nullcontext() if league is None else League(league, seed, **options) as opponents:
+        with nullcontext() if league is None else League(league, seed, devices=devices, **options) as opponents:
             return generate(
                 settings, network, out, seed=seed, opponents=opponents, devices=devices, parallel=machine.parallel,
                 reproducible=machine.device in BATCH_DEPENDENT_DEVICES, **options, **others,

@@ -18,11 +18,11 @@ def is_fork(share: float, seed: int, number: int) -> bool:
     return _draw("fork", seed, number) < share
 
 
-def fork(chunk: Path, seed: int, number: int) -> Position | None:
+def fork(chunk: Path, seed: int, number: int, max_move: int) -> Position | None:
     """A position of a game of a chunk, with the moves that led there; the number and the seed decide which.
 
     Returns:
-        None if the chunk has no game that is long enough.
+        None if the chunk has no game that is long enough, or if `max_move` plies leave the new game no move.
 
     Raises:
         ChunkError: The chunk is damaged.
@@ -37,6 +37,8 @@ def fork(chunk: Path, seed: int, number: int) -> Position | None:
     game = int(np.searchsorted(places, place, "right"))
     first = int(games.plies[game])
     plies = place - (int(places[game - 1]) if game else 0) + 1
+    if plies >= max_move:
+        return None
     position = position_from_hcp(games.starts[game].tobytes())
     for raw in games.moves[first : first + plies]:
         position.push(Move.from_raw(int(raw)))

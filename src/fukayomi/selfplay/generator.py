@@ -88,15 +88,16 @@ def generate(
     """Generate games into chunks (`fukayomi.selfplay.chunk`): as many games or positions as asked for, or until told.
 
     Call it again to go on after an interruption: games that are over are never lost, not even by a kill. A game depends
-    on settings, network, openings, seed and its number. Ctrl-C (and SIGTERM) ends after the games in play, a second
-    one at once.
+    on settings, network, openings, seed and its number. Ctrl-C or SIGTERM ends after the games in play, another Ctrl-C
+    at once.
 
     Args:
         settings: How games are played.
         network: File of the network, "embedded" for the embedded one, or a `Network`.
         out: Folder of the chunks; it is made.
         games: Games to play, those included that are in the folder and those that are too short to be kept.
-        positions: Positions with targets to make, with those in the folder.
+        positions: Positions with targets to make, with those in the folder. How many games that takes depends on which
+            of those at once end first.
         until: Play until it is set; games in play are then ended, and the last chunks written, though they be short.
             One of the three is needed.
         name: Name of the worker, and beginning of the names of its files.
@@ -272,13 +273,16 @@ class _Run:
             self._progress.add_chunk(info)
         numbers = self._numbers()
         self._threads.start()
-        is_ending = False
+        is_ending = was_told = False
         reported = 0.0
         while True:
             if not is_ending:
                 is_ending = stop.requested or self._has_enough(positions) or not self._top_up(numbers)
-                if is_ending and self._cut(stop, positions):
-                    self._listener.note("stopping after the games in play; interrupt again to stop at once")
+                if is_ending:
+                    self._cut(stop, positions)
+            if stop.requested and not was_told:
+                was_told = True
+                self._listener.note("stopping after the games in play; press Ctrl-C again to stop at once")
             if is_ending and self._pool.playing == 0:
                 self._receive(self._pool.take_finished())
                 break
@@ -360,18 +364,17 @@ class _Run:
             if self._store.is_missing(source):
                 return False
             chunk = self._store.chunk_of(source)
-            opening = None if chunk is None else fork(chunk, self._seed, number)
+            opening = None if chunk is None else fork(chunk, self._seed, number, self._settings.max_move)
         players = self._opponents.players(number) if self._opponents else (NEWEST, NEWEST)
         self._pool.add(number, self._openings.draw(self._seed, number) if opening is None else opening, *players)
         return True
 
-    def _cut(self, stop: StopRequest, positions: int | None) -> bool:
-        """Begin no more games if the run ends before its last number. Returns whether the user stopped it."""
+    def _cut(self, stop: StopRequest, positions: int | None) -> None:
+        """Begin no more games if the run ends before its last number."""
         if stop.requested or self._has_enough(positions):
             cut = self._pool.clear_queue()
             del self._added[len(self._added) - cut :]
             self._is_cut = stop.requested and (cut > 0 or self._held is not None)
-        return stop.requested
 
     def _receive_all(self, timeout_s: float) -> None:
         """Wait for a report, and receive all that there are."""

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from fukayomi._native import OUTSIDE, SelfplayPlayer, SelfplayPool, WaitingGame
-from fukayomi.arena.game.choices import STALL_MS
 from fukayomi.arena.game.player import PlayerFailedError
 from fukayomi.arena.game.rules import EngineSettings, Rules, StrictModel
 from fukayomi.arena.game.time_control import TimeControl
@@ -42,6 +41,7 @@ MOST_RESTARTS = 2
 """Times that a game begins again. Then the network plays it against itself."""
 MOST_FAILURES = 5
 """Failures in a row, each after so many attempts. Then the run ends."""
+STALL_MS = 60_000
 LATE_MS = 10_000
 """How late an answer may be; then the engine counts as hanging."""
 Weight = Annotated[float, Field(ge=1e-6, le=1e6)]
@@ -96,6 +96,8 @@ class LeagueRules(StrictModel):
     2): prioritised fictitious self-play (Vinyals et al., 2019). 0: by weight alone."""
     memory_mb: Annotated[int, Field(ge=1)] | None = None
     """Memory of all processes of engines together, MiB; None: no limit."""
+    stall_ms: Annotated[int, Field(ge=1, le=86_400_000)] = STALL_MS
+    """How long an engine whose clock is nodes or depth may think about a move; then it counts as hanging."""
     engines: Annotated[tuple[LeagueEngine, ...], Field(alias="engine")] = ()
 
     @property
@@ -181,7 +183,7 @@ class LeagueSettings(LeagueRules):
         Args:
             sha256s: SHA-256 of the file of each network.
         """
-        kept, chances = self.model_dump(mode="json", exclude={"networks"}), self.chances()
+        kept, chances = self.model_dump(mode="json", exclude={"networks", "stall_ms"}), self.chances()
         networks = [
             {"name": network.name, "weight": chances[network.name], "sha256": sha256}
             for network, sha256 in zip(self.networks, sha256s, strict=True)
@@ -196,6 +198,7 @@ class League(AbstractContextManager["League"]):
         settings: Who plays.
         seed: Random seed: which games have which opponent depends on it and on a game's number alone.
         device: What runs the networks, as for `Network`.
+        devices: Number of devices that run each network: as many as the newest network has.
         precision: As for `Network`.
         threads: As for `Network`.
         batch_size: As for `Network`.
@@ -211,6 +214,7 @@ class League(AbstractContextManager["League"]):
         seed: int = 0,
         device: str = "auto",
         *,
+        devices: int = 1,
         precision: str = "auto",
         threads: int = 0,
         batch_size: int = 0,
@@ -220,13 +224,12 @@ class League(AbstractContextManager["League"]):
         self._chances = settings.chances()
         self._numbers = {network.name: number for number, network in enumerate(settings.networks, 1)}
         self._networks: list[Network] = []
-        self._desks = {engine.name: _Desk(engine, settings.clock) for engine in settings.engines}
+        self._desks = {engine.name: _Desk(engine, settings) for engine in settings.engines}
         self._restarts: Counter[int] = Counter()  # by game
+        options: dict[str, Any] = {"precision": precision, "threads": threads, "batch_size": batch_size}
         try:
             for network in settings.networks:
-                self._networks.append(
-                    Network(network.file, device=device, precision=precision, threads=threads, batch_size=batch_size)
-                )
+                self._networks.append(Network([network.file] * devices, device=device, **options))
         except BaseException:
             self.close()
             raise
@@ -314,12 +317,13 @@ _BeginAgain = Callable[[SelfplayPool, int], str]
 class _Desk:
     """An engine: the games that wait for it, and a thread for each of its processes."""
 
-    def __init__(self, engine: LeagueEngine, clock: TimeControl) -> None:
+    def __init__(self, engine: LeagueEngine, rules: LeagueRules) -> None:
         self._engine = engine
         if engine.memory_mb is not None:
             engine = engine.model_copy(update={"options": {"USI_Hash": str(engine.memory_mb), **engine.options}})
         self._settings = engine
-        self._clock = engine.clock or clock
+        self._clock = engine.clock or rules.clock
+        self._stall_ms = rules.stall_ms
         self._games: queue.SimpleQueue[tuple[SelfplayPool, WaitingGame, _BeginAgain] | None] = queue.SimpleQueue()
         self._notes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._stop = threading.Event()
@@ -359,7 +363,7 @@ class _Desk:
             thread.join()
 
     def _work(self) -> None:
-        player = UsiPlayer(self._settings, TimeControl(movetime_ms=STALL_MS))  # `think` gets its own limits
+        player = UsiPlayer(self._settings, TimeControl(movetime_ms=self._stall_ms))  # `think` gets its own limits
         try:
             is_ready = False
             while (task := self._games.get()) is not None and not self._stop.is_set():
@@ -376,7 +380,7 @@ class _Desk:
     ) -> bool:
         """Play a move. Returns whether the engine is ready for the next."""
         problem = ""
-        for _ in range(ATTEMPTS):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 if not is_ready:
                     player.prepare(Rules(), self._stop)
@@ -384,6 +388,8 @@ class _Desk:
                 move, eval_cp = self._move(player, game.position)
             except PlayerFailedError as error:
                 is_ready, problem = False, error.failure.detail
+                if attempt < ATTEMPTS:
+                    self._notes.put(f"engine {self._engine.name} is started again (game {game.index}): {problem}")
                 continue
             finally:
                 for warning in player.take_warnings():
@@ -417,7 +423,7 @@ class _Desk:
             nodes=nodes, depth=clock.depth,
         )  # fmt: skip
         spent = clock.movetime_ms or clock.byoyomi_ms
-        answer = player.think(position, go, spent + LATE_MS if spent else STALL_MS, self._stop)
+        answer = player.think(position, go, spent + LATE_MS if spent else self._stall_ms, self._stop)
         if answer.move == RESIGN:
             return None, 0
         found = None if answer.search is None else UsiResult.of(answer.search, position)

@@ -16,7 +16,7 @@ from fukayomi.arena.game.openings import Opening, OpeningError, read_openings
 from fukayomi.book import Book
 from fukayomi.engine.network import Network
 from fukayomi.files.inputs import read_input
-from fukayomi.shogi import Position, Repetition
+from fukayomi.shogi import Move, Position, Repetition
 from fukayomi.tabular import counted
 
 HCP_SUFFIX = ".hcp"
@@ -161,6 +161,8 @@ class Openings:
 class BookOpenings:
     """Openings along the moves of a book, each drawn with the network's probability among the book's moves.
 
+    Moves that mate are left out. Of moves that repeat a position a game gets the last position alone, without its past.
+
     Args:
         book: The book.
         network: The network; its policy decides.
@@ -172,9 +174,9 @@ class BookOpenings:
 
     def draw(self, seed: int, number: int) -> Position:
         """The opening of a game, by its number and the seed."""
-        position = Position()
+        position, repeats = Position(), False
         for ply in range(self._plies):
-            known = [entry.move for entry in self._book.moves(position)]
+            known = _moves_of(self._book, position)
             if not known:
                 break
             policy = self._network.evaluate(position).policies[0]
@@ -182,7 +184,8 @@ class BookOpenings:
             digest = hashlib.sha256(f"book {seed} {number} {ply}".encode()).digest()
             place = int.from_bytes(digest[:6]) / (1 << 48) * ends[-1]
             position.push(known[min(bisect.bisect_right(ends, place), len(known) - 1)])
-        return position
+            repeats |= position.first_recurrence() is not Repetition.NONE
+        return Position.from_sfen(position.sfen()) if repeats else position
 
 
 def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> None:
@@ -205,15 +208,26 @@ def keep_book_apart(book: Book, plies: int, others: Sequence[OpeningSet]) -> Non
     for _ in range(plies):
         following: dict[bytes, Position] = {}
         for key, position in layer.items():
-            entries = book.moves(position)
-            if not entries:
+            moves = _moves_of(book, position)
+            if not moves:
                 ends.add(key)
-            for entry in entries:
+            for move in moves:
                 after = Position.from_sfen(position.sfen())  # without its past
-                after.push(entry.move)
+                after.push(move)
                 following.setdefault(encode_hcp(after), after)
         layer = following
     _refuse_shared(str(book.path), ends | layer.keys(), others)
+
+
+def _moves_of(book: Book, position: Position) -> list[Move]:
+    """The moves of a book after which a game can go on."""
+    moves: list[Move] = []
+    for entry in book.moves(position):
+        position.push(entry.move)
+        if not position.is_mated():
+            moves.append(entry.move)
+        position.pop()
+    return moves
 
 
 def _find_mates(hcps: NDArray[np.uint8]) -> list[int]:

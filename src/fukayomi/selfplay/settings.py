@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from fukayomi._native import DeclarationRule, Fpu, RootRule, SearchParams, SelfplayParams
 from fukayomi.arena.game.rules import StrictModel
@@ -11,6 +11,7 @@ FpuName = Literal["parent", "half", "loss", "win"]
 Rule = Literal["none", "points_24", "points_27"]
 RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
+LEAST_TEMPERATURE = 0.01
 
 _PARAMS = (
     "playouts", "early_stop", "extension", "reuse", "leaves", "random", "random_temperature", "random_temperature_drop",
@@ -22,6 +23,12 @@ _SEARCH = (
     "draw_value_white", "root_noise_epsilon", "root_noise_alpha", "forced_playouts", "gumbel_moves", "gumbel_visits",
     "gumbel_scale", "gumbel_c_visit", "gumbel_c_scale",
 )  # fmt: skip
+
+
+def _none_or_usable(temperature: float) -> float:
+    if 0 < temperature < LEAST_TEMPERATURE:
+        raise ValueError(f"0, or at least {LEAST_TEMPERATURE}")
+    return temperature
 
 
 class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
@@ -43,7 +50,7 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     gets half as many more, at most twice. With 1.2 a search goes on while the best move leads by less than a fifth; 0:
     no search is extended."""
     reuse: bool = False
-    """Whether to keep the subtree of the move played."""
+    """Whether to keep the subtree of the move played; not with Gumbel, which plans all visits."""
     leaves: Annotated[int, Field(ge=1, le=64)] = 1
     """Maximum number of leaves that a game gives to a batch; with more than one, games depend on batch sizes."""
     c_init: Annotated[float, Field(ge=0, le=100)] = 1.49
@@ -63,9 +70,9 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Value of moves without visits at the root."""
     fpu_reduction_root: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Reduction where fpu_root is "parent"."""
-    temperature: Annotated[float, Field(gt=0, le=100)] = 1.66
+    temperature: Annotated[float, Field(ge=LEAST_TEMPERATURE, le=100)] = 1.66
     """Divisor of the policy's logits; above 1 flattens the policy."""
-    temperature_root: Annotated[float, Field(ge=0, le=100)] = 0.0
+    temperature_root: Annotated[float, Field(ge=0, le=100), AfterValidator(_none_or_usable)] = 0.0
     """That of the root; 0: 1 with Gumbel, otherwise as temperature. Gumbel's target is made of the divided logits, so a
     divisor above 1 would teach a flatter policy in each generation."""
     root_rule: RuleName = "puct"
@@ -85,11 +92,11 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Scale of Gumbel's random numbers; 0: nothing is left to chance."""
     gumbel_c_visit: Annotated[float, Field(ge=0, le=1e6)] = 50.0
     """Gumbel's weight of values: (gumbel_c_visit + most visits of a move) * gumbel_c_scale."""
-    gumbel_c_scale: Annotated[float, Field(ge=0, le=1e6)] = 0.1
+    gumbel_c_scale: Annotated[float, Field(ge=0, le=1000)] = 0.1
     """Factor of that weight. The paper: 1 for board games."""
     root_noise_epsilon: Share = 0.0
     """Share of Dirichlet noise in the root's priors; AlphaZero: 0.25."""
-    root_noise_alpha: Annotated[float, Field(gt=0, le=1000)] = 0.15
+    root_noise_alpha: Annotated[float, Field(ge=0.001, le=1000)] = 0.15
     """Concentration of that noise."""
     leaf_mate_plies: Annotated[int, Field(ge=0, le=3)] = 3
     """Longest mate to look for at each new leaf, plies; 0: none."""
@@ -144,10 +151,11 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     """Share of the moves that are searched with cheap_playouts, without noise and without targets (playout-cap
     randomisation); KataGo: 0.75."""
     cheap_playouts: Annotated[int, Field(ge=1, le=1_000_000)] = 100
-    """Visits of such a search."""
+    """Visits of such a search, before extension."""
     soft_playouts: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    """Visits of each search after the threshold is exceeded: the game is then played on to its end, and these positions
-    have the weight soft_weight (soft resignation). 0: the game ends by resignation at the threshold."""
+    """Visits of each search, before extension, once the threshold is exceeded: the game is then played on to its end,
+    and these positions have the weight soft_weight (soft resignation). 0: the game ends by resignation at the
+    threshold."""
     soft_weight: Share = 0.1
     """Weight of these positions."""
     surprise: Share = 0.0

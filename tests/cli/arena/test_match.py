@@ -227,7 +227,7 @@ WHOLE = [*TWO, *GAMES]
         ([*WHOLE, "--openings", "none.sfen"], "none.sfen: No such file or directory"),
         ([*WHOLE, "--openings", "/dev/zero"], "/dev/zero: this is a device; give a regular file"),
         ([*WHOLE, "--cores-per-game", "9999"], "9,999 cores each"),
-        (["--config", "none.toml"], "cannot read the settings (--config) in none.toml: No such file or directory"),
+        (["--config", "none.toml"], "cannot read the settings in none.toml: No such file or directory"),
         (["--config", "/dev/zero"], "in /dev/zero: this is a device; give a regular file"),
     ],
     ids=[

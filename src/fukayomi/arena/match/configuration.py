@@ -27,7 +27,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     try:
         found = read_toml(path)
     except OSError as error:
-        raise ConfigurationError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
+        raise ConfigurationError(f"cannot read the settings in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise ConfigurationError(f"{path}: {error}") from error
     engines: Any = found.get("engine", [])

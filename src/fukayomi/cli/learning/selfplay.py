@@ -148,8 +148,9 @@ def _opponents(options: LeagueOptions, seed: int, device: DeviceOptions) -> "Abs
     if options.split_opponent:
         settings = settings.model_copy(update={"split_opponent": True})
     return League(
-        settings, seed, device.device, precision=device.precision, threads=device.threads, batch_size=device.batch_size
-    )
+        settings, seed, device.device, devices=device.devices, precision=device.precision, threads=device.threads,
+        batch_size=device.batch_size,
+    )  # fmt: skip
 
 
 def _watching(*, lines: bool) -> "AbstractContextManager[SelfplayListener]":

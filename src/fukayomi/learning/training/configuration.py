@@ -150,7 +150,7 @@ def read_configuration(path: Path) -> dict[str, Any]:
     try:
         found = read_toml(path)
     except OSError as error:
-        raise TrainingError(f"cannot read the settings (--config) in {path}: {error.strerror}") from error
+        raise TrainingError(f"cannot read the settings in {path}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise TrainingError(f"{path}: {error}") from error
     for name in ("train", "test"):

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._telemetry import without_openvino_telemetry
+from fukayomi._environment import without_openvino_telemetry
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import FLOATS, OUTPUTS, FloatModel, Port
 

@@ -1,6 +1,9 @@
-"""Libraries that report to their makers do not do so from here: what is analysed or trained is nobody else's business.
+"""What the libraries that we use are told by variables of the environment, before they are loaded.
 
-Besides, OpenVINO reports from a fork of the process, which may crash where other threads run.
+- They do not report to their makers: what is analysed or trained is nobody else's business. Besides, OpenVINO reports
+  from a fork of the process, which may crash where other threads run.
+- torch's threads wait for each other for a moment only before they sleep. By default they spin for milliseconds, and
+  where other programs use the cores too, two threads then take several times as long as one.
 """
 
 import os
@@ -11,11 +14,12 @@ from contextlib import contextmanager
 VARIABLES = {
     "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime from 1.31 on also writes a number of the device to ~/.cache/Microsoft
     "RAY_USAGE_STATS_ENABLED": "0",
+    "GOMP_SPINCOUNT": "1000",  # of libgomp, which torch has on Linux; without it 300,000
 }
-"""Variables of the environment that keep libraries silent, also in programs that this one starts."""
+"""Also for programs that this one starts."""
 
 
-def keep_silent() -> None:
+def prepare_environment() -> None:
     """Set the variables, but for those that the user has set."""
     for name, value in VARIABLES.items():
         os.environ.setdefault(name, value)
