@@ -104,7 +104,7 @@ def test_the_table_shows_counts_and_rates() -> None:
     with console.capture() as capture:
         console.print(selfplay_table(SelfplayRun(Path("games"), 20, None, 64, 1, "net"), state))
     shown = capture.get()
-    for text in ("50.0 %", "600 an hour", "max plies 60.0 %", "25.0 %", "against engine", "5 games, 1 draws"):
+    for text in ("50.0 %", "600 an hour", "max plies 60.0 %", "25.0 %", "15 to 85 %, 95 % interval; 5 games, 1 draws"):
         assert text in shown
     with SelfplayTable(Console(force_terminal=True, quiet=True)) as table:
         table.started(SelfplayRun(Path("games"), 20, None, 64, 1, "net"))

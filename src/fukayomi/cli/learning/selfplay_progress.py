@@ -7,6 +7,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.cli.common.text import printable
 from fukayomi.selfplay.listener import SelfplayListener, SelfplayProgress, SelfplayRun
 
@@ -68,8 +69,10 @@ def selfplay_table(run: SelfplayRun, state: SelfplayProgress) -> Table:
         wrong = f"{100 * state.wrong_resignations / state.played_out:.1f} %"
         row("wrong resignations", wrong, f"of {state.played_out} games that were played out")
     for name, (played, wins, draws) in sorted(state.opponents.items()):
-        decided = max(1, played - draws)
-        row(printable(f"against {name}"), f"{100 * wins / decided:.1f} %", f"{played} games, {draws} draws")
+        found = win_rate(wins, losses=played - wins - draws, draws=draws)
+        rate = "" if found.rate is None else f"{100 * found.rate:.1f} %"
+        interval = f"{100 * found.low:.0f} to {100 * found.high:.0f} %, 95 % interval"
+        row(printable(f"against {name}"), rate, f"{interval}; {played} games, {draws} draws")
     return table
 
 
