@@ -3,6 +3,7 @@
 # under them; then build native/tests with them, and once more with ThreadSanitizer, and run those programs.
 #
 #     PYTHON=.venv/bin/python tools/sanitize.sh BUILD_FOLDER [PYTEST_ARGUMENT...]
+#     PYTHON=.venv/bin/python tools/sanitize.sh BUILD_FOLDER --build-only
 #
 # The Python of the environment is left as it is: the sanitizers' libraries are preloaded. Leaks are not looked for, since
 # the interpreter itself leaves memory to the end of the process.
@@ -24,6 +25,10 @@ configure() { # FOLDER SANITIZERS
 
 configure "$build/address" address,undefined
 "${cmake[@]}" --build "$build/address" -- --quiet
+configure "$build/thread" thread
+mapfile -t programs < <(basename -s .cpp native/tests/*.cpp)  # these need no extension module
+"${cmake[@]}" --build "$build/thread" --target "${programs[@]}" -- --quiet
+if [ "${1:-}" = --build-only ]; then exit; fi
 site=$build/site
 rm -rf "$site"
 mkdir -p "$site"
@@ -49,9 +54,4 @@ sanitized -c "import fukayomi._native as n; assert n.__file__.startswith('$(real
 # Not captured by pytest, the report of a sanitizer outlives the process that it ends.
 sanitized -m pytest -p no:cacheprovider --capture=sys -n 2 --max-worker-restart 0 --timeout 600 --durations 20 "${tests[@]}" "$@"
 
-if [ -d native/tests ]; then
-  configure "$build/thread" thread
-  mapfile -t programs < <(basename -s .cpp native/tests/*.cpp)  # these need no extension module
-  "${cmake[@]}" --build "$build/thread" --target "${programs[@]}" -- --quiet
-  "${cmake[@]}" -E chdir "$build/thread" "$(realpath "$(dirname "$python")")/ctest" --output-on-failure
-fi
+"${cmake[@]}" -E chdir "$build/thread" "$(realpath "$(dirname "$python")")/ctest" --output-on-failure

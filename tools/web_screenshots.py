@@ -2,6 +2,7 @@
 
     python tools/web_screenshots.py                      # all views
     python tools/web_screenshots.py --out /tmp/pictures analyse phone
+    python tools/web_screenshots.py --run tiny           # the page of a learning run, in learn-tiny.png
 
 Needs the extras web and dev, Chromium and a Japanese font (on Debian: chromium, fonts-ipafont-gothic). A few minutes
 on one core; most goes into the report.
@@ -13,12 +14,14 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from fukayomi.loop.report.page import write_report
 from fukayomi.web import WebServer, WebSettings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,9 +104,28 @@ def picture(browser: Browser, server: WebServer, name: str) -> bytes:
     page.goto(f"{server.address}#{tab}")
     page.locator("html[data-ready]").wait_for(state="attached")
     prepare(page)
-    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    shot = page.screenshot()
     context.close()
+    return reduced(shot)
+
+
+def run_picture(browser: Browser, folder: Path) -> bytes:
+    """The page of a learning run as PNG: its curves, and its table of generations."""
+    page = browser.new_page(locale="en-US", **WIDE)
+    page.goto(write_report(folder).absolute().as_uri())
+    end = page.locator("h2", has_text="Ratings").bounding_box()
+    assert end is not None
+    shot = page.screenshot(
+        full_page=True, clip={"x": 0, "y": 0, "width": WIDE["viewport"]["width"], "height": end["y"]}
+    )
+    page.close()
+    return reduced(shot)
+
+
+def reduced(png: bytes) -> bytes:
+    """A picture with few colours."""
     written = io.BytesIO()
+    shot = Image.open(io.BytesIO(png)).convert("RGB")
     shot.quantize(COLORS, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
     return written.getvalue()
 
@@ -112,6 +134,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("views", nargs="*", help=f"views, of {', '.join(VIEWS)}; all by default")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images", help="folder of the pictures")
+    parser.add_argument("--run", type=Path, action="append", default=[], help="folder of a learning run; no other view")
     options = parser.parse_args()
     if unknown := set(options.views) - VIEWS.keys():
         parser.error(f"no view {', '.join(sorted(unknown))}")
@@ -121,9 +144,12 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     with WebServer(WebSettings(files=(GAME,))) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium)
-        for name in options.views or VIEWS:
-            path = options.out / f"web-{name}.png"
-            path.write_bytes(picture(browser, server, name))
+        made = {f"learn-{folder.name}": partial(run_picture, browser, folder) for folder in options.run}
+        for name in options.views or ([] if options.run else VIEWS):
+            made[f"web-{name}"] = partial(picture, browser, server, name)
+        for name, make in made.items():
+            path = options.out / f"{name}.png"
+            path.write_bytes(make())
             print(f"{path}: {path.stat().st_size / 1024:.0f} KiB", flush=True)
         browser.close()
     return 0
