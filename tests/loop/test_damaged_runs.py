@@ -15,7 +15,10 @@ from fukayomi.learning.checkpoint import load_checkpoint
 from fukayomi.loop import LoopError, LoopListener, learn
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest import Manifest
+from fukayomi.loop.inputs import check_inputs
 from fukayomi.loop.journal import Journal, Trained
+
+EMBEDDED = {"name": "a", "network": "embedded"}
 
 
 class Stopping(LoopListener):
@@ -166,6 +169,20 @@ def test_a_run_that_learned_nothing_is_not_done(tmp_path: Path) -> None:
         ({"learner": {"teacher": "missing.onnx"}}, r"learner, teacher: no file .*missing\.onnx"),
         ({"learner": {"test": ["text"]}}, "learner, test: text: "),
         ({"learner": {"supervised": ["text*2"], "supervised_share": 0.5}}, "learner, supervised: text: "),
+        ({"gate": {"device": "abc"}}, r"gate, device: there are auto, cpu, native, .*, not abc"),
+        ({"strength": {"device": "abc"}}, r"strength, device: there are auto, .*, not abc"),
+        ({"generator": {"device": "abc"}}, r"generator, device: there are auto, .*, not abc"),
+        ({"learner": {"device": "abc"}}, r"learner, device: 'abc' is not a device: use auto, cpu, cuda or cuda:N"),
+        (
+            {"gate": {"openings": "three.sfen", "games": 6}},
+            r"gate, games: 6 games need 3 different openings, and there are 2; .* Set games to 4 at most, or name a "
+            "file with more in gate, openings",
+        ),
+        ({"strength": {"openings": "three.sfen", "games": 6}}, "strength, games: 6 games need 3 different openings"),
+        (
+            {"strength": {"openings": "three.sfen", "games": 6, "earlier": 0, "first": False, "anchor": [EMBEDDED]}},
+            "strength, games: 6 games need 3 different openings",
+        ),
     ],
 )
 def test_what_the_settings_name_is_looked_for_before_the_run_begins(
@@ -173,12 +190,59 @@ def test_what_the_settings_name_is_looked_for_before_the_run_begins(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_text("something else\n", encoding="utf-8")
+    (tmp_path / "three.sfen").write_text("startpos moves 7g7f\nstartpos\nmoves 7g7f\n", encoding="utf-8")
     settings = learn_run.small(**changes)
 
     with pytest.raises(LoopError, match=message):
         learn(settings, tmp_path / "run")
 
     assert not (tmp_path / "run").exists()
+
+
+def test_a_gpu_that_is_not_there_is_named_before_the_run_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fukayomi.engine.evaluators.backends.onnx.OnnxCuda.problem", lambda _: "there is no GPU")
+    with pytest.raises(LoopError, match="strength, device: cuda: there is no GPU"):
+        check_inputs(learn_run.small(strength={"device": "cuda"}))
+    check_inputs(learn_run.small(strength={"device": "cuda", "games": 0}))
+
+
+def test_openings_may_be_few_where_a_usi_engine_plays(tmp_path: Path) -> None:
+    (tmp_path / "one.sfen").write_text("startpos\n", encoding="utf-8")
+    engine = {"name": "a", "command": sys.executable}
+    play = {"openings": str(tmp_path / "one.sfen"), "games": 6, "earlier": 0, "first": False, "anchor": [engine]}
+    check_inputs(learn_run.small(strength=play, gate={"mode": "off", "openings": str(tmp_path / "one.sfen")}))
+
+
+class Stopped(Stopping):
+    """A run that stops, with its notes."""
+
+    def __init__(self, generation: int, step: str) -> None:
+        super().__init__(generation, step)
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_run_that_has_begun_goes_on_with_few_openings(tmp_path: Path) -> None:
+    file = tmp_path / "openings.sfen"
+    file.write_text("startpos moves 7g7f\nstartpos\n", encoding="utf-8")
+    gate = {"games": 4, "openings": str(file)}
+    folder = stopped_run(tmp_path / "run", 1, "selfplay", gate=gate, strength={"games": 0})
+    file.write_text("startpos moves 7g7f\n", encoding="utf-8")  # as if an earlier version had begun the run
+    listener = Stopped(1, "selfplay")
+
+    learn(None, folder, listener=listener)
+
+    assert len(listener.notes) == 1
+    assert listener.notes[0].startswith("gate, games: 4 games need 2 different openings, and there are 1; ")
+
+
+def test_networks_that_do_not_play_again_may_be_deleted(tmp_path: Path) -> None:
+    folder = stopped_run(tmp_path / "run", 2, "strength", gate={"mode": "off"}, strength={"games": 0})
+    RunFolder(folder).network(0).unlink()
+
+    assert learn(None, folder).finished
 
 
 def test_a_fleet_without_ray_is_refused_before_the_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

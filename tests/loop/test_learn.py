@@ -2,6 +2,8 @@
 
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 import torch
 from selfplay_chunks import details
 
+from fukayomi.arena.match.store import read_settings
 from fukayomi.arena.results.match_db import read_games
 from fukayomi.data import read_data, write_data
 from fukayomi.data.formats.psv import psv_record
@@ -113,9 +116,12 @@ def test_a_run_goes_on_with_fewer_positions_when_a_worker_is_excluded(tmp_path: 
 
     assert result.finished
     first, second = Journal(tmp_path / "run").all(Trained)
-    assert len(Manifest(tmp_path / "run").chunks()) == 1
-    assert second.seen_positions < first.seen_positions
-    assert (second.steps, second.network) == (first.steps, None)
+    (left,) = Manifest(tmp_path / "run").chunks()
+    assert second.seen_positions == left.positions < first.seen_positions
+    assert second.paid == (Path(left.path).stem,), "it was played in this generation"
+    samples = (second.steps - first.steps) * learn_run.small().training.batch
+    assert samples + second.budget - first.budget == left.positions * learn_run.small().learner.samples_per_position
+    assert second.network is not None
 
 
 class Lying(LoopListener):
@@ -207,6 +213,44 @@ def test_the_gate_and_the_measurements_play_pairs_between_the_networks(small_run
         games = list(read_games(small_run / "matches" / name))
         assert {game.black for game in games} == players
         assert len({game.moves[:8] for game in games if game.moves}) == 1  # one opening, both colours
+
+
+def test_measurements_do_not_repeat_the_games_of_the_gate(small_run: Path) -> None:
+    for generation in (1, 2):
+        gate, strength = (
+            {(game.black, game.white, game.moves) for game in read_games(small_run / "matches" / name)}
+            for name in (f"gate-{generation:04}", f"strength-{generation:04}")
+        )
+        assert {game[:2] for game in gate} <= {game[:2] for game in strength}
+        assert not gate & strength
+
+
+def test_a_measurement_of_an_earlier_version_goes_on_with_its_seed(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    journal = folder / "journal.jsonl"
+    journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:-1]))
+    match = folder / "matches" / "strength-0002"
+    with closing(sqlite3.connect(match / "match.db")) as database, database:
+        database.execute("DELETE FROM games")
+        database.execute("UPDATE match SET settings = json_set(settings, '$.seed', 3)")  # that of the gate
+
+    assert learn(None, folder).finished
+
+    begun = read_settings(match)
+    assert begun is not None
+    assert begun.seed == 3
+    assert Journal(folder).all(Measured)[-1].games == len(list(read_games(match))) == 4
+
+
+def test_a_run_cannot_have_fewer_generations_than_are_complete(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+
+    with pytest.raises(LoopError, match=r"generations is 1, but 2 are complete in .*: give 2 or more, or none"):
+        learn(learn_run.small(generations=1), folder)
+
+    assert read_status(folder).generations == 2
 
 
 def test_the_networks_play(small_run: Path) -> None:

@@ -12,7 +12,6 @@ from fukayomi import __version__
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.arena.match.configuration import ConfigurationError, prepare_engine
 from fukayomi.engine.settings import EMBEDDED
-from fukayomi.files.inputs import problem_of
 from fukayomi.files.settings import read_toml
 from fukayomi.learning.settings import TrainingError, TrainingSettings
 from fukayomi.learning.training.configuration import build_configuration, split_weight
@@ -176,11 +175,9 @@ def _check_training(given: Any, settings: LoopSettings) -> None:
             raise LoopError(f"training, {name}: there is no teacher; name one in learner.teacher")
     for file in (*settings.learner.supervised, *settings.learner.test):
         try:
-            path, _ = split_weight(file)
+            split_weight(file)
         except TrainingError as error:
             raise LoopError(f"learner: {error}") from error
-        if (problem := problem_of(path)) is not None:
-            raise LoopError(f"learner: {path}: {problem}")
 
 
 def _tables(found: dict[str, Any], table: str, name: str) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from fukayomi.files.atomic import replace_file
 from fukayomi.files.lock import FolderLock, is_locked
 from fukayomi.loop.configuration import build_settings, differences, read_settings, settings_text
 from fukayomi.loop.ingest.manifest import Manifest
-from fukayomi.loop.journal import JOURNAL_NAME, KeptNetwork, network_name
+from fukayomi.loop.journal import JOURNAL_NAME, Journal, KeptNetwork, network_name
 from fukayomi.loop.settings import DEVICES_OF, FleetSettings, LoopError, LoopSettings, Precision
 from fukayomi.selfplay.chunk import ChunkError, read_chunk
 
@@ -130,8 +130,8 @@ class RunFolder:
             The settings to use.
 
         Raises:
-            LoopError: The folder has something else in it, or a run with other settings, or one whose journal is lost;
-                or the device of a new run has no int8.
+            LoopError: The folder has something else in it, or a run with other settings, or one whose journal is lost,
+                or one with more generations; or the device of a new run has no int8.
         """
         if self.settings_file.is_file() and not self.has_begun:
             self._check_without_journal()
@@ -157,6 +157,8 @@ class RunFolder:
                     f"{name} is {before!r} in {self.settings_file}, and {now!r} now; give the settings of the run, or "
                     "none, or choose another folder"
                 )
+            if settings.generations < saved.generations:
+                self._check_complete(settings.generations)
         if settings.learner.threads is None:
             import torch
 
@@ -169,6 +171,15 @@ class RunFolder:
         """Whether a step is done."""
         journal = self.path / JOURNAL_NAME
         return journal.is_file() and journal.stat().st_size > 0
+
+    def _check_complete(self, generations: int) -> None:
+        """Refuse a number of generations that is below that of the complete ones."""
+        complete = Journal(self.path).generations
+        if generations < complete:
+            raise LoopError(
+                f"generations is {generations}, but {complete} are complete in {self.path}: give {complete} or more, "
+                "or none to go on as before"
+            )
 
     def _check_without_journal(self) -> None:
         """Refuse a run with games and without a journal, which would begin again among its own files."""

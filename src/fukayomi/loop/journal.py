@@ -129,7 +129,7 @@ class Trained(_Model):
     budget: float
     """Samples left over."""
     seen_positions: int
-    """Positions that have paid for samples."""
+    """Positions of all chunks to learn from."""
     window: int
     """Positions in the window."""
     network: KeptNetwork | None
@@ -140,6 +140,9 @@ class Trained(_Model):
     """Metrics of the new network on the test files."""
     losses: dict[str, float] | None
     """The last losses of the training."""
+    paid: tuple[str, ...] | None = None
+    """Names of the chunks whose positions paid for samples in this generation; None in older journals: of all that had
+    been played."""
 
 
 class Gated(_Model):
@@ -334,6 +337,18 @@ class Journal:
     def chunks(self) -> list[str]:
         """Names of all chunks that were played, in order."""
         return list(chain.from_iterable(entry.chunks for entry in self.entries if isinstance(entry, Played)))
+
+    @property
+    def paid(self) -> set[str]:
+        """Names of the chunks whose positions have paid for samples."""
+        played: set[str] = set()
+        paid: set[str] = set()
+        for entry in self.entries:
+            if isinstance(entry, Played):
+                played.update(entry.chunks)
+            elif isinstance(entry, Trained):
+                paid.update(played if entry.paid is None else entry.paid)
+        return paid
 
 
 def network_name(generation: int) -> str:

@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,14 @@ import torch
 
 from fukayomi.engine.choice import LARGEST_VALUE_ERROR, LEAST_TOP1
 from fukayomi.engine.evaluators.backends.network_file import int8_path
-from fukayomi.files.atomic import copy_or_link
+from fukayomi.files.atomic import copy_or_link, replace_file
 from fukayomi.interruption import Stopped
 from fukayomi.learning.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from fukayomi.learning.curves.readers import read_run
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.devices import choose_device, choose_precision, use_threads
 from fukayomi.learning.evaluation import evaluate
+from fukayomi.learning.layers import LayerError
 from fukayomi.learning.listeners.json_lines import JsonLinesListener
 from fukayomi.learning.listeners.listener import TrainingListener, TrainingListeners
 from fukayomi.learning.models import export_network, load_network
@@ -30,7 +32,7 @@ from fukayomi.learning.training.trainer import Trainer
 from fukayomi.listener import SILENT, Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.journal import Journal, KeptNetwork, Trained
-from fukayomi.loop.reanalysis import layer_of
+from fukayomi.loop.reanalysis import layer_hashes, layer_of, restore_layers
 from fukayomi.loop.settings import LoopError, LoopSettings
 from fukayomi.loop.window import buy_steps, first_in_window, newest
 from fukayomi.nn.config import NetworkConfigError
@@ -41,6 +43,8 @@ FEWEST_CALIBRATION_POSITIONS = 64
 """Fewer positions of games do not show what a network meets."""
 FRESH_POSITIONS = 4096
 """New positions on which a network is evaluated before it learns from them."""
+PLAN_NAME = "plan.json"
+"""What the learner trains on, in its folder."""
 NEVER = 1 << 62
 """Steps between two evaluations: there is one after the last step."""
 
@@ -150,14 +154,14 @@ def train_generation(
 ) -> Trained:
     """Train on the window as many steps as the new positions pay for.
 
-    A step of training that was cut off goes on from its last checkpoint.
+    A step of training that was cut off goes on from its last checkpoint, or, if its files are others now, begins again.
 
     Args:
         settings: The run.
         folder: Its folder.
         journal: The steps before this one.
         files: All accepted games, from old to new.
-        new: Those of this generation.
+        new: Those whose positions have not paid for samples yet.
         listener: Follows the training.
 
     Raises:
@@ -169,33 +173,36 @@ def train_generation(
     before = journal.last(Trained)
     total = sum(file.positions for file in files)
     budget = before.budget if before else 0.0
-    seen = before.seen_positions if before else 0  # there are fewer now if a worker was excluded since
-    budget += max(0, total - seen) * settings.learner.samples_per_position
-    batch = settings.training.batch
+    budget += sum(file.positions for file in new) * settings.learner.samples_per_position
     least, most = settings.learner.least_positions, settings.learner.most_steps
-    steps, rest = buy_steps(budget, batch, total=total, least=least, most=most)
+    steps, rest = buy_steps(budget, settings.training.batch, total=total, least=least, most=most)
     first = first_in_window([file.positions for file in files], settings.window)
     window = [file for file in files[first:] if file.positions]
-    for file in window if steps else ():
-        folder.check_chunk(file.path, file.sha256)
+    begin = begins_from(journal)
     found = Trained(
-        generation=generation, steps=journal.learner_steps, budget=rest, seen_positions=total,
+        generation=generation, steps=begin.steps, budget=rest, seen_positions=total,
         window=sum(file.positions for file in window), network=None, fresh=None, test=None, losses=None,
     )  # fmt: skip
+    stop = begin.steps + steps
     if not steps:
+        _put_back(folder, begin, stop, None)
         return found
-    last = next((each.network for each in reversed(journal.all(Trained)) if each.network), journal.start.network)
-    kept = folder.checkpoint((journal.networks[-1] if journal.has_rolled_back else last).generation)
     with use_threads(settings.learner.threads):
-        _require_checkpoint(folder.checkpoint(last.generation), folder.learner / CHECKPOINT_NAME, last.steps)
-        fresh = _fresh(settings, folder, last, new)
-        data = mixed_data(settings, window, layer_of([file.path for file in window], folder, journal))
-        losses, test = _train(settings, folder, data, kept, found.steps, found.steps + steps, listener)
+        data, plan = _prepare(settings, folder, journal, window, stop, listener)
+        _put_back(folder, begin, stop, plan)
+        fresh = _fresh(settings, folder, begin, new)
+        losses, test = _train(settings, folder, data, begin, stop, listener)
     network = publish(settings, folder, generation, files, listener)
-    _remove_checkpoints(folder, {generation, last.generation, journal.networks[-1].generation})
+    _remove_checkpoints(folder, {generation, begin.generation, journal.networks[-1].generation})
     return found.model_copy(
         update={"steps": network.steps, "network": network, "fresh": fresh, "test": test, "losses": losses}
     )
+
+
+def begins_from(journal: Journal) -> KeptNetwork:
+    """The network whose weights the next training goes on from: the newest one, or what the learner went back to."""
+    networks = [journal.start.network, *(each.network for each in journal.all(Trained) if each.network)]
+    return next(each for each in reversed(networks) if each.steps == journal.learner_steps)
 
 
 def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
@@ -203,8 +210,64 @@ def roll_back(folder: RunFolder, network: KeptNetwork) -> None:
     copy_or_link(folder.checkpoint(network.generation), folder.learner / CHECKPOINT_NAME)
 
 
+def _prepare(
+    settings: LoopSettings,
+    folder: RunFolder,
+    journal: Journal,
+    window: Sequence[TrainingFile],
+    stop: int,
+    listener: Listener,
+) -> tuple[Dataset, bytes]:
+    """Check the chunks of the window, and make lost layers again.
+
+    Returns:
+        What to train on, and the content of the file that says so.
+
+    Raises:
+        LoopError: A chunk or a layer is damaged, or a lost layer cannot be made again; the message says what to do.
+    """
+    for file in window:
+        folder.check_chunk(file.path, file.sha256)
+    paths = [file.path for file in window]
+    restore_layers(settings, folder, journal, paths, listener)
+    layer = layer_of(paths, folder, journal)
+    try:
+        layers = layer_hashes(paths) if layer else []
+        data = mixed_data(settings, window, layer)
+    except LayerError as error:
+        raise LoopError(f"{error}; once it is removed, the run makes it again") from error
+    files = [file.sha256 for file in window]
+    plan = {"start": journal.learner_steps, "stop": stop, "files": files, "layers": layers}
+    return data, json.dumps(plan, indent=1).encode() + b"\n"
+
+
+def _put_back(folder: RunFolder, begin: KeptNetwork, stop: int, plan: bytes | None) -> None:
+    """Make training begin again if it was cut off and had other files than it has now; write down what it has.
+
+    Runs of earlier versions have not written it down: theirs goes on, unless it is beyond its last step now.
+
+    Args:
+        folder: Folder of the run.
+        begin: The network from which training begins.
+        stop: The step to train to.
+        plan: What to train on; None: nothing.
+
+    Raises:
+        LoopError: A checkpoint is missing or damaged.
+    """
+    path, kept = folder.learner / CHECKPOINT_NAME, folder.checkpoint(begin.generation)
+    file = folder.learner / PLAN_NAME
+    written = file.read_bytes() if file.is_file() else plan
+    _require_checkpoint(kept, path, begin.steps)
+    step = _require_checkpoint(path, kept, begin.steps)
+    if step > stop or (step > begin.steps and written != plan):
+        roll_back(folder, begin)
+    if plan is not None:
+        replace_file(file, plan)
+
+
 def _train(
-    settings: LoopSettings, folder: RunFolder, data: Dataset, kept: Path, start: int, stop: int, listener: Listener
+    settings: LoopSettings, folder: RunFolder, data: Dataset, begin: KeptNetwork, stop: int, listener: Listener
 ) -> tuple[dict[str, float] | None, dict[str, float] | None]:
     """Train to a step; the last losses and the metrics on the test files.
 
@@ -212,8 +275,7 @@ def _train(
         settings: The run.
         folder: Its folder.
         data: What to train on.
-        kept: Copy of the checkpoint that training began with.
-        start: Its step.
+        begin: The network that training began with.
         stop: The step to train to.
         listener: Follows the training.
 
@@ -221,9 +283,9 @@ def _train(
         LoopError, KeyboardInterrupt: As `train_generation`.
     """
     path = folder.learner / CHECKPOINT_NAME
-    step = _require_checkpoint(path, kept, start)
-    if not start <= step <= stop:
-        raise LoopError(f"{path}: a checkpoint of step {step}; the journal expects one of step {start} to {stop}")
+    step = load_checkpoint(path).step
+    if step < begin.steps:
+        raise LoopError(f"{path}: a checkpoint of step {step}; the journal expects one of step {begin.steps} to {stop}")
     test = _dataset(settings, settings.learner.test) if settings.learner.test else None
     try:
         result = (

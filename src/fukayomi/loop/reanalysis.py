@@ -3,6 +3,8 @@
 The network that generates games searches them. Its targets are a layer beside each chunk (`fukayomi.learning.layers`),
 which takes the place of an earlier layer; the chunk itself never changes. Chunks whose targets are of this network
 already are left alone: the newest games, and all others as long as no new network passes.
+
+A layer that is lost is made again before the learner needs it, by the network that made it.
 """
 
 from collections.abc import Sequence
@@ -13,14 +15,15 @@ from typing import Any
 from fukayomi.engine.evaluators.backends.machine import usable_cpus
 from fukayomi.engine.network import Network
 from fukayomi.learning.layers import layer_path, read_layer_info, remove_layer, sidecar_of
-from fukayomi.learning.reanalysis.reanalysis import reanalyze
+from fukayomi.learning.reanalysis.reanalysis import Reanalysis, reanalyze
 from fukayomi.learning.reanalysis.settings import Selection
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import ChunkEntry
-from fukayomi.loop.journal import Journal, Reanalyzed
-from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopSettings
+from fukayomi.loop.journal import Journal, KeptNetwork, Reanalyzed
+from fukayomi.loop.settings import REPRODUCIBLE_DEVICES, GeneratorSettings, LoopError, LoopSettings
 from fukayomi.loop.window import first_in_window
+from fukayomi.tabular import counted
 
 LAYER = "learn"
 """Name of the layers."""
@@ -48,7 +51,6 @@ def reanalyze_window(
         EvaluatorError: The network failed.
         KeyboardInterrupt: The user stopped it; what was searched is kept.
     """
-    assert settings.reanalysis
     generation, _ = journal.next_step
     network = journal.networks[-1]
     due = due_chunks(settings, journal, chunks)
@@ -60,12 +62,7 @@ def reanalyze_window(
             remove_layer(file, LAYER)
     positions = changed = moved = 0
     if files:
-        plan = settings.reanalysis.settings(settings.seed + (network.generation << 32))
-        with ExitStack() as stack:
-            networks = _open(folder.verified(network), settings.generator, stack)
-            workers = 1 if settings.generator.device in REPRODUCIBLE_DEVICES else None
-            found = reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=listener)
-        for info in found.layers.values():
+        for info in _make_layers(settings, folder, network, files, listener).layers.values():
             positions, changed, moved = positions + info.positions, changed + info.changed, moved + info.moved
     return Reanalyzed(
         generation=generation, network=network.generation, chunks=tuple(chunk.path for chunk in due),
@@ -85,7 +82,7 @@ def due_chunks(settings: LoopSettings, journal: Journal, chunks: Sequence[ChunkE
     """
     assert settings.reanalysis
     window = chunks[first_in_window([chunk.positions for chunk in chunks], settings.window) :]
-    renewed = {path: entry.network for entry in journal.all(Reanalyzed) for path in entry.chunks}
+    renewed = _renewed(journal)
     ages = {chunk.path: renewed.get(chunk.path, chunk.generation) for chunk in window}
     due = [chunk for chunk in window if chunk.positions and ages[chunk.path] < journal.networks[-1].generation]
     if settings.reanalysis.select is not Selection.AGE:
@@ -101,8 +98,69 @@ def due_chunks(settings: LoopSettings, journal: Journal, chunks: Sequence[ChunkE
 
 def layer_of(files: Sequence[Path], folder: RunFolder, journal: Journal) -> str | None:
     """The layer to learn these chunks from; None if none of them has one."""
-    renewed = {folder.path / path for entry in journal.all(Reanalyzed) for path in entry.chunks}
+    renewed = {folder.path / path for path in _renewed(journal)}
     return LAYER if renewed.intersection(files) else None
+
+
+def layer_hashes(files: Sequence[Path]) -> list[str | None]:
+    """The SHA-256 of the layer of each chunk, as its sidecar says; None where there is none.
+
+    Raises:
+        DataFileError: A sidecar is damaged.
+    """
+    sidecars = [sidecar_of(layer_path(file, LAYER)) for file in files]
+    return [read_layer_info(sidecar).sha256 if sidecar.is_file() else None for sidecar in sidecars]
+
+
+def restore_layers(
+    settings: LoopSettings, folder: RunFolder, journal: Journal, files: Sequence[Path], listener: Listener
+) -> None:
+    """Make lost layers of chunks again, each by the network that made it; on a CPU they are the same bytes.
+
+    Args:
+        settings: The run.
+        folder: Its folder.
+        journal: The steps that are done; it says which chunks have layers.
+        files: The chunks.
+        listener: Follows the searches.
+
+    Raises:
+        LoopError: A layer is lost, and so is its network.
+        EvaluatorError: A network failed.
+        KeyboardInterrupt: The user stopped it; what was searched is kept.
+    """
+    renewed = {folder.path / path: generation for path, generation in _renewed(journal).items()}
+    lost = [file for file in files if file in renewed and not sidecar_of(layer_path(file, LAYER)).is_file()]
+    for network in journal.networks:
+        mine = [file for file in lost if renewed[file] == network.generation]
+        if not mine:
+            continue
+        first = layer_path(mine[0], LAYER)
+        try:
+            folder.verified(network)
+        except LoopError as error:
+            raise LoopError(f"{first}: missing, and {error}, or the layer with its sidecar") from error
+        listener.note(f"{first} is missing: {counted(len(mine), 'layer')} of {network.name} made again")
+        for file in mine:
+            remove_layer(file, LAYER)
+        _make_layers(settings, folder, network, mine, listener)
+
+
+def _renewed(journal: Journal) -> dict[str, int]:
+    """The generation of the network that made the layer of each chunk that has one, by the chunk's path in the run."""
+    return {path: entry.network for entry in journal.all(Reanalyzed) for path in entry.chunks}
+
+
+def _make_layers(
+    settings: LoopSettings, folder: RunFolder, network: KeptNetwork, files: Sequence[Path], listener: Listener
+) -> Reanalysis:
+    """Search chunks with a network. The layer of each is the same whichever others are searched with it."""
+    assert settings.reanalysis
+    plan = settings.reanalysis.settings(settings.seed + (network.generation << 32))
+    with ExitStack() as stack:
+        networks = _open(folder.verified(network), settings.generator, stack)
+        workers = 1 if settings.generator.device in REPRODUCIBLE_DEVICES else None
+        return reanalyze(files, networks, plan, layer=LAYER, workers=workers, listener=listener)
 
 
 def _open(file: Path, machine: GeneratorSettings, stack: ExitStack) -> list[Network]:

@@ -21,7 +21,7 @@ from fukayomi.loop.generation import (
 )
 from fukayomi.loop.ingest import Manifest, ingest
 from fukayomi.loop.inputs import check_inputs, read_openings, require_cluster
-from fukayomi.loop.journal import Entry, Ingested, Journal, Played, Started, Step, Trained
+from fukayomi.loop.journal import Entry, Ingested, Journal, Started, Step, Trained
 from fukayomi.loop.listener import SILENT, LogWriter, LoopListener, LoopListeners
 from fukayomi.loop.matches.gate import test_candidate
 from fukayomi.loop.matches.strength import measure
@@ -86,7 +86,7 @@ def learn(
     if settings is None:
         settings = folder.saved_settings()
     openings = read_openings(settings)
-    check_inputs(settings)
+    check_inputs(settings, has_begun=folder.has_begun, listener=listener)
     if generate is None:
         require_cluster(settings)
     with folder.lock():
@@ -223,14 +223,14 @@ class _Run:
     def _train(self) -> Entry:
         from fukayomi.loop.learner import TrainingFile, train_generation
 
-        played = self._journal.last(Played)
-        names = set(played.chunks) if played else set[str]()
+        games, paid = self._folder.games, self._journal.paid
         files = [
             TrainingFile(self._folder.path / each.path, each.positions, each.sha256)
             for each in Manifest(self._folder.path).chunks()
         ]
-        new = [file for file in files if chunk_name(self._folder.games, file.path) in names]
-        return train_generation(self._settings, self._folder, self._journal, files, new, self._listener)
+        new = {name: file for file in files if (name := chunk_name(games, file.path)) not in paid}
+        found = train_generation(self._settings, self._folder, self._journal, files, list(new.values()), self._listener)
+        return found.model_copy(update={"paid": tuple(new)})
 
     def _gate(self) -> Entry:
         from fukayomi.loop.learner import roll_back

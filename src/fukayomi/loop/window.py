@@ -4,7 +4,9 @@ The window is KataGo's (D. Wu, "Accelerating Self-Play Learning in Go", arXiv:19
 in all it has the newest ``start * (1 + growth * ((N / start)^exponent - 1) / exponent)``, and all of them up to
 `start`. So the first games, of weak networks, are forgotten soon, and later ones live longer and longer.
 
-The budget caps how often a position is trained on: each new position pays for `samples_per_position` samples.
+The budget caps how often a position is trained on: each position pays for `samples_per_position` samples once, in the
+first generation that learns from its chunk. So one that is excluded does not pay, until it is admitted; one that has
+paid does not pay again when it is admitted again.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,7 @@ from fukayomi.files.lock import FolderLock, LockedError
 from fukayomi.listener import Listener
 from fukayomi.loop.ingest.canaries import relabelled
 from fukayomi.loop.ingest.deliveries import IngestSettings, find_new, ingest
-from fukayomi.loop.ingest.manifest import Manifest
+from fukayomi.loop.ingest.manifest import Manifest, ManifestError
 from fukayomi.selfplay.chunk import sidecar_of, write_chunk
 
 
@@ -255,6 +255,28 @@ def test_lost_keys_are_made_again(tmp_path: Path) -> None:
     (tmp_path / "games.keys").write_bytes(keys[:-3])
     ingest(tmp_path)
     assert (tmp_path / "games.keys").read_bytes() == keys
+
+
+@pytest.mark.parametrize("damage", ["missing", "flipped"])
+def test_lost_keys_are_made_again_without_an_excluded_chunk(tmp_path: Path, damage: str) -> None:
+    manifest = new_store(tmp_path)
+    for number in range(3):
+        deliver(tmp_path, random_games(5, number), worker=f"w{number}")
+    ingest(tmp_path)
+    keys = (tmp_path / "games.keys").read_bytes()
+    (tmp_path / "games.keys").unlink()
+    lost = tmp_path / "games" / "w1-000001.hcpe3"
+    data = lost.read_bytes()
+    lost.unlink() if damage == "missing" else lost.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+    remedy = "put the file back, or go on without it: fukayomi learn exclude .* games/w1-000001"
+    with pytest.raises(ManifestError, match=rf"w1-000001\.hcpe3: .*games\.keys is lost .*{remedy}"):
+        ingest(tmp_path)
+    manifest.exclude_chunk("games/w1-000001.hcpe3")
+    deliver(tmp_path, join_games(list(random_games(5, 2))[::-1]), worker="w4")  # those of w2
+
+    assert len(ingest(tmp_path).quarantined) == 1
+    assert (tmp_path / "games.keys").read_bytes() == keys[:40] + bytes(40) + keys[80:]
 
 
 def test_one_process_ingests_at_a_time(tmp_path: Path) -> None:

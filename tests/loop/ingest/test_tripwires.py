@@ -170,3 +170,19 @@ def test_ingest_compares_the_workers_of_a_generation(tmp_path: Path) -> None:
     manifest.exclude("w9", str(found.flags[0]))
     assert check_workers(manifest, 1).flags == ()
     assert check_workers(manifest, 2).comparisons == ()
+
+
+def test_games_that_come_with_those_of_the_next_network_are_compared(tmp_path: Path) -> None:
+    manifest = new_store(tmp_path)
+    manifest.add_network("cd" * 32, 2)
+    for worker in range(3):
+        deliver(tmp_path, join_games(POOL[40 * worker : 40 * worker + 40]), worker=f"w{worker}")
+    deliver(tmp_path, join_games([game for game in POOL[120:] if len(game) < 20][:40]), worker="w9")
+    deliver(tmp_path, join_games(POOL[-2:]), worker="w0", sequence=2, first_game=40, network="cd" * 32)
+
+    found, alone = ingest(tmp_path).tripwires, check_workers(Manifest(tmp_path), 1)
+
+    assert (found.generation, found.threshold, found.flags) == (2, alone.threshold, alone.flags)
+    assert {(flag.worker, flag.generation) for flag in found.flags} == {("w9", 1)}
+    assert "with network 1: z = " in str(found.flags[0])
+    assert {(row["generation"], row["worker"]) for row in found.rows() if row["flagged"]} == {(1, "w9")}

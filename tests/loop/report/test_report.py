@@ -1,10 +1,14 @@
 """The state of a run and its page, of a small real run."""
 
+import html
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import learn_run
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -65,6 +69,17 @@ def test_a_step_that_was_resumed_has_no_rate(small_run: Path, tmp_path: Path) ->
     assert (status.games_an_hour, status.positions_an_hour) == (None, None)
     assert status.samples_a_second == read_status(small_run).samples_a_second
     assert [row.seconds for row in status.history] == [row.seconds for row in read_status(small_run).history]
+
+
+def test_a_run_whose_training_files_are_gone_has_a_status(small_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(small_run, tmp_path / "run")
+    text = (tmp_path / "run" / "run.toml").read_text().replace("test = []", 'test = ["/nowhere/test.hcpe"]')
+    (tmp_path / "run" / "run.toml").write_text(text)
+
+    assert read_status(tmp_path / "run").generation == 2
+    assert "/nowhere/test.hcpe" in write_report(tmp_path / "run").read_text(encoding="utf-8")
+    with pytest.raises(LoopError, match=r"learner, test: /nowhere/test\.hcpe: no such file"):
+        learn_run.learn(None, tmp_path / "run")
 
 
 def test_the_commands_print_the_status(small_run: Path) -> None:
@@ -136,6 +151,49 @@ def test_a_worker_is_excluded_and_admitted(small_run: Path, tmp_path: Path) -> N
     assert "an &lt;old&gt; network" in write_report(folder).read_text(encoding="utf-8")
     assert f"{chunks} of {chunks} chunks" in learn("admit", folder, "local").output
     assert read_status(folder).excluded == {}
+
+
+def test_status_and_page_name_chunks_that_are_excluded(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    Manifest(folder).exclude_chunk("games/local-000002.hcpe3", "a <bad> disk")
+
+    assert "nothing is learned from games/local-000002.hcpe3: a <bad> disk" in learn("status", folder).output
+    assert "games/local-000002.hcpe3 (a &lt;bad&gt; disk)" in write_report(folder).read_text(encoding="utf-8")
+
+
+def test_status_and_page_name_matches_that_cannot_be_read(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    database = folder / "matches" / "gate-0001" / "match.db"
+    database.write_bytes(database.read_bytes()[:100])
+
+    (note,) = read_status(folder).notes
+
+    assert note.startswith(f"{database} is damaged: ")
+    assert note in learn("status", folder).stdout
+    assert note in html.unescape(write_report(folder).read_text(encoding="utf-8"))
+
+
+def test_status_and_page_say_what_rating_0_is_without_the_first_network(small_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    for path in (folder / "matches").glob("*/match.db"):
+        with closing(sqlite3.connect(path)) as database, database:
+            for side in ("black", "white"):
+                database.execute(f"UPDATE games SET {side} = 'anchor <1>' WHERE {side} = 'network-0000'")
+
+    status = read_status(folder)
+
+    said = "network-0000 has played no game that counts: rating 0 is the mean of all players"
+    assert status.notes == (said,)
+    assert sum(player.rating for player in status.ratings) == pytest.approx(0, abs=1e-6)
+    assert [player.name for player in status.anchors] == ["anchor <1>"]
+    text = learn("status", folder).stdout
+    assert said in text
+    assert f"rating of anchor <1>: {status.anchors[0].bound}{status.anchors[0].rating:.0f}" in text
+    assert said in write_report(folder).read_text(encoding="utf-8")
+    assert read_status(small_run).notes == ()
 
 
 def test_a_worker_that_cannot_be_excluded_or_admitted_is_an_error(small_run: Path, tmp_path: Path) -> None:

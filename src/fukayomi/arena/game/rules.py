@@ -1,9 +1,10 @@
 """The engines of a game and the rules it is played by. The same fields are the keys of the TOML file of a match."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidatorFunctionWrapHandler, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from fukayomi.arena.game import choices
 from fukayomi.arena.game.choices import Declaration
@@ -13,10 +14,22 @@ Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
-class StrictModel(BaseModel):
+class KnownKeysModel(BaseModel):
     """Settings in which an unknown key is an error, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class StrictModel(KnownKeysModel):
+    """Settings in which numbers are numbers besides, neither text nor truth values."""
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _numbers_are_numbers(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        found = check(value)
+        if isinstance(value, str | bool) and isinstance(found, int | float) and not isinstance(found, bool):
+            raise PydanticCustomError("number", "Input should be a number")
+        return found
 
 
 class EngineSettings(StrictModel):
@@ -44,7 +57,7 @@ class EngineSettings(StrictModel):
         return self
 
 
-class Resignation(StrictModel):
+class Resignation(KnownKeysModel):
     """When a lost game is adjudicated: the losing side has scored -`score_cp` or worse for its last `moves` moves, and
     with `both_sides` the winning side has scored `score_cp` or better for as many. The referee resigns for the loser,
     when it is to move, unless its first score was lost already."""
@@ -54,7 +67,7 @@ class Resignation(StrictModel):
     both_sides: bool = True
 
 
-class DrawAdjudication(StrictModel):
+class DrawAdjudication(KnownKeysModel):
     """When a level game is adjudicated a draw: from ply `ply` on, if both sides have scored within ±`score_cp` for
     their last `moves` moves."""
 

@@ -11,6 +11,7 @@ from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
+    from fukayomi.arena.ratings.rating import PlayerRating
     from fukayomi.loop.report.status import RunStatus
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a learning run.")]
@@ -23,8 +24,9 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
     fukayomi learn status run
     fukayomi learn status run --json
 
-    The run may be under way. Ratings are Elo with 95 % intervals, from all matches of the run; the first network has 0.
-    Losses and accuracies are of the new games of a generation, before the network learned from them.
+    The run may be under way. Ratings are Elo with 95 % intervals, from all matches of the run; the first network has
+    0, or, if it has not played, the mean of all players. Losses and accuracies are of the new games of a generation,
+    before the network learned from them.
     """
     with user_errors():
         from fukayomi.loop.report.status import read_status
@@ -81,11 +83,7 @@ def _lines(found: "RunStatus") -> list[str]:
     games = f"{counted(found.games, 'game')}, {counted(found.positions, 'position')}"
     quarantined = f", {counted(found.quarantined, 'chunk')} in quarantine" if found.quarantined else ""
     lines.append(games + quarantined)
-    newest = max((flag.generation for flag in found.flags), default=0)
-    lines += [f"generation {newest}: {flag.text}" for flag in found.flags if flag.generation == newest]
-    excluded = {f"worker {worker}": reason for worker, reason in found.excluded.items()} | found.excluded_chunks
-    for whom, reason in excluded.items():
-        lines.append(f"nothing is learned from {whom}{f': {reason}' if reason else ''}")
+    lines += _worker_lines(found)
     if again := [row for row in found.history if row.reanalyzed]:
         lines.append(
             f"reanalysis, generation {again[-1].generation}: {again[-1].reanalyzed:,} positions searched again, "
@@ -104,8 +102,24 @@ def _lines(found: "RunStatus") -> list[str]:
             f"gate, generation {row.generation}: {row.gate}, {row.gate_score or 0:.1%} in "
             f"{counted(row.gate_games or 0, 'game')}, LLR {row.gate_llr or 0:.2f}"
         )
+    lines += [_rating(player) for player in found.anchors]
+    lines += found.notes
     if found.games_an_hour and found.positions_an_hour:
         lines.append(f"self-play: {found.games_an_hour:,.0f} games, {found.positions_an_hour:,.0f} positions an hour")
     if found.samples_a_second:
         lines.append(f"training: {found.samples_a_second:,.0f} samples a second")
     return lines
+
+
+def _worker_lines(found: "RunStatus") -> list[str]:
+    newest = max((flag.generation for flag in found.flags), default=0)
+    lines = [f"generation {newest}: {flag.text}" for flag in found.flags if flag.generation == newest]
+    excluded = {f"worker {worker}": reason for worker, reason in found.excluded.items()} | found.excluded_chunks
+    for whom, reason in excluded.items():
+        lines.append(f"nothing is learned from {whom}{f': {reason}' if reason else ''}")
+    return lines
+
+
+def _rating(player: "PlayerRating") -> str:
+    error = "" if player.error is None else f" ±{player.error:.0f}"
+    return f"rating of {player.name}: {player.bound}{player.rating:.0f}{error} in {counted(player.played, 'game')}"

@@ -18,14 +18,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fukayomi.files.atomic import replace_file
 from fukayomi.files.inputs import InputFileError, read_input
 from fukayomi.files.lock import FolderLock
 from fukayomi.learning.position_weights import weights_of
 from fukayomi.listener import SILENT, Listener
-from fukayomi.loop.ingest.game_keys import GameKeys
-from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest, QuarantinedEntry
-from fukayomi.loop.ingest.tripwires import Tripwires, check_workers
+from fukayomi.loop.ingest.game_keys import KEYS, GameKeys
+from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest, ManifestError, QuarantinedEntry
+from fukayomi.loop.ingest.tripwires import Tripwires, check_workers, joined
 from fukayomi.loop.ingest.validation import Fault, RejectedError, ValidChunk, validate_chunk
 from fukayomi.selfplay.chunk import (
     LARGEST_CHUNK,
@@ -50,7 +53,8 @@ class IngestSettings:
     most_duplicates: float = 0.05
     """Share of a chunk's games that may be equal to known ones; one game always may."""
     alarm_rate: float = 0.01
-    """Probability that the tripwires flag any of the workers of a generation when all are alike."""
+    """Probability that the tripwires flag any of the workers of a generation when all are alike, each time they are
+    compared."""
     least_games: int = 32
     """Games of a worker, and of the others, from which on they are compared."""
 
@@ -66,7 +70,7 @@ class IngestResult:
     copies: int
     """Chunks that were delivered before under another name; they stay, and do not count."""
     tripwires: Tripwires
-    """The workers of the newest generation of these chunks, compared."""
+    """The workers of each generation of these chunks, compared."""
 
 
 def ingest(store: Path | str, settings: IngestSettings | None = None, listener: Listener = SILENT) -> IngestResult:
@@ -79,7 +83,7 @@ def ingest(store: Path | str, settings: IngestSettings | None = None, listener: 
 
     Raises:
         LockedError: Another process is at it.
-        ManifestError: The manifest is damaged.
+        ManifestError: The manifest is damaged; or `games.keys` is lost, and so is a chunk that is not excluded.
         DiskError: The disk is full.
         OSError: A file cannot be read or written.
     """
@@ -117,22 +121,47 @@ class _Ingest:
             except RejectedError as error:
                 quarantined.append(self._quarantine(path, error))
         self._listener.progress("ingest", len(new), len(new))
-        newest = max((entry.generation for entry in accepted), default=None)
-        tripwires = check_workers(self._manifest, newest, self._settings.alarm_rate, self._settings.least_games)
+        alarm_rate, least_games = self._settings.alarm_rate, self._settings.least_games
+        generations = sorted({entry.generation for entry in accepted})
+        tripwires = joined([check_workers(self._manifest, each, alarm_rate, least_games) for each in generations])
         for flag in tripwires.flags:
             self._listener.note(str(flag))
         return IngestResult(tuple(accepted), tuple(quarantined), copies, tripwires)
 
     def _open_keys(self) -> GameKeys:
+        """The keys of all accepted games; a lost file is made again.
+
+        Raises:
+            ManifestError: It is lost, and so is a chunk that is not excluded.
+        """
         chunks = self._manifest.accepted.values()
         count = sum(entry.games for entry in chunks)
         try:
             return GameKeys(self._store, count)
         except ValueError:  # it can be made again
             keys = GameKeys(self._store, 0)
+            learned = {entry.sha256 for entry in self._manifest.chunks()}
             for entry in chunks:
-                keys.append(validate_chunk(self._store / entry.path).keys)
+                keys.append(self._keys_of(entry, is_excluded=entry.sha256 not in learned))
             return keys
+
+    def _keys_of(self, entry: ChunkEntry, *, is_excluded: bool) -> NDArray[np.uint64]:
+        """The keys of an accepted chunk's games; zeros if it is excluded and its files are lost or damaged."""
+        try:
+            found = validate_chunk(self._store / entry.path)
+            if found.info.sha256 == entry.sha256:
+                return found.keys
+            problem = f"{entry.path}: other games than were accepted"
+        except RejectedError as error:
+            problem = str(error)
+        except OSError as error:
+            problem = f"{entry.path}: {error.strerror or error}"
+        if is_excluded:
+            return np.zeros(entry.games, np.uint64)
+        raise ManifestError(
+            f"{problem}. {self._store / KEYS} is lost and has to be made again from all chunks: put the file back, or "
+            f"go on without it: fukayomi learn exclude {self._store} {entry.path}"
+        )
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self._store).as_posix()

@@ -6,13 +6,13 @@ farthest from the median of all in that number is flagged and leaves the compari
 odd workers do not make honest ones look odd, as long as most are honest.
 
 All tests of the first round share the alarm rate (Bonferroni): when all workers are alike, the probability that any of
-them is flagged is at most `alarm_rate`, as far as the tests hold at their sample sizes; see
+them is flagged is at most `alarm_rate` each time they are compared, as far as the tests hold at their sample sizes; see
 `tools/canaries.py`.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,17 +62,21 @@ class Comparison:
     """Standard deviations of a normal distribution with the same p-value; negative where the worker's mean is lower."""
     p: float
     """Probability of such a difference between workers that are alike."""
+    generation: int | None = None
+    """Number of the network that played; None: unknown."""
 
     def __str__(self) -> str:
         means = "" if self.value is None else f" ({self.value:.4g}, others {self.others:.4g})"
-        return f"worker {self.worker} differs in {self.metric}{means}: z = {self.z:.1f}"
+        network = "" if self.generation is None else f" with network {self.generation}"
+        return f"worker {self.worker} differs in {self.metric}{means}{network}: z = {self.z:.1f}"
 
 
 @dataclass(frozen=True)
 class Tripwires(Tabular):
-    """The comparisons of a generation; as a table, one row for each."""
+    """The comparisons of one generation, or of several; as a table, one row for each."""
 
     generation: int | None
+    """The newest of them; None: unknown, or none."""
     comparisons: tuple[Comparison, ...]
     """Of all workers, flagged ones included."""
     flags: tuple[Comparison, ...]
@@ -82,11 +86,12 @@ class Tripwires(Tabular):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per comparison."""
-        flagged = {flag.worker for flag in self.flags}
+        flagged = {(flag.generation, flag.worker) for flag in self.flags}
         return [
             {
-                "worker": row.worker, "metric": row.metric, "games": row.games, "value": row.value,
-                "others": row.others, "z": row.z, "p": row.p, "flagged": "yes" if row.worker in flagged else "",
+                "generation": row.generation, "worker": row.worker, "metric": row.metric, "games": row.games,
+                "value": row.value, "others": row.others, "z": row.z, "p": row.p,
+                "flagged": "yes" if (row.generation, row.worker) in flagged else "",
             }
             for row in self.comparisons
         ]  # fmt: skip
@@ -113,11 +118,22 @@ def check_workers(
         )
         for workers in groups.values()
     ]
+    found = joined(parts)
     return Tripwires(
         generation,
+        tuple(replace(row, generation=generation) for row in found.comparisons),
+        tuple(replace(flag, generation=generation) for flag in found.flags),
+        found.threshold,
+    )
+
+
+def joined(parts: Sequence[Tripwires]) -> Tripwires:
+    """Several comparisons as one, in order; its threshold is the largest of theirs."""
+    return Tripwires(
+        max((part.generation for part in parts if part.generation is not None), default=None),
         tuple(row for part in parts for row in part.comparisons),
         tuple(flag for part in parts for flag in part.flags),
-        max((part.threshold for part in parts), default=float("inf")),
+        max((part.threshold for part in parts if part.comparisons), default=float("inf")),
     )
 
 

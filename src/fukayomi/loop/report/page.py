@@ -19,7 +19,7 @@ from fukayomi.learning.curves.readers import CurveError, read_run
 from fukayomi.learning.curves.series import Curve, Key
 from fukayomi.loop.configuration import settings_text
 from fukayomi.loop.folder import RunFolder
-from fukayomi.loop.journal import Journal, network_name
+from fukayomi.loop.journal import Journal
 from fukayomi.loop.report.series import read_series
 from fukayomi.loop.report.status import RunStatus, read_status
 
@@ -185,8 +185,7 @@ def _draw_ratings(axes: "Axes", status: RunStatus, journal: Journal, colors: Col
     line = [(row.generation, row.rating or 0.0) for row in rows if row.generation in kept]
     if line:
         axes.plot(*zip(*line, strict=True), color=colors.runs[0], linewidth=1.2)
-    names = {network_name(row.generation) for row in rows}
-    for number, player in enumerate(player for player in status.ratings if player.name not in names):
+    for number, player in enumerate(status.anchors):
         axes.axhline(player.rating, color=colors.runs[1 + number % 9], linewidth=0.9, linestyle="--", label=player.name)
 
 

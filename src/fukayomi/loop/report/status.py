@@ -11,6 +11,7 @@ from typing import Any, cast
 from fukayomi.arena.ratings.rating import PlayerRating, Ratings
 from fukayomi.arena.statistics.intervals import win_rate
 from fukayomi.files.inputs import read_input
+from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder
 from fukayomi.loop.ingest.manifest import Manifest
 from fukayomi.loop.journal import Gated, Ingested, Journal, Reanalyzed, Trained, network_name
@@ -67,7 +68,8 @@ class GenerationRow:
     gate_llr: float | None
     """Log-likelihood ratio of this test."""
     rating: float | None
-    """Of the network that the generation trained, in Elo; the first network has 0."""
+    """Of the network that the generation trained, in Elo; 0 is the first network, or, if it has not played, the mean of
+    all players."""
     error: float | None
     """Half of its 95 % interval."""
     bound: str
@@ -140,6 +142,14 @@ class RunStatus(Tabular):
     """Workers from whose games nothing is learned, with the reason."""
     excluded_chunks: dict[str, str]
     """Chunks from which nothing is learned, with the reason."""
+    notes: tuple[str, ...] = ()
+    """Matches that cannot be read, and what rating 0 is if it is not the first network; of `rate_networks` alone."""
+
+    @property
+    def anchors(self) -> list[PlayerRating]:
+        """The players that are no networks of the run, from strong to weak."""
+        networks = {network_name(row.generation) for row in self.history}
+        return [player for player in self.ratings if player.name not in networks]
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per generation."""
@@ -157,8 +167,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
 
     Args:
         path: Folder of the run.
-        rate: Rates its networks; None: `rate_networks`. Who reads the state often can keep ratings until there are new
-            games.
+        rate: Rates its networks; None: `rate_networks`, whose notes the state then has. Who reads the state often can
+            keep ratings until there are new games.
 
     Raises:
         LoopError: The folder is not of a learning run, or its journal is damaged.
@@ -169,7 +179,8 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     settings = folder.saved_settings()
     journal = Journal(folder.path)
     seconds, resumed = _times(folder.path)
-    ratings = (rate or rate_networks)(folder)
+    notes = _Notes()
+    ratings = rate(folder) if rate else rate_networks(folder, notes)
     manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
     games, trained, ingested = journal.played, journal.last(Trained), journal.last(Ingested)
@@ -198,7 +209,18 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
         excluded=manifest.excluded,
         excluded_chunks=manifest.excluded_chunks,
+        notes=tuple(notes.texts),
     )
+
+
+class _Notes(Listener):
+    """Keeps what it is told, each text once."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, None] = {}
+
+    def note(self, text: str) -> None:
+        self.texts[text] = None
 
 
 def _league(journal: Journal) -> Iterator[LeagueRow]:
