@@ -31,6 +31,7 @@ from fukayomi.loop.learner import TrainingFile, create_network, mixed_data
 from fukayomi.loop.report.series import read_series
 from fukayomi.loop.report.status import read_status
 from fukayomi.loop.settings import OPENINGS
+from fukayomi.selfplay import find_chunks
 from fukayomi.selfplay.chunk import ResultCounts, write_chunk
 from fukayomi.shogi import Position
 
@@ -149,6 +150,29 @@ def test_games_in_quarantine_are_in_no_table(tmp_path: Path) -> None:
     (row,) = [row for row in read_status(tmp_path / "run").history if row.generation == 1]
     assert (row.games, row.plies_a_game) == (4, sum(chunk.plies for chunk in chunks) / 4)
     assert dict(read_series(journal).plies) == {1: row.plies_a_game}
+
+
+class Damaging(LoopListener):
+    """Damages the chunks of a generation before they are checked."""
+
+    def __init__(self, folder: Path, generation: int) -> None:
+        self._games, self._generation = folder / "games", generation
+
+    def step_started(self, generation: int, step: str) -> None:
+        if (generation, step) == (self._generation, "ingest"):
+            for path in find_chunks(self._games)[-2:]:
+                path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def test_a_run_goes_on_when_the_newest_games_are_in_quarantine(tmp_path: Path) -> None:
+    settings = learn_run.small(gate={"mode": "off"}, strength={"games": 0}, generations=4)
+
+    assert learn(settings, tmp_path / "run", listener=Damaging(tmp_path / "run", 2)).finished
+
+    manifest = Manifest(tmp_path / "run")
+    assert (len(manifest.chunks()), len(manifest.quarantined)) == (6, 2)
+    played = [entry.games for entry in Journal(tmp_path / "run").played]
+    assert played == [4, 0, 4, 4]
 
 
 def test_the_journal_has_the_flags_of_ingest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,17 @@ def test_games_of_the_league_in_files_of_their_own_are_learnt_from(tmp_path: Pat
     assert manifest.quarantined == {}
 
 
+def test_earlier_networks_play_on_all_devices(tmp_path: Path) -> None:
+    folder, changes = tmp_path / "run", {"generator": {"devices": 2}, "league": {"share": 1, "past": 1}}
+
+    learn_run.run(folder, **SHORT | changes | {"generations": 2})
+
+    manifest = Manifest(folder)
+    assert (len(manifest.chunks()), manifest.quarantined) == (4, {})
+    (of_networks,) = {len(read_chunk(folder / each.path).info.opponents) for each in manifest.chunks()[2:]}
+    assert of_networks == 1
+
+
 def check_claims_are_counted_again(chunk: Path) -> None:
     """Ingest rejects a chunk whose sidecar claims more wins than there are, or other results."""
     sidecar = sidecar_of(chunk)

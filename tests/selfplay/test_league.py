@@ -1,5 +1,6 @@
 """The league: engines and networks that play a share of the games."""
 
+import hashlib
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -232,6 +233,8 @@ def test_earlier_networks_are_drawn_by_how_hard_they_are(tmp_path: Path) -> None
     assert settings.model_copy(update={"hardness": 0.0}).chances() == pytest.approx({"hard": 0.5, "easy": 0.5})
     with League(settings, seed=1, device="cpu", devices=2) as opponents:
         assert [len(network.evaluators) for network in opponents.networks] == [2, 2]
+        hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        assert [network["sha256"] for network in opponents.settings["networks"]] == hashes
         drawn = Counter(opponents.name(number) for number in range(1000))
         assert 850 < drawn["hard"] < 950
         result = generate(SHORT, files[0], tmp_path / "games", games=6, opponents=opponents, device="cpu")

@@ -103,7 +103,8 @@ class Network:
             raise ValueError("a search needs at least one network")
         self.problems = ()
         first = INTERNAL_NETWORK if models[0] is None else models[0]
-        has_file = len(models) == 1 and isinstance(first, str | Path) and first not in STUBS
+        is_one = all(each == models[0] for each in models)
+        has_file = is_one and isinstance(first, str | Path) and first not in STUBS
         self._file = find_network(str(first)) if has_file else None
         if isinstance(first, str | Path):
             options.set("DNN_Model", str(first))
@@ -126,7 +127,7 @@ class Network:
 
     @cached_property
     def sha256(self) -> str | None:
-        """The SHA-256 of the network's file; None if it has no file of its own, or there are several networks."""
+        """The SHA-256 of the network's file; None if it has no file of its own, or there are different networks."""
         from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 
         return None if self._file is None else NetworkFile(self._file).sha256

@@ -13,7 +13,7 @@ from fukayomi.interruption import Stopped
 from fukayomi.listener import Listener
 from fukayomi.loop.folder import RunFolder, file_sha256
 from fukayomi.loop.ingest.deliveries import GAMES, find_deliveries
-from fukayomi.loop.ingest.manifest import ChunkEntry
+from fukayomi.loop.ingest.manifest import ChunkEntry, Manifest
 from fukayomi.loop.journal import Games, Journal, KeptNetwork, Played
 from fukayomi.loop.settings import (
     BATCH_DEPENDENT_DEVICES,
@@ -251,6 +251,16 @@ def accepted_results(
     return {name: found[name] for name in league.names}
 
 
+def _known_chunks(folder: RunFolder, journal: Journal) -> set[str]:
+    """Names of the chunks of earlier generations. Those in quarantine are gone, and their names may come again."""
+    manifest = Manifest(folder.path)
+    accepted, gone = (
+        {chunk_name(folder.games, folder.path / each.path) for each in entries}
+        for entries in (manifest.accepted.values(), manifest.quarantined.values())
+    )
+    return accepted | (set(journal.chunks) - gone)
+
+
 def play_generation(
     settings: LoopSettings,
     folder: RunFolder,
@@ -270,7 +280,7 @@ def play_generation(
     network = journal.networks[-1]
     folder.games.mkdir(parents=True, exist_ok=True)
     first = (generation - 1) * settings.games
-    known = set(journal.chunks)
+    known = _known_chunks(folder, journal)
     generated = play(
         settings.selfplay, folder.verified(network), folder.games, name=WORKER, seed=settings.seed, first_game=first,
         games=settings.games, league=league, openings=openings, listener=listener,
