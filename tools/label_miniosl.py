@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 from work_folder import pieces_of_work
 
+from fukayomi._environment import without_openvino_telemetry
 from fukayomi._native import EVAL_SCALE, encode_hcp
-from fukayomi._telemetry import without_openvino_telemetry
 from fukayomi.data.formats.hcpe3 import Game, Games, join_games, read_hcpe3
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.engine.evaluation import Evaluation
