@@ -125,7 +125,7 @@ def test_what_is_wrong_in_a_file_is_named(text: str, message: str, tmp_path: Pat
 
 
 def test_a_missing_file_is_named(tmp_path: Path):
-    with pytest.raises(TrainingError, match=r"--config\) in .*none\.toml: No such file"):
+    with pytest.raises(TrainingError, match=r"cannot read the settings in .*none\.toml: No such file"):
         read_configuration(tmp_path / "none.toml")
 
 
