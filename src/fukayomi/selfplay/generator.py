@@ -146,9 +146,8 @@ def generate(
         _locked(folder, name),  # last: a network that cannot be loaded leaves no folder
     ):
         values = _values(settings, opponents, openings, None if book is None else (Path(book), book_plies))
-        is_split = opponents is not None and opponents.has_own_files
         sha256 = network_sha256(network)
-        worker = Worker(name, seed, sha256, values, settings.chunk_games, is_split, *_computed(opened))
+        worker = Worker(name, seed, sha256, values, settings.chunk_games, _is_split(opponents), *_computed(opened))
         store = ChunkStore(folder, worker, first_game, None if games is None else first_game + games)
         begins = openings or Openings()
         if opened_book is not None:
@@ -162,6 +161,10 @@ def generate(
             run.close()
             store.close()
             follower.ended()
+
+
+def _is_split(opponents: Opponents | None) -> bool:
+    return opponents is not None and opponents.has_own_files
 
 
 def _require_ranges(*numbers: tuple[str, int | None, int, int]) -> None:
