@@ -378,8 +378,8 @@ void bind_position_questions(nb::class_<Position>& cls) {
              "The result if this is the fourth occurrence of the position; otherwise `Repetition.NONE`.")
         .def("first_recurrence", [](const Position& position, int window) { return position.history().first_recurrence(window); },
              "window"_a = REPETITION_WINDOW,
-             "The result that the search assumes if the position, or the same board with other hands, occurred\n"
-             "recently.\n\n"
+             "What games of self-play and the search make of the last occurrence of the position, or of the same board\n"
+             "with other hands, if there was one.\n\n"
              "Args:\n    window: Plies to look back.")
         .def("occurrences", [](const Position& position) { return position.history().occurrences(); },
              "Number of times that the position has occurred, including now.")

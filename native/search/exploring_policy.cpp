@@ -44,14 +44,14 @@ void ExploringPolicy::make_priors(const Tree& tree, const RootPlan& plan) {
     }
 }
 
-Choice ExploringPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) {
+Choice ExploringPolicy::select(const Tree& tree, const Child& entry, bool avoid_settled) {
     align(rows_, tree.edges(tree.root()));
     if (const auto slot = forced_slot(tree, entry)) return {*slot, 0.0F};
-    const Choice plain = rows_.empty() ? select_by_puct(tree, tree.root(), entry, puct_, avoid_proven)
-                                       : select_plain(tree, terms(tree, entry), avoid_proven);
+    const Choice plain = rows_.empty() ? select_by_puct(tree, tree.root(), entry, puct_, avoid_settled)
+                                       : select_plain(tree, terms(tree, entry), avoid_settled);
     if (!explores_ || visit_noise_ == 0.0) return plain;
     const double moves = tree[tree.root()].edge_count;
-    if (calm_ < moves) return select_noisy(tree, terms(tree, entry), avoid_proven, plain);
+    if (calm_ < moves) return select_noisy(tree, terms(tree, entry), avoid_settled, plain);
     calm_ -= moves;
     return plain;
 }
@@ -74,7 +74,7 @@ ExploringPolicy::Terms ExploringPolicy::terms(const Tree& tree, const Child& ent
     return {puct_.fpu(1.0F - entry.q, mass), puct_.exploration(child_visits(entry), root)};
 }
 
-Choice ExploringPolicy::select_plain(const Tree& tree, const Terms& terms, bool avoid_proven) const {
+Choice ExploringPolicy::select_plain(const Tree& tree, const Terms& terms, bool avoid_settled) const {
     const Node& root = tree[tree.root()];
     Untried untried{root.child_count, -INFINITY};
     for (std::size_t i = root.child_count; i < rows_.size(); ++i)
@@ -82,12 +82,12 @@ Choice ExploringPolicy::select_plain(const Tree& tree, const Terms& terms, bool 
     if (root.children == NOWHERE) return {untried.edge, terms.fpu};
     const std::span<const Child> tried{tree.children(tree.root()).begin(), root.child_count};
     const auto prior = [&](const Child&, std::size_t slot) { return rows_[slot].prior; };
-    return best_edge(tree, tried, untried, terms.fpu, terms.scale, prior, avoid_proven);
+    return best_edge(tree, tried, untried, terms.fpu, terms.scale, prior, avoid_settled);
 }
 
 // Instead of drawing a number for each move, draws how many moves have no noise before the next one that has. A move that
 // wins by its noise is another one than without: a greater prior of the plain choice changes nothing.
-Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool avoid_proven, Choice plain) {
+Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool avoid_settled, Choice plain) {
     const Node& root = tree[tree.root()];
     const Child* entries = root.children != NOWHERE ? tree.children(tree.root()).begin() : nullptr;
     const auto score = [&](std::size_t edge, float its) {
@@ -102,7 +102,7 @@ Choice ExploringPolicy::select_noisy(const Tree& tree, const Terms& terms, bool 
         const auto edge = static_cast<std::size_t>(calm_);
         const float its = score(edge, with_noise(edge));
         if (its <= highest) continue;
-        if (edge != plain.edge && avoid_proven && edge < root.child_count && tree[entries[edge].node].proof != Proof::NONE)
+        if (edge != plain.edge && avoid_settled && edge < root.child_count && tree[entries[edge].node].is_settled)
             continue;
         best = edge;
         highest = its;

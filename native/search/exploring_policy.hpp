@@ -18,7 +18,7 @@ class ExploringPolicy final : public RootPolicy {
 public:
     explicit ExploringPolicy(const SearchParams& params);
     void begin(const Tree& tree, const RootPlan& plan) override;
-    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) override;
+    Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
     void count_noise(Move move) override;
     std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots) override;
     std::uint32_t visits_of(const Node& child) const override;
@@ -40,8 +40,8 @@ private:
 
     void make_priors(const Tree& tree, const RootPlan& plan);
     Terms terms(const Tree& tree, const Child& entry) const;
-    Choice select_plain(const Tree& tree, const Terms& terms, bool avoid_proven) const;
-    Choice select_noisy(const Tree& tree, const Terms& terms, bool avoid_proven, Choice plain);
+    Choice select_plain(const Tree& tree, const Terms& terms, bool avoid_settled) const;
+    Choice select_noisy(const Tree& tree, const Terms& terms, bool avoid_settled, Choice plain);
     float prior(const Tree& tree, std::size_t edge) const;
     float forced_visits(float prior, float visits) const;
     std::optional<std::size_t> forced_slot(const Tree& tree, const Child& entry) const;

@@ -24,7 +24,7 @@ public:
     const Node* child(std::size_t edge) const { return edge < root_.child_count ? &tree_[entries_[edge].node] : nullptr; }
     std::uint32_t visits(std::size_t edge) const { return child(edge) ? child(edge)->visits : 0; }
     std::uint32_t in_flight(std::size_t edge) const { return child(edge) ? entries_[edge].visits - child(edge)->visits : 0; }
-    bool is_open(std::size_t edge) const { return !child(edge) || child(edge)->proof == Proof::NONE; }
+    bool is_open(std::size_t edge) const { return !child(edge) || !child(edge)->is_settled; }
     // Whether a move may be played: one that loses may only if all do.
     bool is_playable(std::size_t edge) const {
         return !child(edge) || child(edge)->proof != Proof::WIN || root_.proof == Proof::LOSS;

@@ -29,7 +29,7 @@ class GumbelPolicy final : public RootPolicy {
 public:
     explicit GumbelPolicy(const SearchParams& params);
     void begin(const Tree& tree, const RootPlan& plan) override;
-    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) override;
+    Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
     void rank(const Tree& tree, std::span<const Child> children, std::vector<std::size_t>& slots) override;
     std::vector<double> weights(const Tree& tree, std::span<const std::size_t> slots) override;
 

@@ -12,16 +12,16 @@ namespace fukayomi {
 
 namespace {
 
-Verdict verdict_of(Repetition repetition) {
+Proof proof_of(Repetition repetition) {
     switch (repetition) {
-        case Repetition::DRAW: return {Proof::DRAW, 0};
+        case Repetition::DRAW: return Proof::DRAW;
         case Repetition::WIN:
-        case Repetition::SUPERIOR: return {Proof::WIN, NO_MATE_DISTANCE};
+        case Repetition::SUPERIOR: return Proof::WIN;
         case Repetition::LOSE:
-        case Repetition::INFERIOR: return {Proof::LOSS, NO_MATE_DISTANCE};
+        case Repetition::INFERIOR: return Proof::LOSS;
         case Repetition::NONE: break;
     }
-    return {};
+    return Proof::NONE;
 }
 
 // Whether generate_useful omitted the same move without promotion.
@@ -62,6 +62,18 @@ void Leaf::put_mate_first() {
         }
 }
 
+bool reaches_fourth_occurrence(Board board, History& history, std::span<const Move> moves) {
+    const std::size_t size = history.size();
+    bool ends = false;
+    for (std::size_t i = 0; i < moves.size() && !ends; ++i) {
+        board.do_move(moves[i]);
+        history.push(board);
+        ends = history.fourfold() != Repetition::NONE;
+    }
+    history.truncate(size);
+    return ends;
+}
+
 std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes) {
     if (pos.king(~pos.turn()) == NO_SQUARE) return {};
     MateLimits limits;
@@ -75,6 +87,7 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
     leaf.mate = Move();
     leaf.mate_edge = 0;
     leaf.verdict = {};
+    leaf.recurrence = {};
     leaf.value.reset();
     // The root is exempt: whether to play on in a repeated or declarable position is the engine's decision.
     if (leaf.moves.empty()) {
@@ -84,7 +97,10 @@ void LeafReader::judge(const Root& root, const SearchParams& params, Leaf& leaf)
         leaf.is_complete = true;
         return;
     }
-    leaf.verdict = verdict(params);
+    leaf.verdict = verdict(root, params);
+    if (!leaf.is_open()) return;
+    const Recurrence recurrence = history_.recurrence(static_cast<int>(leaf.moves.size()));
+    leaf.recurrence = {proof_of(recurrence.kind), static_cast<std::uint16_t>(recurrence.plies)};
     if (!leaf.is_open()) return;
     leaf.is_complete = generate_edges(board_, leaf.edges);
     if (leaf.edges.empty()) leaf.verdict = {Proof::LOSS, 0};
@@ -114,8 +130,11 @@ void LeafReader::replay(const Root& root, std::span<const Move> moves) {
     }
 }
 
-Verdict LeafReader::verdict(const SearchParams& params) {
-    if (const Verdict v = verdict_of(history_.first_recurrence()); v.proof != Proof::NONE) return v;
+// What the rules make of the position. (docs/usi-options.md, "Repetition", has the table.)
+Verdict LeafReader::verdict(const Root& root, const SearchParams& params) {
+    if (root.most_occurrences > 1)
+        if (const Proof proof = proof_of(history_.fourfold()); proof != Proof::NONE)
+            return {proof, proof == Proof::DRAW ? std::uint16_t{0} : NO_MATE_DISTANCE};
     if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
         if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};
@@ -126,11 +145,15 @@ Verdict LeafReader::verdict(const SearchParams& params) {
     if (params.leaf_mate_plies == 0) return {};
     if (find_mate_in_one(board_)) return {Proof::WIN, 1};
     if (params.leaf_mate_plies < 3 || (params.draw_ply > 0 && board_.ply() + 2 > params.draw_ply)) return {};
-    if (find_mate_in_exactly_three(board_)) return {Proof::WIN, 3};
+    if (find_mate_in_exactly_three(board_) && may_mate_in_three(root)) return {Proof::WIN, 3};
     if (params.leaf_mate_nodes == 0) return {};
-    const auto nodes = static_cast<std::uint64_t>(params.leaf_mate_nodes);
-    const auto plies = static_cast<std::uint16_t>(find_long_mate(solver(), board_, params, nodes).size());
-    return plies > 0 ? Verdict{Proof::WIN, plies} : Verdict{};
+    const std::vector<Move> mate = find_long_mate(solver(), board_, params, static_cast<std::uint64_t>(params.leaf_mate_nodes));
+    if (mate.empty() || (root.most_occurrences > 1 && reaches_fourth_occurrence(board_, history_, mate))) return {};
+    return {Proof::WIN, static_cast<std::uint16_t>(mate.size())};
+}
+
+bool LeafReader::may_mate_in_three(const Root& root) {
+    return root.most_occurrences <= 1 || !reaches_fourth_occurrence(board_, history_, line_of_mate_in_three(board_));
 }
 
 void LeafReader::find_mate(const Root& root, const SearchParams& params, MateCheck& check) {
@@ -139,10 +162,7 @@ void LeafReader::find_mate(const Root& root, const SearchParams& params, MateChe
     if (check.mate.empty()) return;
     check.key = board_.key();
     board_.do_move(check.mate.front());
-    history_.push(board_);
     check.key_after = board_.key();
-    // The solver does not know the past. A mate that begins with a repetition might repeat itself for ever.
-    if (history_.first_recurrence() != Repetition::NONE) check.mate.clear();
 }
 
 MateSolver& LeafReader::solver() {

@@ -28,6 +28,8 @@ struct Root {
     Board board;
     History history;
     MoveList moves;  // all legal moves, or the search moves
+    // The most often that one position of the game has occurred. Below two no line of the tree reaches a fourth occurrence.
+    int most_occurrences = history.most_occurrences();
 };
 
 struct Leaf {
@@ -35,7 +37,10 @@ struct Leaf {
     std::vector<Move> moves;  // from the root
     bool is_noise = false;    // the first of them was chosen by noise alone
     bool is_check_due = false;  // the position after that move is due for a search for mate
-    Verdict verdict;          // without a proof the leaf is open: it needs an evaluation
+    Verdict verdict;
+    // Without a proof: whether the position occurred at the root or after it, and what visits count as. The distance is that
+    // to the first occurrence.
+    Verdict recurrence;
     MoveList edges;           // of an open leaf
     bool is_complete = true;  // the edges are all legal moves
     Move mate;                // begins a short mate, at the root only, where it is tried first
@@ -45,11 +50,16 @@ struct Leaf {
     EvalKey key;                         // of an open leaf, if there is a cache
     std::optional<float> value;          // what the cache says of it, with the edges in `packed`
 
-    bool is_open() const { return verdict.proof == Proof::NONE; }
+    // Neither proven nor a recurrence: it needs an evaluation.
+    bool is_open() const { return verdict.proof == Proof::NONE && recurrence.proof == Proof::NONE; }
     // Whatever the evaluator said of a mate, it is tried first.
     void put_mate_first();
     bool needs_row() const { return is_open() && !value; }
 };
+
+// Whether the game ends along these moves before the last of them, by the fourth occurrence of a position. A search for mates
+// does not know the past; its mate is none then. `history` is that of `board` and is left as it was.
+bool reaches_fourth_occurrence(Board board, History& history, std::span<const Move> moves);
 
 // A mate of any length by the side to move, as far as so many nodes find one: the whole line, or no moves.
 std::vector<Move> find_long_mate(MateSolver& solver, const Board& pos, const SearchParams& params, std::uint64_t nodes);
@@ -78,7 +88,8 @@ public:
 
 private:
     void replay(const Root& root, std::span<const Move> moves);
-    Verdict verdict(const SearchParams& params);
+    Verdict verdict(const Root& root, const SearchParams& params);
+    bool may_mate_in_three(const Root& root);
     MateSolver& solver();
 
     Board board_;

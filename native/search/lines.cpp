@@ -52,7 +52,7 @@ bool Search::is_full() const {
 
 bool Search::is_decided() const {
     const std::lock_guard lock(mutex_);
-    return tree_[tree_.root()].proof != Proof::NONE;
+    return tree_[tree_.root()].is_settled;
 }
 
 std::size_t Search::root_move_count() const {
@@ -117,7 +117,7 @@ std::vector<RootMove> Search::root_moves() const {
 Search::Standing Search::standing(std::uint32_t from) const {
     const std::lock_guard lock(mutex_);
     const Node& root = tree_[tree_.root()];
-    Standing found{root.visits, root.proof != Proof::NONE};
+    Standing found{root.visits, root.is_settled != 0};
     if (root.children == NOWHERE || root.visits < from) return found;
     const Child* entries = tree_.children(tree_.root()).begin();
     for (std::size_t slot = 0; slot < root.child_count; ++slot) {

@@ -25,7 +25,7 @@ enum class NodeState : std::uint16_t {
     NEW,       // reached, not evaluated; also what a cancelled leaf goes back to
     PENDING,   // in a batch
     EXPANDED,  // evaluated; it has edges
-    TERMINAL,  // proven before it was evaluated: the game ends here, say
+    TERMINAL,  // its value was known before it was evaluated: the game ends here, say, or the position recurs
 };
 
 // The proven result, for the side to move.
@@ -46,9 +46,14 @@ struct Node {
     float variance = 0.0F;     // of the values of these visits
     Index edges = NOWHERE;        // block of Edge
     Index children = NOWHERE;     // block of Children
-    std::uint16_t distance = 0;     // plies to the end, where proof is WIN or LOSS
-    std::uint16_t move = 0;         // the one that leads here
-    std::uint16_t child_count = 0;  // the first child_count edges have a child each
+    std::uint16_t distance = 0;  // plies to the end, where proof is WIN or LOSS; of a recurrence, back to the first occurrence
+    std::uint16_t move = 0;      // the one that leads here
+    std::uint16_t child_count : 10 = 0;  // the first child_count edges have a child each
+    // The position occurred before, at the root or after it: what visits count as, for the side to move. It proves nothing,
+    // since the game may go on.
+    Proof recurrence : 2 = Proof::NONE;
+    std::uint16_t is_settled : 1 = 0;    // proven, a recurrence, or all moves are settled: visits bring nothing new
+    std::uint16_t has_recurred : 1 = 0;  // a recurrence, or above one
     std::uint16_t edge_count : 10 = 0;
     Proof proof : 2 = Proof::NONE;
     NodeState state : 2 = NodeState::NEW;

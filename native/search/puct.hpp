@@ -93,14 +93,13 @@ Choice best_edge(std::span<const Child> children, Untried untried, float fpu, fl
     return choice;
 }
 
-// With `avoid_proven`, children with a proof are left out: as long as the root is not proven, some move remains at every
-// node on such a path.
+// With `avoid_settled`, settled children are left out: at a node that is not settled itself, some move remains.
 template <class Prior>
 Choice best_edge(const Tree& tree, std::span<const Child> children, Untried untried, float fpu, float scale, Prior&& prior,
-                 bool avoid_proven) {
+                 bool avoid_settled) {
     const auto skips_none = [](const Child&) { return false; };
-    const auto skips_proven = [&tree](const Child& child) { return tree[child.node].proof != Proof::NONE; };
-    return avoid_proven ? best_edge(children, untried, fpu, scale, prior, skips_proven)
+    const auto skips_settled = [&tree](const Child& child) { return tree[child.node].is_settled != 0; };
+    return avoid_settled ? best_edge(children, untried, fpu, scale, prior, skips_settled)
                         : best_edge(children, untried, fpu, scale, prior, skips_none);
 }
 
@@ -117,7 +116,7 @@ float visit_mass(std::span<const Child> children, Prior&& prior) {
 inline float child_visits(const Child& entry) { return static_cast<float>(entry.visits - 2); }
 
 // The edge that a visit of an expanded node takes, by the network's priors. `entry` is the node's own.
-inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, const Puct& puct, bool avoid_proven) {
+inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, const Puct& puct, bool avoid_settled) {
     const Node& node = tree[i];
     const float q = 1.0F - entry.q;
     if (node.children == NOWHERE) return {0, puct.fpu(q, 0.0F)};
@@ -130,7 +129,7 @@ inline Choice select_by_puct(const Tree& tree, Index i, const Child& entry, cons
     if (puct.has_visit_mass) [[unlikely]]
         mass = visit_mass(tried, prior);
     const float scale = puct.exploration(child_visits(entry), node);
-    return best_edge(tree, tried, untried, puct.fpu(q, mass), scale, prior, avoid_proven);
+    return best_edge(tree, tried, untried, puct.fpu(q, mass), scale, prior, avoid_settled);
 }
 
 }  // namespace fukayomi

@@ -36,7 +36,7 @@ std::vector<double> RootPolicy::weights(const Tree& tree, std::span<const std::s
     return found;
 }
 
-Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_proven) {
+Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_settled) {
     const Node& root = tree[tree.root()];
     const EdgeSpan edges = tree.edges(tree.root());
     const Child* entries = root.children != NOWHERE ? tree.children(tree.root()).begin() : nullptr;
@@ -45,13 +45,13 @@ Choice EvenPolicy::select(const Tree& tree, const Child& entry, bool avoid_prove
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (std::find(moves_.begin(), moves_.end(), edge_move(edges[i])) == moves_.end()) continue;
         const bool is_tried = i < root.child_count;
-        if (is_tried && tree[entries[i].node].proof != Proof::NONE) continue;
+        if (is_tried && tree[entries[i].node].is_settled) continue;
         const std::uint32_t visits = is_tried ? entries[i].visits : 0;
         if (choice.edge < edges.size() && visits >= fewest) continue;
         choice.edge = i;
         fewest = visits;
     }
-    return choice.edge < edges.size() ? choice : otherwise_.select(tree, entry, avoid_proven);
+    return choice.edge < edges.size() ? choice : otherwise_.select(tree, entry, avoid_settled);
 }
 
 double power_of_root(const SearchParams& params) {

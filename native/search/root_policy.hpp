@@ -33,9 +33,9 @@ public:
     virtual ~RootPolicy() = default;
     // The root now has edges: it was evaluated, or it is the root of a tree that was kept. All functions below come after it.
     virtual void begin(const Tree&, const RootPlan&) {}
-    // The edge that a visit takes. `entry`: the root's own. `avoid_proven`: leave out children with a proof. NO_EDGE if that
+    // The edge that a visit takes. `entry`: the root's own. `avoid_settled`: leave out children with a proof. NO_EDGE if that
     // depends on results of visits in flight; there are some then.
-    virtual Choice select(const Tree& tree, const Child& entry, bool avoid_proven) = 0;
+    virtual Choice select(const Tree& tree, const Child& entry, bool avoid_settled) = 0;
     // A visit whose choice said is_noise has come to its end.
     virtual void count_noise(Move) {}
     // Puts the slots of children, all with visits or a proof, in the order of choice. Here by proof, then by the lower bound of
@@ -56,8 +56,8 @@ private:
 class PuctPolicy final : public RootPolicy {
 public:
     explicit PuctPolicy(const SearchParams& params) : RootPolicy(params), puct_(Puct::at_root(params)) {}
-    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) override {
-        return select_by_puct(tree, tree.root(), entry, puct_, avoid_proven);
+    Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override {
+        return select_by_puct(tree, tree.root(), entry, puct_, avoid_settled);
     }
 
 private:
@@ -70,7 +70,7 @@ class EvenPolicy final : public RootPolicy {
 public:
     EvenPolicy(std::span<const Move> moves, RootPolicy& otherwise)
         : RootPolicy(otherwise), moves_(moves.begin(), moves.end()), otherwise_(otherwise) {}
-    Choice select(const Tree& tree, const Child& entry, bool avoid_proven) override;
+    Choice select(const Tree& tree, const Child& entry, bool avoid_settled) override;
 
 private:
     std::vector<Move> moves_;

@@ -13,9 +13,9 @@ namespace fukayomi {
 
 namespace {
 
-// Where a proven node, mostly a drawn repetition, is the best move there is, visits go there again and again. They cost no
-// evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids proven nodes.
-constexpr std::size_t PROVEN_VISITS_PER_LEAF = 3;
+// Where a settled node, mostly a recurrence, is the best move there is, visits go there again and again. They cost no
+// evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids settled nodes.
+constexpr std::size_t KNOWN_VISITS_PER_LEAF = 3;
 
 // The position after a move of the root is searched for a mate at these visits: 16, 64, 256, ...
 constexpr std::uint32_t FIRST_CHECK = 16;
@@ -130,7 +130,7 @@ void Search::compare(std::span<const Move> moves) {
 }
 
 // The moves of the game after the root, if the root is a position of it. The game before the root must be the same, not only
-// the position: repetitions were judged by it (see Tree::prove).
+// the position: a fourth occurrence depends on it (see Tree::prove).
 std::optional<std::vector<Move>> Search::moves_from_root(const Position& position) const {
     const std::vector<Undo>& undos = position.moves();
     if (undos.size() < game_moves_.size() || position.start().sfen() != start_.sfen()) return std::nullopt;
@@ -214,7 +214,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
     return static_cast<int>(batch.count_);
 }
 
-bool Search::is_over() const { return is_stopped() || is_full_ || tree_[tree_.root()].proof != Proof::NONE; }
+bool Search::is_over() const { return is_stopped() || is_full_ || tree_[tree_.root()].is_settled; }
 
 bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
     const std::lock_guard lock(mutex_);
@@ -228,22 +228,22 @@ bool Search::begin(Batch& batch, std::shared_ptr<const Root>& root) {
 // Walks down until `wanted` leaves are held. A visit that ends at a leaf which a batch already holds is a collision: it stays
 // in flight until the batch is full, so that the visits after it go elsewhere; too many of them end the batch.
 std::size_t Search::select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts) {
-    const std::size_t proven_budget = PROVEN_VISITS_PER_LEAF * limit;
-    std::size_t selected = 0, proven = 0;
+    const std::size_t known_budget = KNOWN_VISITS_PER_LEAF * limit;
+    std::size_t selected = 0, known = 0;
     while (selected < wanted && batch.collision_count_ <= limit && playouts_ + batch.in_flight_ < playouts && !is_over()) {
         Leaf& leaf = *batch.leaves_[batch.in_flight_];
-        switch (descend(leaf, proven >= proven_budget)) {
+        switch (descend(leaf, known >= known_budget)) {
             case Descent::LEAF:
                 begin_check(batch, leaf);
                 tree_[leaf.path.back().node].state = NodeState::PENDING;
                 ++batch.in_flight_;
                 ++selected;
                 break;
-            case Descent::PROVEN:
+            case Descent::KNOWN:
                 begin_check(batch, leaf);
-                tree_.back_up_proven(leaf.path);
+                tree_.back_up_known(leaf.path);
                 count_playout(leaf);
-                ++proven;
+                ++known;
                 break;
             case Descent::COLLISION:
                 if (batch.collisions_.size() == batch.collision_count_) batch.collisions_.emplace_back();
@@ -272,7 +272,7 @@ void Search::make_room(const Batch& batch) {
     }
 }
 
-Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
+Search::Descent Search::descend(Leaf& leaf, bool avoid_settled) {
     leaf.moves.clear();
     leaf.is_check_due = false;
     leaf.is_noise = false;
@@ -281,14 +281,15 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_proven) {
         tree_.begin_visit(leaf.path, depth);
         const Index i = leaf.path.back().node;
         const Node& node = tree_[i];
-        if (node.proof != Proof::NONE) return Descent::PROVEN;
+        if (node.proof != Proof::NONE || node.recurrence != Proof::NONE) return Descent::KNOWN;
         if (node.state == NodeState::NEW) return Descent::LEAF;
         if (node.state == NodeState::PENDING) return Descent::COLLISION;
         const Child& entry = tree_.entry(leaf.path, depth);
         if (depth == 1) leaf.is_check_due = is_check_due(entry.visits);
-        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoid_proven)
-                              : comparison_ ? comparison_->select(tree_, entry, avoid_proven)
-                                            : root_policy_->select(tree_, entry, avoid_proven);
+        const bool avoids = avoid_settled && !node.is_settled;
+        const Choice choice = depth > 0    ? select_by_puct(tree_, i, entry, puct_, avoids)
+                              : comparison_ ? comparison_->select(tree_, entry, avoids)
+                                            : root_policy_->select(tree_, entry, avoids);
         if (choice.edge == NO_EDGE) return Descent::WAIT;
         if (depth == 0) leaf.is_noise = choice.is_noise;
         std::size_t slot = choice.edge;
@@ -343,8 +344,11 @@ void Search::back_up_judged(Batch& batch, std::size_t selected) {
         if (!leaf.is_open()) {
             deepest_ = std::max(deepest_, leaf.path.size() - 1);
             tree_.reset_leaf(i);
-            tree_.prove(leaf.path, leaf.verdict);
-            tree_.back_up_proven(leaf.path);
+            if (leaf.verdict.proof != Proof::NONE)
+                tree_.prove(leaf.path, leaf.verdict);
+            else
+                tree_.enter_recurrence(leaf.path, leaf.recurrence);
+            tree_.back_up_known(leaf.path);
             count_playout(leaf);
         } else if (wants_room_ || !tree_.reserve_edges(i, leaf.edges.size())) {
             wants_room_ = true;
@@ -464,6 +468,12 @@ bool Search::enter_mate(const Position& position, std::span<const Move> mate) {
 // `moves` lead from the root to the position with the first key; the second is that of the position after the first move of
 // the mate.
 bool Search::enter_mate(std::vector<Move> moves, std::span<const Move> mate, std::uint64_t key, std::uint64_t key_after) {
+    if (root_->most_occurrences > 1) {
+        std::vector<Move> line = moves;
+        line.insert(line.end(), mate.begin(), mate.end());
+        History history = root_->history;
+        if (reaches_fourth_occurrence(root_->board, history, line)) return false;
+    }
     // Where that move has a node, the tree knows which move mates. The root must know.
     moves.push_back(mate.front());
     std::optional<Path> path = path_to(moves);

@@ -10,7 +10,7 @@
 //   nodes        leaves that were expanded, whether by an evaluator or from the cache. Limits are in nodes, so that a search
 //                with a limit is the same search whatever the cache knows.
 //   evaluations  those that took a row of a batch
-//   playouts     ways down the tree that were backed up: nodes, and those that end where the result is proven
+//   playouts     ways down the tree that were backed up: nodes, and those that end where the result is known
 // Visits are a node's playouts; the root's include those of a kept tree.
 //
 // One mutex guards the tree. Under it one thread at a time selects and backs up, which is little work. What concerns a leaf
@@ -102,7 +102,7 @@ public:
 
     // Enters a mate by the side to move, with its line, which best lines then end with. It is entered for the position after
     // the first move where there is or can be a node for that, otherwise for the position itself; not for the root, which
-    // must have a move. False as for prove. Throws std::invalid_argument if the moves are not legal, or not a mate.
+    // must have a move. False as for prove, and if the line leads through the fourth occurrence of a position. Throws std::invalid_argument if the moves are not legal, or not a mate.
     bool enter_mate(const Position& position, std::span<const Move> moves);
 
     void stop() { is_stopped_.store(true); }
@@ -114,7 +114,7 @@ public:
     std::uint64_t playouts() const;
     std::uint32_t root_visits() const;  // including those of a kept tree
     bool is_full() const;
-    bool is_decided() const;  // the root is proven won, lost or drawn
+    bool is_decided() const;  // the root is proven won, lost or drawn, or all its lines end in proofs and recurrences
     std::size_t root_move_count() const;
     std::size_t bytes_used() const;
     std::size_t bytes_live() const;  // without what is free for reuse
@@ -147,7 +147,7 @@ public:
 
 private:
     friend class Batch;
-    enum class Descent { LEAF, PROVEN, COLLISION, FULL, WAIT };
+    enum class Descent { LEAF, KNOWN, COLLISION, FULL, WAIT };
 
     std::optional<std::vector<Move>> moves_from_root(const Position& position) const;
     std::optional<Path> path_to(std::span<const Move> moves);
@@ -159,7 +159,7 @@ private:
     void start_anew(const Position& position, std::span<const Move> search_moves);
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
     std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts);
-    Descent descend(Leaf& leaf, bool avoid_proven);
+    Descent descend(Leaf& leaf, bool avoid_settled);
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);

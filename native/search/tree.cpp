@@ -107,8 +107,8 @@ std::size_t Tree::live_bytes() const {
     return pool_.table_bytes() + nodes_.size() * sizeof(Node) + units * BlockPool::UNIT_BYTES;
 }
 
-// Drops what is below a node, except moves with a proof, of which only the proof is kept. Nothing happens if a visit is in
-// flight there.
+// Drops what is below a node, except moves with a proof, of which only the proof is kept, and recurrences. Nothing happens if a
+// visit is in flight there.
 void Tree::prune(Index i) {
     Node& node = nodes_[i];
     Children& block = children(i);
@@ -120,7 +120,8 @@ void Tree::prune(Index i) {
     std::uint16_t kept = 0;
     float mass = 0.0F;
     for (std::size_t slot = 0; slot < node.child_count; ++slot) {
-        if (!keeps_proofs || nodes_[entries[slot].node].proof == Proof::NONE) {
+        const Node& child = nodes_[entries[slot].node];
+        if (!keeps_proofs || (child.proof == Proof::NONE && child.recurrence == Proof::NONE)) {
             drop(entries[slot].node);
             continue;
         }
@@ -128,7 +129,7 @@ void Tree::prune(Index i) {
         entries[kept] = entries[slot];
         mass += entries[kept++].prior;
     }
-    node.child_count = kept;
+    node.child_count = kept & 1023U;
     bring_best_forward(all, kept);
     has_pruned_ = true;
     if (kept == 0) {
@@ -266,15 +267,16 @@ void Tree::back_up(const Path& path, Values values) {
     }
 }
 
-void Tree::back_up_proven(const Path& path) {
-    const Proof proof = nodes_[path.back().node].proof;
+void Tree::back_up_known(const Path& path) {
+    const Node& last = nodes_[path.back().node];
+    const Proof proof = last.proof != Proof::NONE ? last.proof : last.recurrence;
     if (proof == Proof::DRAW) return back_up(path, draw_);
     const bool root_side_to_move = (path.size() & 1) != 0;
     const bool root_side_wins = root_side_to_move == (proof == Proof::WIN);
     back_up(path, root_side_wins ? Values{1.0, 0.0} : Values{0.0, 1.0});
 }
 
-// A proof depends on the path from the game's first position: a repetition is one because of the moves before it. Every
+// A proof depends on the path from the game's first position: a fourth occurrence is one because of the moves before it. Every
 // node has one parent and so one path; and the tree outlives a change of root only where the game went on by moves in it,
 // which keeps the path of each kept node. (A position reached by other moves starts a new tree.)
 void Tree::prove(const Path& path, Verdict verdict) {
@@ -282,10 +284,14 @@ void Tree::prove(const Path& path, Verdict verdict) {
     if (last.proof != Proof::NONE && (last.proof != verdict.proof || last.distance <= verdict.distance)) return;
     last.proof = verdict.proof;
     last.distance = verdict.distance;
+    last.recurrence = Proof::NONE;
     if (last.state == NodeState::NEW) last.state = NodeState::TERMINAL;  // one in a batch or with edges stays that
     for (std::size_t depth = path.size() - 1;; --depth) {
-        entry(path, depth).q = proven_q(nodes_[path[depth].node], (depth & 1) != 0);
-        if (depth == 0 || !update_proof(path[depth - 1].node, nodes_[path[depth].node])) return;
+        Node& node = nodes_[path[depth].node];
+        node.is_settled = 1;
+        entry(path, depth).q = proven_q(node, (depth & 1) != 0);
+        if (depth == 0) return;
+        if (!update_proof(path[depth - 1].node, node)) return settle_above({path.data(), depth + 1});
     }
 }
 
@@ -358,6 +364,7 @@ bool Tree::advance(std::span<const Move> moves) {
     for (std::size_t depth = 1; depth + 1 < path.size(); ++depth) drop(path[depth].node);
     root_ = {new_root.q, new_root.visits, 1.0F, new_root.node};
     pruning_ = {};
+    if (!moves.empty()) take_back_recurrences();
     return true;
 }
 
@@ -380,6 +387,7 @@ bool Tree::complete_root(const MoveList& legal) {
     if (node.children != NOWHERE) children(i).next = grown[node.child_count];
     node.is_complete = true;
     if (node.proof != Proof::WIN) node.proof = Proof::NONE;
+    node.is_settled = node.proof == Proof::WIN;
     return true;
 }
 

@@ -64,11 +64,14 @@ public:
     void begin_visit(const Path& path, std::size_t depth) { ++entry(path, depth).visits; }
     void undo_visit(const Path& path);
     void back_up(const Path& path, Values values);
-    // Backs up a visit to a node whose result is proven.
-    void back_up_proven(const Path& path);
+    // Backs up a visit to a node that is proven or a recurrence.
+    void back_up_known(const Path& path);
     // Enters the result of the path's last node, and of every node above that it decides. It may come at any time and from
     // anywhere. A result that is known stays, unless the new one is the same in fewer plies.
     void prove(const Path& path, Verdict verdict);
+    // Enters that the path's last node recurs: what its visits count as, and the plies back to the first occurrence. Nothing
+    // above is proven by it, and the visits are taken back once the first occurrence lies before the root.
+    void enter_recurrence(const Path& path, Verdict recurrence);
     // The path along these moves, as far as the tree has nodes.
     Path find(std::span<const Move> moves) const;
     // Goes one move further than the tree, with a new child. False if the path's last node has no such edge, or memory is
@@ -91,11 +94,17 @@ public:
     std::string text() const;
 
 private:
+    struct Taken;
+
     Index allocate_node();
     Index allocate_block(BlockPool& pool, Index owner, std::size_t bytes);
     bool grow_children(Index parent);
     std::size_t child_capacity(Index parent) const;
     bool update_proof(Index parent, const Node& child);
+    void settle_above(std::span<const Step> path);
+    void take_back_recurrences();
+    Taken take_back(Child& entry, std::size_t depth);
+    Taken take_back_recurrence(Node& node) const;
     float proven_q(const Node& node, bool root_side_moved) const;
     void drop(Index node);
     bool sweep();

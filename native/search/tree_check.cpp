@@ -32,9 +32,12 @@ void Tree::check() {
         const bool ends_visits = node.proof != Proof::NONE || i == root_.node;
         if (node.state != NodeState::EXPANDED) {
             require(node.child_count == 0 && node.children == NOWHERE, "a leaf has children", i);
-            require(node.state == NodeState::TERMINAL ? node.proof != Proof::NONE : node.visits == 0,
+            require(node.state == NodeState::TERMINAL ? node.proof != Proof::NONE || node.recurrence != Proof::NONE : node.visits == 0,
                     "a leaf has visits without a value", i);
         }
+        require(node.proof == Proof::NONE || node.is_settled, "a proven node is not settled", i);
+        require(node.recurrence == Proof::NONE || (node.proof == Proof::NONE && node.is_settled && node.has_recurred),
+                "a recurrence is not settled", i);
         if (node.edges != NOWHERE) edge_units += BlockPool::units_for(node.edge_count * EDGE_BYTES);
         if (node.state != NodeState::EXPANDED) continue;
         require(node.child_count <= node.edge_count && node.edge_count > 0, "more children than edges", i);
@@ -48,6 +51,7 @@ void Tree::check() {
             require(all[slot] >> 14 <= all[node.child_count] >> 14, "the best edge does not come first", i);
         if (node.child_count < all.size())
             require(all[node.child_count] == children(i).next, "the next edge is another", i);
+        bool has_recurred = false, is_settled = node.child_count == node.edge_count;
         std::uint64_t visits = 1;
         float mass = 0.0F;
         Edge lowest = ~Edge{0};
@@ -65,10 +69,14 @@ void Tree::check() {
             require((entry.q == LOST) == (child.proof == Proof::WIN && child.visits > 0) || child.visits == 0,
                     "a lost move is not marked so", entry.node);
             if (child.proof == Proof::LOSS) require(node.proof == Proof::WIN, "a win was not seen", i);
+            has_recurred = has_recurred || child.has_recurred;
+            is_settled = is_settled && child.is_settled;
             visits += child.visits;
             mass += entry.prior;
             open.push_back(entry.node);
         }
+        require(node.has_recurred || !has_recurred, "a recurrence below was not noted", i);
+        require(node.proof != Proof::NONE || has_pruned_ || is_settled == (node.is_settled != 0), "not settled as its moves are", i);
         require(visits == node.visits || ((ends_visits || has_pruned_) && visits < node.visits),
                 "the visits are not one more than the children's", i);
         require(std::abs(mass - children(i).visited_mass) < 1e-3F, "the visited mass is wrong", i);

@@ -19,6 +19,7 @@ std::string line_of(const Node& node, const Child& entry, std::size_t depth) {
     line += depth == 0 ? "root" : usi(Move(node.move));
     line += numbers;
     line += RESULTS[static_cast<std::size_t>(node.proof)];
+    if (node.recurrence != Proof::NONE) line += " recurrence" + std::string(RESULTS[static_cast<std::size_t>(node.recurrence)]);
     if (node.proof == Proof::WIN || node.proof == Proof::LOSS) line += ' ' + std::to_string(node.distance);
     return line + '\n';
 }

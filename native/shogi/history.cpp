@@ -51,18 +51,32 @@ int History::occurrences() const {
     }));
 }
 
-Repetition History::first_recurrence(int window) const {
+int History::most_occurrences() const {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
+    for (const Entry& entry : entries_) seen.emplace_back(entry.board_key, entry.hand.bits());
+    std::sort(seen.begin(), seen.end());
+    std::ptrdiff_t most = 0;
+    for (auto first = seen.begin(); first != seen.end();) {
+        const auto next = std::upper_bound(first, seen.end(), *first);
+        most = std::max(most, next - first);
+        first = next;
+    }
+    return static_cast<int>(most);
+}
+
+Recurrence History::recurrence(int window) const {
     const Entry& now = entries_.back();
     const std::size_t limit = std::min(entries_.size() - 1, static_cast<std::size_t>(std::max(window, 0)));
     for (std::size_t plies = SHORTEST_CYCLE; plies <= limit; plies += 2) {
         const Entry& then = entries_[entries_.size() - 1 - plies];
         if (then.board_key != now.board_key) continue;
-        if (then.hand == now.hand) return verdict(plies);
+        const int back = static_cast<int>(plies);
+        if (then.hand == now.hand) return {verdict(plies), back};
         const bool more = now.hand.covers(then.hand);
         if (!more && !then.hand.covers(now.hand)) continue;
-        return more == now.black_to_move ? Repetition::SUPERIOR : Repetition::INFERIOR;
+        return {more == now.black_to_move ? Repetition::SUPERIOR : Repetition::INFERIOR, back};
     }
-    return Repetition::NONE;
+    return {};
 }
 
 }  // namespace fukayomi

@@ -8,8 +8,14 @@
 
 namespace fukayomi {
 
-// How many plies back the search looks for a repetition, as dlshogi does.
+// How many plies back games of self-play look for a repetition, as dlshogi does.
 constexpr int REPETITION_WINDOW = 16;
+
+// A position that occurred before, or occurred with more or fewer pieces in hand.
+struct Recurrence {
+    Repetition kind = Repetition::NONE;  // for the side to move
+    int plies = 0;                       // back to that position
+};
 
 class History {
 public:
@@ -25,8 +31,11 @@ public:
     Repetition fourfold() const;
     // How often the current position has occurred, itself included.
     int occurrences() const;
-    // What the search asks: the first recurrence within `window` plies decides, SUPERIOR and INFERIOR included.
-    Repetition first_recurrence(int window = REPETITION_WINDOW) const;
+    // The most often that one position has occurred.
+    int most_occurrences() const;
+    // The last `window` plies are searched backwards; the first recurrence decides, SUPERIOR and INFERIOR included.
+    Recurrence recurrence(int window) const;
+    Repetition first_recurrence(int window = REPETITION_WINDOW) const { return recurrence(window).kind; }
 
 private:
     struct Entry {

@@ -146,7 +146,8 @@ def test_the_depth_of_the_first_move_counts(tmp_path: Path) -> None:
 
 
 def test_a_move_that_repeats_the_position_has_the_score_of_a_draw(write: Write) -> None:
-    moves = "startpos moves 5i5h 5a5b 5h5i"  # 5b5a leads back to the start
+    cycle = " 5i5h 5a5b 5h5i 5b5a"
+    moves = f"startpos moves{3 * cycle}".removesuffix(" 5b5a")  # it brings the start position for the fourth time
     with Book.open(write(moves, moves_of("5b5a none 50 1 9, 8c8d none -10 1 1"))) as book:
         here = Position.from_usi(moves)
         chosen = {cp: book.choose(here, by="score", draw_cp=cp) for cp in (None, 0, -11)}

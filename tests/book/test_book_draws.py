@@ -10,7 +10,9 @@ from fukayomi.book import Book, BookMove, draws
 from fukayomi.book.draws import MOST_LOOK_UPS, DrawSearch
 from fukayomi.shogi import Repetition
 
-CIRCLE = "startpos moves 5i5h 5a5b"  # 5h5i 5b5a leads back to the start
+CIRCLE = "startpos moves 5i5h 5a5b"
+CYCLE = " 5h5i 5b5a 5i5h 5a5b"
+THRICE = CIRCLE + CYCLE * 2  # 5h5i 5b5a brings the start position for the fourth time
 
 
 def write(path: Path, lines: dict[str, str]) -> Path:
@@ -48,13 +50,28 @@ def test_a_move_is_worth_what_its_line_is_worth(tmp_path: Path) -> None:
 )
 def test_an_answer_that_repeats_a_position_draws(tmp_path: Path, draw_cp: int, depth: int, move: str) -> None:
     book = write(tmp_path / "book.db", {CIRCLE: "5h5i 60, 2g2f 30", f"{CIRCLE} 5h5i": "5b5a 10"})
-    assert chosen(book, CIRCLE, depth, draw_cp) == move
+    assert chosen(book, THRICE, depth, draw_cp) == move
+
+
+@pytest.mark.parametrize("cycles", [0, 1])
+def test_a_position_of_the_game_before_its_fourth_occurrence_is_nothing(tmp_path: Path, cycles: int) -> None:
+    book = write(tmp_path / "book.db", {CIRCLE: "5h5i 60, 2g2f 30", f"{CIRCLE} 5h5i": "5b5a 10"})
+    # 5b5a is worth 10 to the other side, -10 to this one: less than 2g2f, whatever a draw is worth.
+    for draw_cp in (-100, 100):
+        assert chosen(book, CIRCLE + CYCLE * cycles, 1, draw_cp) == "2g2f"
+
+
+def test_a_line_of_the_book_that_leads_back_to_its_own_position_draws(tmp_path: Path) -> None:
+    moves = {"": "5i5h 60, 2g2f 30", " 5i5h": "5a5b 0", " 5i5h 5a5b": "5h5i 0", " 5i5h 5a5b 5h5i": "5b5a 0"}
+    book = write(tmp_path / "book.db", {f"startpos moves{line}" if line else "startpos": its for line, its in moves.items()})
+    assert chosen(book, "startpos", 3, draw_cp=100) == "5i5h"
+    assert chosen(book, "startpos", 3, draw_cp=-100) == "2g2f"
 
 
 def test_the_other_side_avoids_a_draw_that_is_bad_for_it(tmp_path: Path) -> None:
     book = write(tmp_path / "book.db", {CIRCLE: "5h5i 60, 2g2f 30", f"{CIRCLE} 5h5i": "5b5a 10, 8c8d 0"})
-    assert chosen(book, CIRCLE, 1, draw_cp=100) == "2g2f"  # 8c8d makes 5h5i worth 0
-    assert chosen(book, CIRCLE, 1, draw_cp=-100) == "2g2f"
+    assert chosen(book, THRICE, 1, draw_cp=100) == "2g2f"  # 8c8d makes 5h5i worth 0
+    assert chosen(book, THRICE, 1, draw_cp=-100) == "2g2f"
 
 
 class Kings:
@@ -71,16 +88,18 @@ class Kings:
         return [BookMove(move, None, source.randint(-200, 200), 1, 1) for move in moves]
 
 
-def plain(book: Kings, position: Position, moves: list[BookMove], depth: int, draw_cp: int) -> dict[Move, int]:
-    """The scores without alpha and beta."""
+def plain(
+    book: Kings, position: Position, moves: list[BookMove], depth: int, draw_cp: int, plies: int = 0
+) -> dict[Move, int]:
+    """The scores without alpha and beta, `plies` moves into the lines."""
     found: dict[Move, int] = {}
     for move in moves:
         after = position.copy()
         after.push(move.move)
-        replies = plain(book, after, book(after), depth - 1, -draw_cp) if depth > 0 else {}
+        replies = plain(book, after, book(after), depth - 1, -draw_cp, plies + 1) if depth > 0 else {}
         known = {Repetition.DRAW: draw_cp, Repetition.WIN: -30_000, Repetition.LOSE: 30_000}
         default = -max(replies.values()) if replies else move.score_cp or 0
-        found[move.move] = known.get(after.first_recurrence(), default)
+        found[move.move] = known.get(after.first_recurrence(plies + 1), default)
     return found
 
 

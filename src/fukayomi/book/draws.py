@@ -14,8 +14,9 @@ UNBOUNDED_CP = 1 << 30
 class DrawSearch:
     """Scores moves by what a book leads to: an alpha-beta search of the book's lines.
 
-    A line ends at a position that occurred before, with the score of the repetition; where the book has no moves; or
-    after some moves. There the score of its last move counts.
+    A line ends with the score of a repetition at the fourth occurrence of a position, and where it leads back to one of
+    its own positions; positions of the game before it matter for the fourth occurrence alone. It also ends where the book
+    has no moves, or after some moves. There the score of its last move counts.
 
     Args:
         look_up: The legal moves that the book has for a position.
@@ -27,6 +28,7 @@ class DrawSearch:
         self._look_up = look_up
         self._position = position.copy()
         self._draw_cp = draw_cp
+        self._game_plies = len(position.moves)
         self._look_ups_left = MOST_LOOK_UPS
         self._goes_on = False
 
@@ -55,7 +57,7 @@ class DrawSearch:
         """The score of a move for the side that plays it, to whom a draw is worth `draw_cp`."""
         self._position.push(move.move)
         try:
-            repetition = self._position.first_recurrence()  # as the side to move sees it, which is the opponent
+            repetition = self._repetition()  # as the side to move sees it, which is the opponent
             known = {Repetition.DRAW: draw_cp, Repetition.WIN: -WON_CP, Repetition.LOSE: WON_CP}.get(repetition)
             if known is not None:
                 return known
@@ -63,6 +65,12 @@ class DrawSearch:
             return (move.score_cp or 0) if answer is None else -answer
         finally:
             self._position.pop()
+
+    def _repetition(self) -> Repetition:
+        fourth = self._position.repetition()
+        if fourth is not Repetition.NONE:
+            return fourth
+        return self._position.first_recurrence(len(self._position.moves) - self._game_plies)
 
     def _best(self, further: int, alpha: int, beta: int, draw_cp: int) -> int | None:
         """The best score that the side to move has in the book; None if the book does not have the position."""

@@ -88,7 +88,8 @@ class MateThreads:
     def _search_root(self, solver: MateSolver) -> None:
         options = self._options
         moves = self._mate(solver, self._position, options.root_plies, ROOT_NODES, options.root_share)
-        # A mate may be found before the root has been evaluated: then it waits until the tree can hold it.
+        # A mate may be found before the root has been evaluated: then it waits until the tree can hold it. The tree never
+        # holds one that leads through a fourth occurrence.
         while moves and not self._tree.enter_mate(self._position, moves):
             if self._is_over.wait(RETRY_S):
                 return
@@ -132,9 +133,4 @@ class MateThreads:
         if plies < 1:
             return ()
         result = solver.solve(position, nodes=nodes, plies=plies, shortest=False, share=share)
-        if result.reason != MateReason.MATE:
-            return ()
-        # The solver does not know the past. A mate that begins with a repetition might repeat itself for ever.
-        after = position.copy()
-        after.push(result.moves[0])
-        return () if after.occurrences() > 1 else result.moves
+        return result.moves if result.reason == MateReason.MATE else ()

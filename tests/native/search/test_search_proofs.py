@@ -1,16 +1,12 @@
-"""What the search knows for certain: mates, repetitions, declarations, the end by the number of moves."""
+"""What the search knows for certain: mates, declarations, the end by the number of moves."""
 
 from pathlib import Path
 
 import pytest
 from search_runner import Runner
 
-from fukayomi._native import DeclarationRule, Position, SearchLine, SearchParams, UniformEvaluator
+from fukayomi._native import DeclarationRule, Position, SearchLine, SearchParams
 
-# A lone king, checked to and fro by a rook: the checker loses if the position comes back.
-PERPETUAL = "sfen 4k4/9/9/9/9/9/9/5R3/4K4 b - 1 moves 4h5h 5a4a 5h4h"
-# White has thrown away two pawns, one a move, and the rook that took the first goes home by taking the second.
-GIVING_AWAY = "sfen 4k4/9/9/9/9/9/9/7R1/4K4 w 2p 1 moves P*2d 2h2d P*2h"
 # Black declares at the next move: 12 pieces in the camp, 28 points.
 ENTERED = "+R+R+B+B5/4K4/+P+P+P+P+P+P+P+P1/9/9/9/9/9/4k4 w - 1"
 
@@ -31,10 +27,6 @@ def replies_lose_at_once(position: Position, line: SearchLine) -> bool:
         if mate is None:
             return False
     return True
-
-
-def line_of(runner: Runner, usi: str) -> SearchLine:
-    return next(line for line in runner.search.lines(600) if line.move.usi() == usi)
 
 
 @pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.soak)])
@@ -112,54 +104,6 @@ def test_no_legal_move_at_the_root() -> None:
     assert runner.search.is_decided
     assert runner.search.lines(5) == []
     assert runner.search.root_move_count == 0
-
-
-def test_perpetual_check_loses_for_the_checker() -> None:
-    runner = Runner(Position.from_usi(PERPETUAL + " 4a5a"))  # Black to move; 4h5h repeats
-    runner.run(400)
-    runner.search.check_invariants()
-    line = line_of(runner, "4h5h")
-    assert (line.winrate, line.mate) == (0.0, None)
-    assert runner.search.lines(600)[-1].move == line.move
-    assert not runner.search.is_decided
-
-
-def test_perpetual_check_wins_for_the_checked() -> None:
-    runner = Runner(Position.from_usi(PERPETUAL))  # White to move; 4a5a repeats
-    runner.run(400)
-    best = runner.search.lines(1)[0]
-    assert best.move.usi() == "4a5a"
-    assert (best.winrate, best.mate) == (1.0, None)
-    assert runner.search.is_decided
-
-
-def test_the_same_board_with_more_in_hand_wins() -> None:
-    runner = Runner(Position.from_usi(GIVING_AWAY))
-    runner.run(4000)
-    best = runner.search.lines(1)[0]
-    assert best.move.usi() == "2d2h"
-    assert (best.winrate, best.mate) == (1.0, None)
-
-
-@pytest.mark.parametrize(
-    ("moves", "repeats", "field"),
-    [
-        ("2h3h 8b7b 3h2h", "7b8b", "draw_value_white"),
-        ("7g7f 8b7b 2h3h 7b8b", "3h2h", "draw_value_black"),
-    ],
-)
-def test_a_repetition_is_a_draw_at_the_movers_value(moves: str, repeats: str, field: str) -> None:
-    for value in (0.9, 0.1):
-        params = SearchParams()
-        setattr(params, field, value)
-        runner = Runner(Position.from_usi("startpos moves " + moves), params=params, evaluator=UniformEvaluator())
-        runner.run(400)
-        runner.search.check_invariants()
-        line = line_of(runner, repeats)
-        assert line.winrate == pytest.approx(value)
-        assert line.mate is None
-        assert [move.usi() for move in line.pv] == [repeats]
-        assert (runner.search.lines(1)[0].move == line.move) == (value > 0.5)
 
 
 def test_declaration_is_seen_one_move_ahead() -> None:
