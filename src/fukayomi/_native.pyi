@@ -401,8 +401,8 @@ class Position:
 
     def first_recurrence(self, window: int = 16) -> Repetition:
         """
-        The result that the search assumes if the position, or the same board with other hands, occurred
-        recently.
+        What games of self-play and the search make of the last occurrence of the position, or of the same board
+        with other hands, if there was one.
 
         Args:
             window: Plies to look back.

@@ -63,7 +63,9 @@ def test_a_position_of_the_game_before_its_fourth_occurrence_is_nothing(tmp_path
 
 def test_a_line_of_the_book_that_leads_back_to_its_own_position_draws(tmp_path: Path) -> None:
     moves = {"": "5i5h 60, 2g2f 30", " 5i5h": "5a5b 0", " 5i5h 5a5b": "5h5i 0", " 5i5h 5a5b 5h5i": "5b5a 0"}
-    book = write(tmp_path / "book.db", {f"startpos moves{line}" if line else "startpos": its for line, its in moves.items()})
+    book = write(
+        tmp_path / "book.db", {f"startpos moves{line}" if line else "startpos": its for line, its in moves.items()}
+    )
     assert chosen(book, "startpos", 3, draw_cp=100) == "5i5h"
     assert chosen(book, "startpos", 3, draw_cp=-100) == "2g2f"
 

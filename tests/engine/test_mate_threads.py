@@ -133,10 +133,13 @@ def test_the_game_must_last_as_long_as_the_mate() -> None:
         assert (result.lines[0].mate == 9) == is_found
 
 
-def test_a_mate_that_begins_with_a_repetition_is_left_alone(patient: Searcher) -> None:
-    game = "sfen l5+P1l/7R1/p1nk1gn2/2s1psp1p/5p3/P1S1P1+b2/1P1G2N1P/2GP1+r3/LNK2b2L w gs7p 112"
-    check_mate(search(patient, Position.from_usi(game), Limits(time_ms=20_000), ROOT), Position.from_usi(game))
-    again = Position.from_usi(game + " moves 3f6i 7i8h 6i3f 8h7i")
+def test_a_mate_whose_line_has_a_fourth_occurrence_is_left_alone(patient: Searcher) -> None:
+    game = "sfen l5+P1l/7R1/p1nk1gn2/2s1psp1p/5p3/P1S1P1+b2/1P1G2N1P/2GP1+r3/LNK2b2L w gs7p 112 moves"
+    cycle = " 3f6i 7i8h 6i3f 8h7i"
+    for cycles in (1, 2):
+        again = Position.from_usi(game + cycles * cycle)
+        check_mate(search(patient, again, Limits(time_ms=20_000), ROOT), again)
+    again = Position.from_usi(game + 3 * cycle)  # 3f6i, with which the mate begins, would be the fourth
     assert search(patient, again, Limits(time_ms=300), ROOT).reason is Reason.TIME
 
 

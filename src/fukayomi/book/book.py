@@ -130,8 +130,8 @@ class Book:
             limits: Which moves may be chosen; by default all.
             by: "count": the one played most often, of several the one with the best score. "score": the one with the
                 best score. "random": at random in proportion to the counts. "even": at random with equal chances.
-            draw_cp: Score of a repetition (千日手), in place of the book's: the fourth occurrence of a position, or a line
-                of the book that leads back to one of its own positions. Perpetual check loses.
+            draw_cp: Score of a repetition (千日手), in place of the book's: the fourth occurrence of a position, or a
+                line of the book that leads back to one of its own positions. Perpetual check loses.
             draw_depth: With `draw_cp`: moves of the book that are followed after each move, at most. The score of a
                 move is then the one to which both sides' best moves of the book lead. 0: only the move itself counts.
             source: Source of random numbers.

@@ -15,8 +15,8 @@ class DrawSearch:
     """Scores moves by what a book leads to: an alpha-beta search of the book's lines.
 
     A line ends with the score of a repetition at the fourth occurrence of a position, and where it leads back to one of
-    its own positions; positions of the game before it matter for the fourth occurrence alone. It also ends where the book
-    has no moves, or after some moves. There the score of its last move counts.
+    its own positions; positions of the game before it matter for the fourth occurrence alone. It also ends where the
+    book has no moves, or after some moves. There the score of its last move counts.
 
     Args:
         look_up: The legal moves that the book has for a position.

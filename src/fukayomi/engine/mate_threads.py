@@ -88,8 +88,8 @@ class MateThreads:
     def _search_root(self, solver: MateSolver) -> None:
         options = self._options
         moves = self._mate(solver, self._position, options.root_plies, ROOT_NODES, options.root_share)
-        # A mate may be found before the root has been evaluated: then it waits until the tree can hold it. The tree never
-        # holds one that leads through a fourth occurrence.
+        # A mate may be found before the root has been evaluated: then it waits until the tree can hold it. The tree
+        # never holds one that leads through a fourth occurrence.
         while moves and not self._tree.enter_mate(self._position, moves):
             if self._is_over.wait(RETRY_S):
                 return

@@ -1,4 +1,4 @@
-"""Repetitions in the search: what is proof, what is a value, and what is nothing (docs/usi-options.md, "Repetition")."""
+"""Repetitions in the search: what is proof, a value, or nothing (docs/usi-options.md, "Repetition")."""
 
 from collections.abc import Iterator
 

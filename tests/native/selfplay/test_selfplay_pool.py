@@ -196,6 +196,19 @@ def test_a_repetition_is_a_draw_at_the_first_recurrence() -> None:
     assert game.searches == 4
 
 
+def test_the_search_of_a_move_knows_no_recurrence_of_the_game() -> None:
+    # 9b8b would end the game; the search judges it as if the game had begun with this position.
+    opening = Position.from_usi(f"startpos moves {' '.join(SHUFFLE[:3])}")
+    found = []
+    for start in (opening, Position.from_sfen(opening.sfen())):
+        pool = SelfplayPool(selfplay_params(playouts=200, max_move=len(start.moves) + 1, random=0), search_params(), 1)
+        pool.add(0, start)
+        (game,) = drive(pool)
+        found.append((Decoded(game).candidates[-1], Decoded(game).evals[-1]))
+    assert found[0] == found[1]
+    assert sum(found[0][0].values()) >= 50
+
+
 def test_perpetual_check_loses() -> None:
     game = scripted(Position.from_sfen(CHECKS), PERPETUAL)
     assert (game.reason, game.winner, game.plies) == (GameReason.REPETITION, WHITE, 4)
