@@ -12,3 +12,4 @@ void bind_dedup(nanobind::module_& m);
 void bind_mate(nanobind::module_& m);
 void bind_network(nanobind::module_& m);
 void bind_selfplay(nanobind::module_& m);
+void bind_sparse(nanobind::module_& m);

@@ -15,4 +15,5 @@ NB_MODULE(_native, m) {
     bind_search(m);
     bind_network(m);
     bind_selfplay(m);
+    bind_sparse(m);
 }
