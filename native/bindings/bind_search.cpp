@@ -47,6 +47,17 @@ void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& log
     search.apply(batch, logits.data(), values.data());
 }
 
+nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<const float, MAX_MOVES>& logits,
+                          const Rows<const float>& values) {
+    require_rows(batch.size(), logits, values);
+    std::vector<std::uint8_t> bytes;
+    {
+        const nb::gil_scoped_release release;
+        bytes = search.labelled_leaves(batch, logits.data(), values.data());
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
 bool prove(Search& search, const Position& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Position position = pos;
     const nb::gil_scoped_release release;
@@ -275,6 +286,9 @@ void bind_search_class(nb::module_& m) {
              "Args:\n    logits: float32 [C, 593], of the moves in the labels' order.\n"
              "    values: float32 [C], win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
+        .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a, "values"_a,
+             "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
+             "move without a result, with the policy as visits and the value as an evaluation.")
         .def("cancel", &Search::cancel, "batch"_a, unlocked, "Give up a gathered batch; its leaves can be gathered again.")
         .def("prove", &prove, "pos"_a, "winner"_a.none(), "mate_plies"_a = nb::none(),
              "Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the\n"

@@ -1,6 +1,7 @@
 // What sparse networks read.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <vector>
@@ -10,7 +11,9 @@
 #include "shogi/movegen.hpp"
 #include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
+#include "sparse/batch.hpp"
 #include "sparse/features.hpp"
+#include "sparse/training.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -43,6 +46,140 @@ std::pair<RowsArray, MoveRowsArray> moves_of(const Position& position, const std
             new_array<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(rows.data(), rows.size(), {moves.size(), MOVE_GROUPS})};
 }
 
+// Arrays of any library; nothing is converted or copied.
+template <class T>
+using Array = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw nb::value_error(what);
+}
+
+std::size_t checked_count(const Array<const std::int64_t>& offsets, std::size_t total) {
+    require(offsets.ndim() == 1 && offsets.shape(0) > 0, "offsets have a wrong shape");
+    const std::size_t count = offsets.shape(0) - 1;
+    const std::int64_t* at = offsets.data();
+    require(at[0] == 0 && static_cast<std::size_t>(at[count]) == total, "offsets do not span the rows");
+    for (std::size_t n = 0; n < count; ++n) require(at[n] <= at[n + 1], "offsets decrease");
+    return count;
+}
+
+void require_below(const std::uint16_t* values, std::size_t count, std::size_t end, const char* what) {
+    for (std::size_t i = 0; i < count; ++i) require(values[i] < end, what);
+}
+
+struct TableShape {
+    std::size_t rows, columns;
+};
+
+TableShape table_shape(const Array<const float>& table) {
+    require(table.ndim() == 3 && table.shape(2) == BLOCK, "a table has the shape [blocks, rows, 32]");
+    return {table.shape(1), table.shape(0) * BLOCK};
+}
+
+Bags bags_of(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets, std::size_t table_rows) {
+    const Bags bags{checked_count(offsets, rows.size()), rows.data(), offsets.data()};
+    require_below(rows.data(), rows.size(), table_rows, "a row is beyond the table");
+    return bags;
+}
+
+void sum_rows_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                      const Array<const float>& table, const Array<const float>& bias, const Array<float>& out, std::size_t threads) {
+    const TableShape shape = table_shape(table);
+    const Bags bags = bags_of(rows, offsets, shape.rows);
+    require(bias.size() == shape.columns && out.size() == bags.count * shape.columns, "bias or out has a wrong shape");
+    const nb::gil_scoped_release release;
+    sum_rows(bags, table.data(), shape.rows, shape.columns, bias.data(), out.data(), threads);
+}
+
+void sum_rows_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                        const Array<const float>& gradients, const Array<float>& table_gradients, std::size_t threads) {
+    const TableShape shape = table_shape(Array<const float>(table_gradients));
+    const Bags bags = bags_of(rows, offsets, shape.rows);
+    require(gradients.size() == bags.count * shape.columns, "gradients have a wrong shape");
+    const nb::gil_scoped_release release;
+    sum_rows_backward(bags, gradients.data(), shape.rows, shape.columns, table_gradients.data(), threads);
+}
+
+MoveBags move_bags_of(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
+                      const Array<const std::int64_t>& offsets) {
+    const MoveBags moves{checked_count(offsets, labels.size()), offsets.data(), labels.data(), groups.data()};
+    require(groups.size() == labels.size() * MOVE_GROUPS, "there are eight group rows for each move");
+    require_below(labels.data(), labels.size(), SPARSE_LABELS, "a label is beyond the table");
+    require_below(groups.data(), groups.size(), MOVE_ROWS, "a group row is beyond the table");
+    return moves;
+}
+
+MoveTables move_tables_of(const Array<const float>& labels, const Array<const float>& label_bias, const Array<const float>& groups,
+                          const Array<const float>& group_bias) {
+    const TableShape of_labels = table_shape(labels), of_groups = table_shape(groups);
+    require(of_labels.rows == SPARSE_LABELS && label_bias.size() == SPARSE_LABELS, "the table of labels has a wrong shape");
+    require(of_groups.rows == MOVE_ROWS && group_bias.size() == MOVE_ROWS && of_groups.columns <= of_labels.columns,
+            "the table of groups has a wrong shape");
+    return {of_labels.columns, of_groups.columns, labels.data(), label_bias.data(), groups.data(), group_bias.data()};
+}
+
+void move_logits_forward(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
+                         const Array<const std::int64_t>& offsets, const Array<const float>& label_table,
+                         const Array<const float>& label_bias, const Array<const float>& group_table,
+                         const Array<const float>& group_bias, const Array<const float>& hidden, const Array<float>& logits,
+                         std::size_t threads) {
+    const MoveBags moves = move_bags_of(labels, groups, offsets);
+    const MoveTables tables = move_tables_of(label_table, label_bias, group_table, group_bias);
+    require(hidden.size() == moves.count * tables.hidden && logits.size() == labels.size(), "hidden or logits have a wrong shape");
+    const nb::gil_scoped_release release;
+    move_logits(moves, tables, hidden.data(), logits.data(), threads);
+}
+
+void move_logits_gradients(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
+                           const Array<const std::int64_t>& offsets, const Array<const float>& label_table,
+                           const Array<const float>& label_bias, const Array<const float>& group_table,
+                           const Array<const float>& group_bias, const Array<const float>& hidden,
+                           const Array<const float>& gradients, const Array<float>& label_table_gradients,
+                           const Array<float>& label_bias_gradients, const Array<float>& group_table_gradients,
+                           const Array<float>& group_bias_gradients, const Array<float>& hidden_gradients, std::size_t threads) {
+    const MoveBags moves = move_bags_of(labels, groups, offsets);
+    const MoveTables tables = move_tables_of(label_table, label_bias, group_table, group_bias);
+    require(hidden.size() == moves.count * tables.hidden && hidden_gradients.size() == hidden.size() &&
+                gradients.size() == labels.size(), "hidden or gradients have a wrong shape");
+    require(label_table_gradients.size() == label_table.size() && label_bias_gradients.size() == label_bias.size() &&
+                group_table_gradients.size() == group_table.size() && group_bias_gradients.size() == group_bias.size(),
+            "a gradient has another shape than its table");
+    const MoveGradients out{label_table_gradients.data(), label_bias_gradients.data(), group_table_gradients.data(),
+                            group_bias_gradients.data()};
+    const nb::gil_scoped_release release;
+    move_logits_backward(moves, tables, hidden.data(), gradients.data(), out, hidden_gradients.data(), threads);
+}
+
+template <class T, class Shape>
+nb::ndarray<T, nb::numpy, Shape> array_of(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto kept = std::make_unique<std::vector<T>>(std::move(values));
+    nb::capsule owner(kept.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<T, nb::numpy, Shape>(kept.release()->data(), shape, owner);
+}
+
+using OffsetsArray = nb::ndarray<std::int64_t, nb::numpy, nb::shape<-1>>;
+using PolicyArray = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
+
+std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray> sparse_batch(
+    const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
+    const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
+    const std::size_t count = hcps.shape(0);
+    require(checked_count(offsets, moves.size()) == count && visits.size() == moves.size(), "offsets, moves or visits have a wrong shape");
+    SparseBatch batch;
+    {
+        const nb::gil_scoped_release release;
+        batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
+                                   {visits.data(), visits.size()}}, threads);
+    }
+    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
+    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
+            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
+            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
+            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
+}
+
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
@@ -59,4 +196,47 @@ void bind_sparse(nb::module_& m) {
           "    Labels, uint16 [M], each below `SPARSE_LABELS`; and the rows of the eight groups, uint16 [M, 8], each below\n"
           "    `MOVE_ROWS`.\n\n"
           "Raises:\n    ValueError: A move is not legal.");
+    m.def("sum_rows", &sum_rows_forward, "rows"_a, "offsets"_a, "table"_a, "bias"_a, "out"_a, "threads"_a,
+          "Write for each position the bias and the sum of its rows of a table.\n\n"
+          "Args:\n"
+          "    rows: Rows of all positions: uint16 [K].\n"
+          "    offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].\n"
+          "    table: float32 [C / 32, rows, 32].\n"
+          "    bias: float32 [C].\n"
+          "    out: float32 [N, C].\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Raises:\n    ValueError: A shape is wrong, or a row is beyond the table.");
+    m.def("sum_rows_backward", &sum_rows_gradients, "rows"_a, "offsets"_a, "gradients"_a, "table_gradients"_a, "threads"_a,
+          "Add the gradients of `sum_rows`, [N, C], to those of its table.");
+    m.def("move_logits", &move_logits_forward, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a, "group_table"_a,
+          "group_bias"_a, "hidden"_a, "logits"_a, "threads"_a,
+          "Write the logits of moves.\n\n"
+          "Args:\n"
+          "    labels: uint16 [M].\n"
+          "    groups: uint16 [M, 8].\n"
+          "    offsets: Position n has the moves from offsets[n] to offsets[n + 1]: int64 [N + 1].\n"
+          "    label_table: float32 [H / 32, SPARSE_LABELS, 32].\n"
+          "    label_bias: float32 [SPARSE_LABELS].\n"
+          "    group_table: float32 [K / 32, MOVE_ROWS, 32]; K is at most H.\n"
+          "    group_bias: float32 [MOVE_ROWS].\n"
+          "    hidden: float32 [N, H].\n"
+          "    logits: float32 [M], output.\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Raises:\n    ValueError: A shape is wrong, or a row is beyond its table.");
+    m.def("move_logits_backward", &move_logits_gradients, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a,
+          "group_table"_a, "group_bias"_a, "hidden"_a, "gradients"_a, "label_table_gradients"_a, "label_bias_gradients"_a,
+          "group_table_gradients"_a, "group_bias_gradients"_a, "hidden_gradients"_a, "threads"_a,
+          "Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.");
+    m.def("sparse_batch", &sparse_batch, "hcps"_a, "offsets"_a, "moves"_a, "visits"_a, "threads"_a,
+          "What a sparse network reads of positions, and the shares of their candidates' visits.\n\n"
+          "Args:\n"
+          "    hcps: Positions: uint8 [N, 32].\n"
+          "    offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].\n"
+          "    moves: Candidates, as `Move.raw`: uint16 [C].\n"
+          "    visits: Their visits: uint16 [C].\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Returns:\n"
+          "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
+          "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
+          "Raises:\n    PackedError: A position is none that the rules allow.");
 }

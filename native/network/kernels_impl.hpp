@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "network/kernels.hpp"
+#include "network/lanes.hpp"
 
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -15,48 +16,19 @@
 namespace fukayomi {
 namespace {
 
-constexpr std::size_t LANES = FUKAYOMI_LANES;
 constexpr std::size_t PANEL = 2 * LANES;
 constexpr std::size_t ROWS = LANES == 16 ? 12 : 6;  // with two vectors each, the sums of a product just fit into the registers
 
 #if defined(__GNUC__) || defined(__clang__)
-typedef float Lanes __attribute__((vector_size(4 * LANES)));
-typedef float UnalignedLanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-inline Lanes load(const float* from) { return *reinterpret_cast<const UnalignedLanes*>(from); }
-inline void store(float* to, Lanes x) { *reinterpret_cast<UnalignedLanes*>(to) = x; }
-inline Lanes all(float x) { return x - Lanes{}; }
-inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }  // NaN stays
-inline void prefetch(const void* from) { __builtin_prefetch(from); }
 inline std::int32_t pair_at(const std::int16_t* from) {
     std::int32_t pair;
     __builtin_memcpy(&pair, from, sizeof pair);
     return pair;
 }
-#define FUKAYOMI_UNROLL _Pragma("GCC unroll 12")
 #else
-struct Lanes {
-    float at[LANES];
-};
-#define FUKAYOMI_EACH(EXPRESSION)                                   \
-    Lanes out;                                                      \
-    for (std::size_t i = 0; i < LANES; ++i) out.at[i] = EXPRESSION; \
-    return out
-inline Lanes load(const float* from) { FUKAYOMI_EACH(from[i]); }
-inline void store(float* to, Lanes x) {
-    for (std::size_t i = 0; i < LANES; ++i) to[i] = x.at[i];
-}
-inline Lanes all(float x) { FUKAYOMI_EACH(x); }
-inline Lanes positive(Lanes x) { FUKAYOMI_EACH(0 > x.at[i] ? 0.0f : x.at[i]); }
-inline Lanes operator+(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] + y.at[i]); }
-inline Lanes operator-(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] - y.at[i]); }
-inline Lanes operator*(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] * y.at[i]); }
-inline Lanes operator*(float x, Lanes y) { FUKAYOMI_EACH(x * y.at[i]); }
-inline void prefetch(const void*) {}
 inline std::int32_t pair_at(const std::int16_t* from) {
     return static_cast<std::int32_t>(static_cast<std::uint16_t>(from[0]) | static_cast<std::uint32_t>(from[1]) << 16);
 }
-#define FUKAYOMI_UNROLL
 #endif
 
 // ------------------------------------------------------------------------------------------------- activations

@@ -14,12 +14,8 @@ namespace fukayomi {
 
 namespace {
 
-struct Instructions {
-    bool avx2 = false, avx512 = false, vnni = false;
-};
-
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
-Instructions instructions() {
+Instructions find_instructions() {
     __builtin_cpu_init();
     return {__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"),
             __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"),
@@ -27,7 +23,7 @@ Instructions instructions() {
 }
 #elif defined(_MSC_VER) && defined(_M_X64)
 // Intel's manual, volume 2, CPUID and XGETBV: the processor has the instructions, and the system saves the registers.
-Instructions instructions() {
+Instructions find_instructions() {
     std::array<int, 4> first, seventh;
     __cpuid(first.data(), 1);
     __cpuidex(seventh.data(), 7, 0);
@@ -41,11 +37,11 @@ Instructions instructions() {
             bit(seventh[2], 11)};
 }
 #else
-Instructions instructions() { return {}; }
+Instructions find_instructions() { return {}; }
 #endif
 
 std::vector<const Kernels*> find_usable() {
-    const Instructions has = instructions();
+    const Instructions& has = usable_instructions();
     std::vector<const Kernels*> found{&portable_kernels()};
     if (has.avx2 && avx2_kernels() != nullptr) found.push_back(avx2_kernels());
     if (has.avx512 && avx512_kernels() != nullptr) found.push_back(avx512_kernels());
@@ -54,6 +50,11 @@ std::vector<const Kernels*> find_usable() {
 }
 
 }  // namespace
+
+const Instructions& usable_instructions() {
+    static const Instructions usable = find_instructions();
+    return usable;
+}
 
 const std::vector<const Kernels*>& usable_kernels() {
     static const std::vector<const Kernels*> usable = find_usable();

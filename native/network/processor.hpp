@@ -9,6 +9,12 @@
 
 namespace fukayomi {
 
+// What the processor has and the system allows.
+struct Instructions {
+    bool avx2 = false, avx512 = false, vnni = false;
+};
+const Instructions& usable_instructions();
+
 // The narrowest vectors first; never empty.
 const std::vector<const Kernels*>& usable_kernels();
 

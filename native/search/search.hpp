@@ -93,6 +93,9 @@ public:
     // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
     void cancel(Batch& batch);
+    // The positions of a batch with what the evaluator says of them, before it is applied: games of one move in hcpe3, with the policy
+    // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result.
+    std::vector<std::uint8_t> labelled_leaves(const Batch& batch, const float* logits, const float* values) const;
 
     // Enters a result that was proven elsewhere, at any time and from any thread. `winner`: none for a draw. `mate_plies`:
     // until the mate; none if the game is won in another way. False, and nothing is done, if the tree does not hold the

@@ -1,0 +1,37 @@
+// Work in parts, for several threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace fukayomi {
+
+// work(i) for each i below `count`, each by one thread. Rethrows an exception of the work; the other parts may be left out then.
+template <class Work>
+void share_out(std::size_t count, std::size_t threads, const Work& work) {
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    std::exception_ptr error;
+    const auto run = [&] {
+        try {
+            for (std::size_t i = next++; i < count; i = next++) work(i);
+        } catch (...) {
+            next = count;
+            const std::lock_guard lock(mutex);
+            error = std::current_exception();
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        for (std::size_t n = 1; n < std::min(threads, count); ++n) helpers.emplace_back(run);
+        run();
+    }
+    if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace fukayomi

@@ -1,0 +1,172 @@
+"""The sparse policy and value network: made for CPUs, where a tower of convolutions is slow.
+
+Design choices, from the input up:
+
+- A position is some two hundred rows of a large table (`native/sparse/features.hpp`): each square with what stands there
+  and how often both sides attack it, hands, who attacks what, and both kings' neighbourhoods. Their sum is the first
+  layer, as in NNUE (Yu Nasu 2018); unlike there it is made anew for each position, since a tree search jumps.
+- The board is seen by the side to move, with its king on files 1 to 5.
+- Rows of squares are sums of a row of content and attacks, one of content and square, and one of their own, so that
+  what is rare is learned from what is like it. `table` adds them up; a file has the sums.
+- Policy and value have accumulators of their own. They are clipped to 0 to 1, and each is multiplied by another: half as
+  many numbers, with the curvature that a hidden layer would cost.
+- A move's logit is the product of the policy's numbers with a row of its label, and of the first ones with the sum of
+  eight rows of the move itself: what captures what, exchanges, kings, threats, neighbours. A label that looks like a bad
+  exchange has another row.
+- The value's numbers pass two small layers; a value of each row is added.
+- Tables lie in blocks of 32 columns, as the native forward and backward want them (`native/sparse/training.hpp`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fukayomi import _native
+from fukayomi._native import MOVE_ROWS, SPARSE_LABELS, SPARSE_ROWS
+
+BLOCK = 32
+"""Columns of a table that lie together."""
+CONTENTS, ATTACKS, SQUARES = 29, 9, 81
+SQUARE_ROWS = CONTENTS * ATTACKS * SQUARES
+
+
+@dataclass(frozen=True)
+class SparseConfig:
+    """The shape of a `SparseNetwork`. All widths are multiples of 64."""
+
+    policy: int = 384
+    """Accumulators of the policy; half as many numbers come out of them."""
+    value: int = 384
+    """Accumulators of the value."""
+    shared: int = 64
+    """Of the policy's numbers, those that the rows of a move are multiplied with."""
+    hidden: int = 32
+    """Width of the value's two layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparsePositions:
+    """N positions with K rows and M moves, as `_native.sparse_batch` reads them."""
+
+    rows: NDArray[np.uint16]
+    """[K]."""
+    row_offsets: NDArray[np.int64]
+    """[N + 1]: position n has rows[row_offsets[n] : row_offsets[n + 1]]."""
+    labels: NDArray[np.uint16]
+    """[M]."""
+    groups: NDArray[np.uint16]
+    """[M, 8]."""
+    move_offsets: NDArray[np.int64]
+    """[N + 1]: position n has the moves from move_offsets[n] to move_offsets[n + 1]."""
+
+    def __len__(self) -> int:
+        return len(self.row_offsets) - 1
+
+
+class SparseNetwork(nn.Module):
+    """Policy and value of a batch of positions, by sparse inputs.
+
+    Example:
+        >>> from fukayomi import Position
+        >>> network = SparseNetwork(SparseConfig(policy=64, value=64, shared=32))
+        >>> policy, value = network(read_positions([Position()]))
+        >>> policy.shape, value.shape
+        (torch.Size([30]), torch.Size([1]))
+    """
+
+    def __init__(self, config: SparseConfig) -> None:
+        super().__init__()
+        self.config = config
+        blocks = (config.policy + config.value) // BLOCK
+        self.squares = nn.Parameter(torch.zeros(blocks, CONTENTS, ATTACKS, SQUARES, BLOCK))
+        self.attacked_contents = nn.Parameter(torch.randn(blocks, CONTENTS, ATTACKS, 1, BLOCK) * 0.05)
+        self.placed_contents = nn.Parameter(torch.randn(blocks, CONTENTS, 1, SQUARES, BLOCK) * 0.05)
+        self.others = nn.Parameter(torch.randn(blocks, SPARSE_ROWS - SQUARE_ROWS, BLOCK) * 0.03)
+        self.bias = nn.Parameter(torch.full((config.policy + config.value,), 0.3))
+        self.label_table = nn.Parameter(torch.zeros(config.policy // 2 // BLOCK, SPARSE_LABELS, BLOCK))
+        self.label_bias = nn.Parameter(torch.zeros(SPARSE_LABELS))
+        self.group_table = nn.Parameter(torch.zeros(config.shared // BLOCK, MOVE_ROWS, BLOCK))
+        self.group_bias = nn.Parameter(torch.zeros(MOVE_ROWS))
+        self.value_layer1 = nn.Linear(config.value // 2, config.hidden)
+        self.value_layer2 = nn.Linear(config.hidden, config.hidden)
+        self.value_layer3 = nn.Linear(config.hidden, 1)
+        self.value_rows = nn.Parameter(torch.zeros(1, SPARSE_ROWS, BLOCK))
+
+    def table(self) -> Tensor:
+        """The rows of the first layer, [(policy + value) / 32, SPARSE_ROWS, 32]."""
+        squares = self.squares + self.attacked_contents + self.placed_contents
+        return torch.cat([squares.flatten(1, 3), self.others], dim=1)
+
+    def forward(self, positions: SparsePositions) -> tuple[Tensor, Tensor]:
+        """Logits of all moves, [M], and of the value, [N]."""
+        sums = _SumRows.apply(self.table(), self.bias, positions)
+        policy, value = sums.clamp(0, 1).split([self.config.policy, self.config.value], dim=1)
+        hidden = _products(policy)
+        logits = _MoveLogits.apply(
+            self.label_table, self.label_bias, self.group_table, self.group_bias, hidden, positions
+        )
+        inner = torch.relu(self.value_layer1(_products(value)))
+        inner = torch.relu(self.value_layer2(inner))
+        skipped = _SumRows.apply(self.value_rows, torch.zeros(BLOCK), positions).sum(dim=1)
+        return logits, self.value_layer3(inner).squeeze(1) + skipped
+
+
+def _products(accumulators: Tensor) -> Tensor:
+    first, second = accumulators.chunk(2, dim=1)
+    return first * second
+
+
+class _SumRows(torch.autograd.Function):
+    """The sum of each position's rows of a table, and a bias: [N, columns]."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, bias: Tensor, positions: SparsePositions) -> Tensor:
+        out = torch.empty(len(positions), len(table) * BLOCK)
+        _native.sum_rows(
+            positions.rows, positions.row_offsets, table.detach(), bias.detach(), out, torch.get_num_threads()
+        )
+        ctx.positions, ctx.shape = positions, table.shape
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        (gradient,) = gradients
+        gradient = gradient.contiguous()
+        table = torch.zeros(ctx.shape)
+        positions = ctx.positions
+        _native.sum_rows_backward(
+            positions.rows, positions.row_offsets, gradient, table, torch.get_num_threads()
+        )
+        return table, gradient.sum(dim=0), None
+
+
+class _MoveLogits(torch.autograd.Function):
+    """The logits of all moves, [M]."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:
+        *tables, hidden, positions = inputs
+        logits = torch.empty(len(positions.labels))
+        _native.move_logits(
+            positions.labels, positions.groups, positions.move_offsets, *(table.detach() for table in tables),
+            hidden.detach(), logits, torch.get_num_threads(),
+        )  # fmt: skip
+        ctx.positions = positions
+        ctx.save_for_backward(*tables, hidden)
+        return logits
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        *tables, hidden = ctx.saved_tensors
+        found = [torch.zeros_like(table) for table in tables]
+        of_hidden = torch.empty_like(hidden)
+        positions = ctx.positions
+        _native.move_logits_backward(
+            positions.labels, positions.groups, positions.move_offsets, *tables, hidden, gradients[0].contiguous(),
+            *found, of_hidden, torch.get_num_threads(),
+        )  # fmt: skip
+        return (*found, of_hidden, None)
