@@ -373,6 +373,7 @@ private:
     // "'* 30" or "'* 30 -3334FU", as clients send it to floodgate. Whose it is, give_plain_scores says.
     void note_plain_score(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
+        if (!begins_with_space(text)) return;
         text = strip(text);
         const bool has_sign = text.starts_with('+') || text.starts_with('-');
         const std::size_t digits = count_digits(text.substr(has_sign));
