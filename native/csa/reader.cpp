@@ -22,6 +22,13 @@ std::string_view termination_of(std::string_view word) {
     return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
 }
 
+// Quick answers for the usual lines.
+bool is_plain(std::string_view line) { return !line.empty() && line[0] > ' ' && line[0] <= '~'; }
+
+bool may_be_protocol(std::string_view line) {
+    return line.size() > 1 && line[0] >= 'A' && line[0] <= 'z' && (line[1] > '9' || line[1] == '+' || line[1] == '-');
+}
+
 bool is_comment_or_information(std::string_view line) {
     return line.empty() || line[0] == '\'' || line[0] == 'N' || line[0] == '$' || line[0] == 'V';
 }
@@ -45,8 +52,8 @@ public:
     void read_line(std::string_view line, std::size_t number) {
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
-        if (begins_with_space(line)) line = strip(line);
-        if (is_protocol(line)) return read_protocol(line);
+        if (!is_plain(line) && begins_with_space(line)) line = strip(line);
+        if (may_be_protocol(line) && is_protocol(line)) return read_protocol(line);
         if (game_.ending && !is_comment_or_information(line)) return read_after_end(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
