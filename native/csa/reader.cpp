@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "csa/moves.hpp"
+#include "csa/protocol.hpp"
 #include "csa/text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
-#include "shogi/usi_move.hpp"
 
 namespace fukayomi {
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::string_view OTHER_ENDING = "other";
 constexpr std::string_view ILLEGAL_MOVE = "illegal_move";
+constexpr std::string_view ILLEGAL_MOVE_WORD = "ILLEGAL_MOVE";
 
 std::string_view termination_of(std::string_view word) {
     const auto is_word = [word](const auto& ending) { return ending.first == word; };
@@ -20,88 +22,15 @@ std::string_view termination_of(std::string_view word) {
     return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Quick answers for the usual lines.
+bool is_plain(std::string_view line) { return !line.empty() && line[0] > ' ' && line[0] <= '~'; }
 
-std::size_t count_digits(std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+bool may_be_protocol(std::string_view line) {
+    return line.size() > 1 && line[0] >= 'A' && line[0] <= 'z' && (line[1] > '9' || line[1] == '+' || line[1] == '-');
 }
 
-std::int64_t to_number(std::string_view digits) {
-    std::int64_t number = 0;
-    for (const char c : digits) number = 10 * number + (c - '0');
-    return number;
-}
-
-// AobaZero's note on a move, with and without its value: "v=0.5,782,7776FU,430" or "782,7776FU,430".
-bool is_visits(std::string_view text) {
-    constexpr std::size_t MOST_DIGITS = 9;
-    if (text.starts_with("v=")) return true;
-    const std::size_t visits = count_digits(text);
-    if (visits == 0 || visits > MOST_DIGITS) return false;
-    text.remove_prefix(visits);
-    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
-           is_capital(text[6]) && text[7] == ',';
-}
-
-// A move as it is written: CSA names the piece after the move, so that only the board tells whether it promotes.
-struct WrittenMove {
-    Square from;  // NO_SQUARE for a drop
-    Square to;
-    PieceType piece;
-};
-
-[[noreturn]] void refuse_move(std::string_view text) {
-    const std::vector<std::string_view> letters = characters(text);
-    const auto pair = [&letters](std::size_t i) { return std::string(letters[i]).append(letters[i + 1]); };
-    if (letters.size() == 6 && piece_from_csa(pair(4)) != NO_PIECE_TYPE)
-        for (const std::size_t i : {2U, 0U})
-            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is not a square"}};
-    throw CsaRefusal{{"not a move"}};
-}
-
-// Throws CsaRefusal.
-WrittenMove decode_move(std::string_view text) {
-    if (text.size() != 6) refuse_move(text);
-    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)),
-                           piece_from_csa(text.substr(4))};
-    if (move.piece == NO_PIECE_TYPE || move.to == NO_SQUARE) refuse_move(text);
-    if (move.from == NO_SQUARE) {
-        if (!text.starts_with("00")) refuse_move(text);
-        if (move.piece >= KING) throw CsaRefusal{{std::string(csa_name(move.piece)) + " cannot be dropped"}};
-    } else if (move.from == move.to) {
-        try {
-            move_from_usi(usi(move.from) + usi(move.to) + (is_promoted(move.piece) ? "+" : ""));
-        } catch (const ParseError& error) {
-            throw CsaRefusal{{error.what()}};
-        }
-    }
-    return move;
-}
-
-// The move, or none where another piece stands.
-std::optional<Move> find_move(const WrittenMove& move, const Board& pos) {
-    if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
-    const Piece standing = pos.piece_on(move.from);
-    if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
-    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
-        return Move::normal(move.from, move.to, true);
-    return std::nullopt;
-}
-
-// A move of the side to move, without its sign. Throws ParseError(MOVE) if it is none, or if another piece stands there.
-Move move_from_csa(std::string_view text, const Board& pos) {
-    const auto reject = [text](const std::string& why) {
-        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
-    };
-    try {
-        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
-    } catch (const CsaRefusal& refusal) {
-        std::string why;
-        for (const std::string& part : refusal.why) why += part;
-        throw reject(why);
-    }
-    throw reject("there is no such piece");
+bool is_comment_or_information(std::string_view line) {
+    return line.empty() || line[0] == '\'' || line[0] == 'N' || line[0] == '$' || line[0] == 'V';
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -123,6 +52,9 @@ public:
     void read_line(std::string_view line, std::size_t number) {
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
+        if (!is_plain(line) && begins_with_space(line)) line = strip(line);
+        if (may_be_protocol(line) && is_protocol(line)) return read_protocol(line);
+        if (game_.ending && !is_comment_or_information(line)) return read_after_end(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
             case '-':
@@ -133,6 +65,7 @@ public:
                 else read_joined(line);
                 break;
             case '\'': read_comment(line); break;
+            case '#': read_notice(line); break;
             case 'N':
             case '$':
             case 'V': read_header(line); break;
@@ -143,8 +76,11 @@ public:
 
     void finish() {
         if (!position_) start();
+        const bool mover_lost = game_.outcome == (position_->turn() == BLACK ? CSA_WHITE_WIN : CSA_BLACK_WIN);
+        if (illegal_ && !game_.ending && mover_lost) game_.ending = ILLEGAL_MOVE_WORD;
         if (illegal_ && !game_.ending) throw *illegal_;
         game_.turn = position_->turn();
+        give_plain_scores();
     }
 
 private:
@@ -158,7 +94,10 @@ private:
 
     void read_joined(std::string_view rest) {
         while (!rest.empty()) {
-            if (rest[0] == '\'') return read_comment(rest);  // a comment may have commas
+            if (rest[0] == '\'') {  // a comment may have commas
+                has_joined_comments_ = true;
+                return read_comment(rest);
+            }
             const std::size_t comma = rest.find(',');
             read_statement(rest.substr(0, comma));
             rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
@@ -258,40 +197,66 @@ private:
         game_.illegal_move = text;
     }
 
+    // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
-        const std::string_view number = strip_end(text).substr(1);
+        if (game_.moves.empty() || game_.ending || illegal_) return;
+        const std::string_view number = strip(text.substr(1));
         const std::size_t whole = count_digits(number);
         std::string_view fraction = number.substr(whole);
         if (!fraction.empty()) {
             fraction.remove_prefix(1);
-            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size())
-                fail({"no time"}, text);
+            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size()) return;
         }
-        if (whole > MOST_DIGITS) fail({"no time"}, text);
-        if (game_.moves.empty() || game_.ending || illegal_) return;
+        if (number.empty() || whole > MOST_DIGITS) return;
         std::string milliseconds(fraction.substr(0, 3));
         milliseconds.resize(3, '0');
         game_.times_ms.back() = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
     }
 
     void read_ending(std::string_view text) {
-        const std::string_view word = strip(text.substr(1));
-        const std::string_view termination = termination_of(word);
-        if (game_.ending) {
-            const std::string_view first = termination_of(*game_.ending);
-            if (termination != first) fail({"a second end of the game after " + std::string(first)}, text);
-            return;
-        }
+        if (!game_.ending) end_with(strip(text.substr(1)));
+    }
+
+    void end_with(std::string_view word) {
         if (!position_) start();
-        if (illegal_ && termination != ILLEGAL_MOVE) throw *illegal_;
+        if (illegal_ && termination_of(word) != ILLEGAL_MOVE) throw *illegal_;
         game_.ending = word;
+    }
+
+    // What the server said about the end: "#TIME_UP", then "#SENTE_WIN". Other lines with # are for people.
+    void read_notice(std::string_view line) {
+        const std::string_view word = strip(line.substr(1));
+        if (const std::string_view outcome = outcome_of_notice(word); !outcome.empty()) {
+            is_empty_ = false;
+            if (game_.outcome.empty()) game_.outcome = outcome;
+        } else if (const std::string_view ending = ending_of_notice(word); !ending.empty()) {
+            is_empty_ = false;
+            if (!game_.ending) end_with(ending);
+        }
+    }
+
+    // The end of the game counts; another end, a board or a remark below it is kept as a comment.
+    void read_after_end(std::string_view line) {
+        if (line.starts_with('#')) return read_notice(line);
+        const bool is_sign = line.starts_with('+') || line.starts_with('-');
+        if (is_sign && strip_end(line).size() > 1) fail({"a move after the end of the game"}, line);
+        if (line.starts_with('T') || is_sign || (line[0] == '%' && strip(line.substr(1)) == *game_.ending)) return;
+        add_comment(line);
+    }
+
+    // The names stand in what a server sends before a game, the rest is for the client.
+    void read_protocol(std::string_view line) {
+        for (const std::string_view key : {"Name+:", "Name-:"})
+            if (line.starts_with(key))
+                game_.headers.emplace_back(std::string("N") + key[4], strip(line.substr(key.size())));
     }
 
     void read_comment(std::string_view line) {
         if (line.starts_with("'**")) {
             if (!read_score(line.substr(3))) add_comment(line.substr(3));
         } else if (line.starts_with("'*")) {
+            note_plain_score(line.substr(2));
             add_comment(line.substr(2));
         } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
             add_comment(line.substr(1));
@@ -317,6 +282,38 @@ private:
         game_.scores.back() = text[0] == '-' ? -score : score;
         game_.pvs.back() = strip(line);
         return true;
+    }
+
+    // "'* 30" or "'* 30 -3334FU", as clients send it to floodgate. Whose it is, give_plain_scores says.
+    void note_plain_score(std::string_view text) {
+        constexpr std::size_t MOST_DIGITS = 9;
+        if (!begins_with_space(text)) return;
+        text = strip(text);
+        const bool has_sign = text.starts_with('+') || text.starts_with('-');
+        const std::size_t digits = count_digits(text.substr(has_sign));
+        const std::string_view line = text.substr(has_sign + digits);
+        if (digits == 0 || digits > MOST_DIGITS || (!line.empty() && !is_line_of_moves(line))) return;
+        const auto score = static_cast<std::int32_t>(to_number(text.substr(has_sign, digits)));
+        plain_scores_.push_back({game_.comments.size(), text[0] == '-' ? -score : score, strip(line)});
+    }
+
+    // Gives the scores of note_plain_score to the moves on their lines or above them. Where the first stands above the
+    // first move and none below the last, they belong to the moves below them.
+    void give_plain_scores() {
+        if (plain_scores_.empty() || game_.moves.empty()) return;
+        const auto before = [this](const PlainScore& noted) { return game_.comments[noted.comment].first; };
+        const bool stand_above = !has_joined_comments_ && before(plain_scores_.front()) == 0 &&
+                                 before(plain_scores_.back()) < game_.moves.size();
+        for (const PlainScore& noted : plain_scores_) {
+            auto& [count, text] = game_.comments[noted.comment];
+            const std::size_t move = count - !stand_above;  // of the first, none
+            if (move >= game_.moves.size() || game_.scores[move] != CsaGame::NO_SCORE) continue;
+            game_.scores[move] = noted.score;
+            game_.pvs[move] = noted.pv;
+            text.clear();
+            count = TAKEN;
+        }
+        std::erase_if(game_.comments, [](const auto& comment) { return comment.first == TAKEN; });
     }
 
     // "'black_rate:NAME:3563.2"; a name may have colons.
@@ -361,13 +358,22 @@ private:
         add_comment(note);
     }
 
+    static constexpr std::size_t TAKEN = std::numeric_limits<std::size_t>::max();
+    struct PlainScore {
+        std::size_t comment;  // its number among the comments
+        std::int32_t score;
+        std::string_view pv;
+    };
+
     CsaGame& game_;
+    std::vector<PlainScore> plain_scores_;
     std::size_t line_ = 0;
     std::optional<CsaBoard> board_;
     std::optional<Color> turn_;         // as long as nothing says it, none
     std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
     bool is_empty_ = true;
+    bool has_joined_comments_ = false;
 };
 
 }  // namespace
@@ -393,12 +399,22 @@ std::optional<CsaGame> CsaReader::next() {
     return std::nullopt;
 }
 
-// The game up to the next line with nothing but a slash, or to the end. False if there is none.
+// The game up to the next line with nothing but a slash, the next version line, or the end. False if there is none.
 bool CsaReader::read_game(CsaGame& game) {
     game.text = text_;
     GameParser parser(game);
     std::string_view line;
-    const auto is_game = [this, &line] { return take_line(line) && !(line.starts_with('/') && strip(line) == "/"); };
+    const auto is_game = [this, &line, &parser, &game] {
+        const std::size_t before = at_;
+        if (!take_line(line) || (line.starts_with('/') && strip(line) == "/")) return false;
+        const bool is_version = line.size() > 1 && line[0] == 'V' && line[1] >= '1' && line[1] <= '3';
+        const bool is_next = is_version && (game.damage || !parser.is_empty());
+        if (is_next) {
+            at_ = before;
+            --line_;
+        }
+        return !is_next;
+    };
     bool goes_on = true;
     try {
         while ((goes_on = is_game())) parser.read_line(line, line_);
@@ -419,33 +435,6 @@ bool CsaReader::take_line(std::string_view& line) {
     at_ = end + 1;
     ++line_;
     return true;
-}
-
-std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
-    constexpr std::size_t MOST_DIGITS = 12;  // so that no sum overflows
-    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-    std::vector<VisitedMove> found;
-    const auto take_field = [&text] {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        const std::string_view field = text.substr(0, comma);
-        text.remove_prefix(std::min(comma + 1, text.size()));
-        return field;
-    };
-    while (!text.empty()) {
-        const std::string_view name = take_field();
-        const std::string_view visits = take_field();
-        const Move move = move_from_csa(name, pos);
-        if (!pos.is_legal(move)) throw ParseError(ParseError::Kind::MOVE, std::string(name) + " is not legal");
-        const std::size_t digits = count_digits(visits);
-        if (digits == 0 || digits > MOST_DIGITS ||
-            !std::all_of(visits.begin() + static_cast<std::ptrdiff_t>(digits), visits.end(), is_letter))
-            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is not a number of visits");
-        const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
-        const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
-        if (same == found.end()) found.push_back({move, number});
-        else same->visits += number;
-    }
-    return found;
 }
 
 }  // namespace fukayomi
