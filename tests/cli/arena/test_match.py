@@ -175,6 +175,11 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
     monkeypatch.setenv("PYTHONPATH", str(Path(fukayomi.__file__).parent.parent))  # tests may have a relative one
     arguments = ["--config", config, "--games", 3, "--out", "out", "--max-plies", 8, "--option", "b:Style=a b=c"]
     arguments.append("--log")
+    code, _, said = run(*arguments)
+    assert code == 1
+    assert "engine a: declares no option 'Threads'" in said
+    assert not (tmp_path / "out" / "games").exists()
+    arguments.append("--undeclared-options")
     code, printed, said = run(*arguments, "--json")
     assert code == 0
     assert json.loads(printed)["games"] == 3
