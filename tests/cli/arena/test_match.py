@@ -178,7 +178,7 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
     code, _, said = run(*arguments)
     assert code == 1
     assert "engine a: declares no option 'Threads'" in said
-    assert not (tmp_path / "out" / "games").exists()
+    assert not list((tmp_path / "out" / "games").iterdir())
     arguments.append("--undeclared-options")
     code, printed, said = run(*arguments, "--json")
     assert code == 0
