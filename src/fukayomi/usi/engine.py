@@ -215,9 +215,7 @@ class UsiEngine:
 
     def _set_options(self, client: UsiClient) -> None:
         try:
-            client.set_options(
-                self.options, undeclared=self.undeclared_options, ready_timeout_s=self._timeout_s
-            )
+            client.set_options(self.options, undeclared=self.undeclared_options, ready_timeout_s=self._timeout_s)
         except OptionError as error:
             raise OptionError(f"{shorten(client.name) or self.command[0]}: {error}") from error
 

@@ -21,9 +21,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from fukayomi.usi.text import SetOption, UsiTextError, shorten
 
-
 RESERVED = frozenset({"USI_Hash", "USI_Ponder"})
-"""Options that USI has itself: GUIs send them whether an engine declares them or not, so every engine must accept them."""
+"""Options of USI itself: GUIs send them whether an engine declares them or not, so every engine must accept them."""
 NAMES_COMPARED = 1000
 """Names among which the nearest one is looked for, and the characters that are compared, so that it takes no time."""
 NAME_CHARACTERS = 64

@@ -17,6 +17,7 @@ from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.shogi.record import Result, Termination
 
 ENGINE = (sys.executable, "-S", "-E", str(HELPERS / "ponder_engine.py"))
+OWN = (sys.executable, "-m", "fukayomi", "usi")
 CLOCK = "main=60s,increment=1s"
 
 Ponderers = Callable[..., UsiPlayer]
@@ -203,10 +204,8 @@ def test_our_own_engine_ponders() -> None:
     clock = TimeControl.from_text("main=5s,increment=200ms")
     talk: list[str] = []
     with ExitStack() as stack:
-        players = [
-            stack.enter_context(UsiPlayer(EngineSettings(name=name, command=(sys.executable, "-m", "fukayomi", "usi"), options=options), clock))
-            for name in ("one", "two")
-        ]
+        settings = [EngineSettings(name=name, command=OWN, options=options) for name in ("one", "two")]
+        players = [stack.enter_context(UsiPlayer(each, clock)) for each in settings]
         for player in players:
             player.log = lambda line: talk.append(line)
         played = play(*players, 12)

@@ -71,7 +71,8 @@ def test_an_engine_that_hangs_is_started_again(tmp_path: Path, rows: Path, monke
 
 def test_a_position_without_a_label_is_left_out(tmp_path: Path, rows: Path, whole: bytes) -> None:
     notes = Notes()
-    summary = label_positions(rows, tmp_path / "out.hcpe3", engine("unscored=3", undeclared_options=True, option="1"), QUICK, listener=notes)
+    odd = engine("unscored=3", undeclared_options=True, option="1")
+    summary = label_positions(rows, tmp_path / "out.hcpe3", odd, QUICK, listener=notes)
     assert (summary.found["labels"], summary.found["unlabelled"], summary.kept) == (22, 1, 22)
     found = candidates(read(tmp_path / "out.hcpe3"))
     (tmp_path / "expected.hcpe3").write_bytes(whole)

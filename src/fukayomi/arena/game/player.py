@@ -7,6 +7,7 @@ names the engine; what is odd but harmless becomes a warning.
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.rules import EngineSettings, Rules
@@ -126,7 +127,7 @@ class Player(ABC):
     def close(self) -> None:
         """End the engine. It can be prepared again."""
 
-    def __enter__(self) -> "Player":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -51,7 +51,8 @@ def _of_own_player(name: str, terms: GameTerms) -> list[str]:
     """What a player in this process is not told; only what somebody chose."""
     found: list[str] = []
     if terms.declaration is not Declaration.POINTS_27:
-        found.append(f"{name}: a player in this process is not told that the rule for declarations is {terms.declaration}")
+        rule = f"the rule for declarations is {terms.declaration}"
+        found.append(f"{name}: a player in this process is not told that {rule}")
     if terms.ponder:
         found.append(f"{name}: a player in this process does not ponder")
     return found

@@ -35,8 +35,8 @@ class EngineWarnings:
 
 
 WorkerReport = FinishedGame | EngineWarnings | str | BaseException | None
-"""What a worker reports: a game; warnings about engines; a note for the user; the error that ended the worker; None when
-it has closed."""
+"""What a worker reports: a game; warnings about engines; a note for the user; the error that ended the worker; None
+when it has closed."""
 
 
 class Workers(Protocol):

@@ -122,8 +122,8 @@ class RuleOptions:
     declaration: Annotated[
         Declaration | None,
         typer.Option(
-            help="Rule for declarations (入玉宣言): 27 or 24 points, with H where the pieces that a handicap leaves out "
-            "count; the try rule; or none. Engines are told if they have EnteringKingRule.",
+            help="Rule for declarations (入玉宣言): 27 or 24 points; with H the pieces that a handicap leaves out "
+            "count for White; the try rule; or none. Engines are told if they have EnteringKingRule.",
             show_default=Declaration.POINTS_27.value,
         ),
     ] = None
