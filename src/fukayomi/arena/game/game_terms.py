@@ -20,6 +20,9 @@ KING_RULES = {
 PLY_LIMITS = ("MaxMovesToDraw", "Draw_Ply")
 """The options for the ply after which a game is a draw: YaneuraOu's, and that of Apery, dlshogi and ours."""
 PONDER = "USI_Ponder"
+"""USI's option for pondering, which GUIs send whether it is declared or not."""
+OTHER_PONDER = "Ponder"
+"""The same by the name of UCI engines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ def tell(declared: Mapping[str, Option], given: Mapping[str, str], terms: GameTe
         set_or_warn(name, str(terms.max_plies), limit)
     if not limits and terms.is_limit_chosen and not any(name.lower() in own for name in PLY_LIMITS):
         warnings.append(f"it cannot be told that {limit}: it has no option {' or '.join(PLY_LIMITS)}")
-    if terms.ponder and PONDER.lower() not in own:  # GUIs send it whether it is declared or not
-        options[known[PONDER.lower()].name if PONDER.lower() in known else PONDER] = "true"
+    for name in (PONDER, OTHER_PONDER) if terms.ponder else ():
+        if name.lower() not in own and (name.lower() in known or name == PONDER):
+            options[known[name.lower()].name if name.lower() in known else name] = "true"
     return Told(options, tuple(warnings))

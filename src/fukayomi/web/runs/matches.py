@@ -139,6 +139,7 @@ def _standings(state: MatchState) -> dict[str, Any]:
         "first_mover": found["first_mover"],
         "terminations": found["terminations"],
         "failures": failures[-MOST_FAILURES:],
+        "warnings": found["warnings"],
     }
 
 
