@@ -205,7 +205,8 @@ class UsiEngine:
                 client.handshake()
                 self._set_options(client)
                 declared = client.options.get("MultiPV")
-                self._multipv = self.options.get("MultiPV") or (declared.default if declared else "") or "1"
+                given = next((text for name, text in self.options.items() if name.lower() == "multipv"), "")
+                self._multipv = given or (declared.default if declared else "") or "1"
                 client.wait_ready(self._timeout_s)
                 client.new_game()
             except BaseException:

@@ -318,7 +318,8 @@ class Options(Generic[S]):
     def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
         field = self._fields.get(name.lower())
         if field is None:
-            raise OptionError(f"no option {shorten(name)!r}")
+            names = (name for option in self._declared.values() for name in (option.name, *option.aliases))
+            raise OptionError(f"no option {shorten(name)!r}{_suggestion(name, names)}")
         option = self._declared[field]
         if text is None:
             raise OptionError(f"{option.name} needs a value")
