@@ -26,6 +26,8 @@ RESERVED = frozenset({"USI_Hash", "USI_Ponder"})
 NAMES_COMPARED = 1000
 """Names among which the nearest one is looked for, and the characters that are compared, so that it takes no time."""
 NAME_CHARACTERS = 64
+NEAR = 0.65
+"""Least share of characters that a name has in common with one that is suggested."""
 NAMES_QUOTED = 12
 """Names that a message lists."""
 
@@ -178,7 +180,7 @@ def _check_line(name: str, text: str) -> None:
 def _suggestion(text: str, names: Iterable[str]) -> str:
     """Such as ``; did you mean DNN_Model?``; empty if no name is near."""
     by_key = {name[:NAME_CHARACTERS].lower(): name for name in list(names)[:NAMES_COMPARED]}
-    near = difflib.get_close_matches(text[:NAME_CHARACTERS].lower(), by_key, n=1)
+    near = difflib.get_close_matches(text[:NAME_CHARACTERS].lower(), by_key, n=1, cutoff=NEAR)
     return f"; did you mean {shorten(by_key[near[0]])}?" if near else ""
 
 
