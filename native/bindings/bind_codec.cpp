@@ -155,7 +155,7 @@ void bind_endings(nb::module_& m) {
         .def_ro("is_mated", &GameEnding::is_mated, "The side to move has no legal move.")
         .def_ro("repetition", &GameEnding::repetition, "As `Position.repetition`.")
         .def_ro("occurrences", &GameEnding::occurrences, "As `Position.occurrences`.")
-        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24.")
+        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24, or by the try rule.")
         .def_ro("black_to_move", &GameEnding::black_to_move, "Whether Black is to move.")
         .def_ro("fourfold_before", &GameEnding::fourfold_before,
                 "Number of moves after which a position had occurred four times and the game went on; -1 if never.");

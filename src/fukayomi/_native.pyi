@@ -77,16 +77,31 @@ class PieceType(enum.IntEnum):
         """The piece before promotion, as it is held in hand."""
 
 class DeclarationRule(enum.Enum):
-    """Rule for declaring a win with an entered king (入玉宣言)."""
+    """Rule for winning with an entered king (入玉宣言)."""
 
     NONE = 0
     """Nobody may declare."""
 
     POINTS_24 = 1
-    """31 points (24点法)."""
+    """31 points; 24 to 30 are a draw (24点法)."""
 
     POINTS_27 = 2
     """28 points for Black, 27 for White (27点法)."""
+
+    POINTS_24_HANDICAP = 3
+    """
+    POINTS_24, where the pieces that a handicap leaves out count for White.
+    """
+
+    POINTS_27_HANDICAP = 4
+    """
+    POINTS_27, where the pieces that a handicap leaves out count for White.
+    """
+
+    TRY = 5
+    """
+    The king moves to 5a (Black) or 5i (White), where the enemy's king starts (トライルール).
+    """
 
 class Repetition(enum.Enum):
     """What a repeated position means for the side to move (千日手)."""
@@ -413,7 +428,21 @@ class Position:
         """Number of times that the position has occurred, including now."""
 
     def can_declare_win(self, rule: DeclarationRule) -> bool:
-        """Whether the side to move may declare a win (入玉宣言)."""
+        """
+        Whether the side to move wins by a declaration (入玉宣言); under the try rule, by `try_move`.
+        """
+
+    def can_declare_draw(self, rule: DeclarationRule) -> bool:
+        """
+        Whether a declaration of the side to move makes the game a draw: with 24 to 30 points under a 24-point
+        rule.
+        """
+
+    def try_move(self) -> Move | None:
+        """
+        The move of the king to the square where the enemy's king starts, 5a for Black and 5i for White, which
+        wins under the try rule (トライルール); None if it is not legal.
+        """
 
     def piece_on(self, square: int | str) -> Piece | None:
         """
@@ -833,7 +862,9 @@ class GameEnding:
 
     @property
     def can_declare(self) -> bool:
-        """Whether the side to move may declare a win by 27 points or 24."""
+        """
+        Whether the side to move may declare a win by 27 points or 24, or by the try rule.
+        """
 
     @property
     def black_to_move(self) -> bool:

@@ -141,6 +141,31 @@ def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
     assert answer.bestmove.move in moves_of(DECLARED)
 
 
+def test_the_try_rule_is_won_by_a_move(start: Start) -> None:
+    client = start()
+    client.set_option("EnteringKingRule", "TryRule")
+    client.position("9/4K4/9/9/9/9/9/9/8k b - 1")
+    answer = client.go(Go(byoyomi_ms=600_000), PATIENCE_S)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "5b5a"
+    client.position("9/9/4K4/9/9/9/9/9/8k b - 1")  # two moves before: nothing stops the king
+    answer = client.go(Go(nodes=400), PATIENCE_S)
+    assert answer.best_info is not None
+    assert answer.best_info.score is not None
+    assert (answer.best_info.score.mate or 0) > 0
+
+
+@pytest.mark.parametrize(("rule", "move"), [("CSARule27", None), ("CSARule27H", "win"), ("CSARule24H", "win")])
+def test_the_pieces_of_a_handicap_count(start: Start, rule: str, move: str | None) -> None:
+    client = start()
+    client.set_option("EnteringKingRule", rule)
+    sfen = "8K/9/9/9/9/9/8n/+nssssgggg/8k w - 1"  # 10 points, and 44 that are missing
+    client.position(sfen)
+    answer = client.go(Go(nodes=10), PATIENCE_S)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move in (moves_of(sfen) if move is None else {move})
+
+
 @pytest.mark.parametrize("sfen", [MATE_IN_ONE, MATE_IN_ONE.replace("K8", "9")])  # a problem has one king, mostly
 def test_go_mate_finds_a_mate_in_one(start: Start, sfen: str) -> None:
     client = start()

@@ -202,10 +202,11 @@ def test_ctrl_c_ends_the_match_and_keeps_its_games(tmp_path: Path) -> None:
         ({"sprt": {"elo0": 3, "elo1": 2}}, "elo0 must be less"),
         ({"tournament": "cup"}, "tournament: "),
         ({"games": 0}, "games: "),
+        ({"ponder": "often"}, "ponder: "),
     ],
     ids=[
         "program", "one", "kind", "empty", "clock", "clocks", "concurrency", "no-openings", "opening", "rules", "sprt",
-        "tournament", "games",
+        "tournament", "games", "ponder",
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -215,6 +216,22 @@ def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, change: dict[str,
     with pytest.raises(ValueError, match=said):
         play_match(arguments.pop("engines"), folder=tmp_path / "match", **arguments)
     assert not (tmp_path / "match").exists()
+
+
+def test_an_option_that_does_not_fit_is_refused_and_can_be_meant(tmp_path: Path) -> None:
+    command = [sys.executable, str(HELPERS / "random_engine.py")]
+    engines = {"a": UsiEngine(command, options={"Styl": "wild"}), "b": RandomPlayer()}
+    with pytest.raises(ValueError, match="engine a: declares no option 'Styl'; did you mean Style"):
+        play_match(engines, games=2, clock="nodes=1", rules=SHORT, folder=tmp_path / "match")
+    result = play_match(
+        engines, games=2, clock="nodes=1", rules={"max_plies": 4, "declaration": "24"}, folder=tmp_path / "match",
+        undeclared_options=True, ponder=True,
+    )  # fmt: skip
+    assert len(result.games) == 2, "a match without games may get other settings"
+    assert [warning.split(": ")[0] for warning in result.state.warnings] == ["a", "a", "a", "b", "b"]
+    assert "b: a player in this process does not ponder" in result.state.warnings
+    meant = UsiEngine(command, options={"Styl": "wild"}, undeclared_options=True)
+    assert play_match({"a": meant, "b": RandomPlayer()}, games=2, clock="nodes=1", rules=SHORT).is_complete
 
 
 def test_our_own_search_plays_in_process() -> None:

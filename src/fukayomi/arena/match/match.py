@@ -15,7 +15,15 @@ from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.store import MatchStore
-from fukayomi.arena.match.workers import FinishedGame, GameQueue, LocalWorkers, WorkerReport, Workers, can_pin
+from fukayomi.arena.match.workers import (
+    EngineWarnings,
+    FinishedGame,
+    GameQueue,
+    LocalWorkers,
+    WorkerReport,
+    Workers,
+    can_pin,
+)
 from fukayomi.arena.results.diversity import PLY, measure_diversity
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import LOGS, MatchFiles
@@ -128,6 +136,8 @@ class _Run:
                     open_workers -= 1
                 elif isinstance(report, BaseException):
                     raise report
+                elif isinstance(report, EngineWarnings):
+                    self._warn(report)
                 elif isinstance(report, str):
                     self._note_once(report)
                 elif not self._stop.is_set():
@@ -160,6 +170,13 @@ class _Run:
             self._note_once(warning)
         if state.is_decided:
             self._stop.set()
+
+    def _warn(self, report: EngineWarnings) -> None:
+        new = [text for text in report.texts if text not in self._state.warnings]
+        self._store.add_warnings(new)
+        self._state.warnings += new
+        for text in new:
+            self._note_once(f"warning: {text}")
 
     def _note_once(self, text: str) -> None:
         """An odd engine is odd in every game."""

@@ -8,7 +8,7 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures
+from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures, select_warnings
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import StoreError, open_match, select_results
 from fukayomi.arena.results.standings import Standings
@@ -29,6 +29,8 @@ class MatchState:
     """Scheduled games that are not in the database."""
     failures: list[tuple[int, Failure]] = field(default_factory=list[tuple[int, Failure]])
     """Failures of all runs, with the numbers of their games."""
+    warnings: list[str] = field(default_factory=list[str])
+    """What the match depends on and its engines were not told."""
     new: int = 0
     """Games played in this run."""
     left_out: set[str] = field(default_factory=set[str])
@@ -68,6 +70,7 @@ class MatchState:
         missing = store.check_schedule(schedule(self.settings, openings))
         self.standings = Standings([engine.name for engine in self.settings.engines], store.results())
         self.failures = store.failures()
+        self.warnings = store.warnings()
         self.missing = len(missing)
         return missing
 
@@ -97,8 +100,8 @@ def read_state(folder: Path) -> MatchState:
             standings = Standings([engine.name for engine in settings.engines], select_results(database, path))
         except KeyError as error:
             raise StoreError(f"{path} is damaged: a game of {error.args[0]!r}, who is not in the match") from error
-        failures = select_failures(database, path)
-    return MatchState(settings, folder, standings, max(0, settings.games - standings.games), failures)
+        failures, warnings = select_failures(database, path), select_warnings(database, path)
+    return MatchState(settings, folder, standings, max(0, settings.games - standings.games), failures, warnings)
 
 
 def is_playing(folder: Path) -> bool:

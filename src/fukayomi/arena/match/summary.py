@@ -43,6 +43,7 @@ def summarize_state(state: MatchState) -> dict[str, Any]:
         "terminations": {str(ending): count for ending, count in standings.terminations.most_common()},
         "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
         "left_out": sorted(state.left_out),
+        "warnings": state.warnings,
         "sprt": _sprt(state),
     }
 

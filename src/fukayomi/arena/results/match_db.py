@@ -54,6 +54,12 @@ CREATE TABLE failures (
     detail TEXT NOT NULL
 ) STRICT;
 """
+WARNINGS_TABLE = """
+CREATE TABLE IF NOT EXISTS warnings (
+    text TEXT PRIMARY KEY            -- what the match depends on and an engine was not told
+) STRICT;
+"""
+"""Missing in matches of earlier versions."""
 HEAD_FIELDS = ("event", "site", "time_limit", "opening", "comment", "illegal_move", "summary", "headers")
 NOTE_FIELDS = {"score_cp": "cp", "mate": "mate", "time_ms": "ms", "pv": "pv", "comment": "comment"}
 """Fields of a `RecordedMove` and their keys in the column ``notes``."""

@@ -85,7 +85,7 @@ def calibrate(
 
     with user_errors():
         clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
-        match = read_settings((engines, games, rules, run))
+        match = read_settings((engines, games, rules, run), {vary: low})  # its clock is another in each batch
         settings = CalibrationSettings(match, vary, clocks, precision.precision)
         found = _run(settings, out, run.ray)
         _report(found, found.odds(), as_json=run.as_json)

@@ -185,6 +185,6 @@ def _print_tables(result: "MatchResult") -> None:
     )
     if (sprt := sprt_text(state)) is not None:
         console.print(sprt)
-    for warning in diversity.warnings:
+    for warning in (*state.warnings, *diversity.warnings):
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"database, records and PGN: {state.folder}"))

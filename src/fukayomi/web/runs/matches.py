@@ -82,6 +82,7 @@ def league_document(folders: Sequence[Path]) -> Any:
     merged = MatchState(
         settings, folders[0].parent, Standings(list(engines), _numbered(used)),
         sum(state.missing for state in states), [failure for state in states for failure in state.failures],
+        list(dict.fromkeys(warning for state in states for warning in state.warnings)),
     )  # fmt: skip
     return {
         "playing": any(is_playing(folder) for folder in used),
@@ -139,6 +140,7 @@ def _standings(state: MatchState) -> dict[str, Any]:
         "first_mover": found["first_mover"],
         "terminations": found["terminations"],
         "failures": failures[-MOST_FAILURES:],
+        "warnings": found["warnings"],
     }
 
 

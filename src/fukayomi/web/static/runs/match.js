@@ -107,10 +107,11 @@ export function sprtView(page, document) {
 
 /** How the games ended, and what went wrong. @param {import("../page.js").Page} page @param {any} document */
 export function endings(page, document) {
-  const {t} = page, found = Object.entries(document.terminations ?? {}), {failures} = document;
-  if (!found.length) return nothing;
+  const {t} = page, found = Object.entries(document.terminations ?? {}), {failures, warnings} = document;
+  if (!found.length && !warnings?.length) return nothing;
   return html`<section class="card"><h2>${t("match.endings")}</h2><p class="facts-line" data-part="endings">${found.map(([name, count]) => html`<span>${page.word("end", name)} <b>${number(count)}</b></span>`)}</p>
-    ${failures?.length ? html`<p class="warning">${t("match.failures")}: ${failures.slice(-10).map(({game, engine, kind}) => html`<span>${engine} (${page.word("end", kind)}, ${t("match.game")} ${game}) </span>`)}</p>` : nothing}</section>`;
+    ${failures?.length ? html`<p class="warning">${t("match.failures")}: ${failures.slice(-10).map(({game, engine, kind}) => html`<span>${engine} (${page.word("end", kind)}, ${t("match.game")} ${game}) </span>`)}</p>` : nothing}
+    ${warnings?.length ? html`<p class="warning" data-part="warnings">${t("match.warnings")}: ${warnings.map(text => html`<span>${text} </span>`)}</p>` : nothing}</section>`;
 }
 
 /** @param {import("../page.js").Page} page @param {any} document */
