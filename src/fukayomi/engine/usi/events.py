@@ -103,7 +103,7 @@ class Events:
         self._busy = None
 
     def next(self, timeout_s: float = math.inf) -> Event | None:
-        """Wait for the next event that can be handled; None: there was none for so long, or the input has just ended."""
+        """Wait for the next event that can be handled; None: there was none so long, or the input has just ended."""
         end_s = time.monotonic() + timeout_s
         while True:
             due_s, now_s = self._due_s(), time.monotonic()
