@@ -21,6 +21,7 @@
 #include "codec/selfplay_rules.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -47,7 +48,7 @@ Position position_from_psfen(const nb::bytes& psfen) {
 template <auto CONVERT, class In, class Out>
 void convert_rows(const In& in, const Out& out) {
     const std::size_t n = common_rows(in, out);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     CONVERT(n, in.data(), out.data());
 }
 
@@ -57,7 +58,7 @@ FoundRecords bad_records(const PackedRows& packed, const std::optional<Rows<cons
     const std::size_t n = moves ? common_rows(packed, *moves) : packed.shape(0);
     std::vector<BadRecord> found;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         found = find_bad_records(n, packed.data(), moves ? moves->data() : nullptr, psv);
     }
     FoundRecords rows;
@@ -124,7 +125,7 @@ auto column_of(const DecodedGames& decoded) {
 }
 
 DecodedGames decoded_games(const Rows<const std::uint8_t>& data, bool last, bool searching) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return decode_hcpe3({data.data(), data.shape(0)}, last, searching);
 }
 
@@ -138,7 +139,7 @@ nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>
                          span(evals),  span(candidates), span(candidate_moves), span(candidate_visits)};
     std::vector<std::uint8_t> out;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         out = encode_hcpe3(games);
     }
     return nb::bytes(out.data(), out.size());
@@ -146,7 +147,7 @@ nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>
 
 std::vector<GameEnding> endings_of(const PackedRows& starts, const Rows<const std::uint64_t>& plies,
                                    const Rows<const std::uint16_t>& moves) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return judge_endings({starts.data(), starts.size()}, {plies.data(), plies.size()}, {moves.data(), moves.size()});
 }
 
@@ -165,7 +166,7 @@ void bind_endings(nb::module_& m) {
 }
 
 SelfplayCheck checked_selfplay(const DecodedGames& games, const SelfplayRules& rules) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return check_selfplay(games.games, rules);
 }
 

@@ -17,6 +17,7 @@
 #include "csa/moves.hpp"
 #include "csa/reader.hpp"
 #include "shogi/position.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,14 +38,14 @@ auto column_of(const CsaGame& game) {
 }
 
 std::optional<CsaGame> next_game(CsaReader& reader) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return reader.next();
 }
 
 HcpArray hcps_of(const CsaGame& game) {
     std::vector<Hcp> hcps;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         hcps = game.hcps();
     }
     return new_array<std::uint8_t, nb::shape<-1, HCP_BYTES>>(hcps.data()->data(), hcps.size() * HCP_BYTES,

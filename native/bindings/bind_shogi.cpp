@@ -26,6 +26,7 @@
 #include "shogi/illegal.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -132,7 +133,7 @@ std::uint64_t perft_of(const Position& position, int depth) {
     if (depth < 0 || depth > DEEPEST_PERFT)
         throw nb::value_error(("depth " + std::to_string(depth) + " is not in 0 to 20").c_str());
     Board pos = position.board();
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return perft(pos, depth);
 }
 

@@ -309,3 +309,20 @@ def test_plays_with_the_embedded_network(start: Start) -> None:
     )
     assert answer.best_info is not None
     assert abs(answer.best_info.score.cp or 0) < 300
+
+
+@pytest.mark.parametrize(
+    ("sfen", "mate"),
+    [
+        (MATE_IN_ONE, 1),
+        ("8l/6lpk/7n1/6S1P/9/9/9/9/K8 b RN 1", 3),
+        ("8l/6lpk/7n1/6SNP/9/9/9/9/K8 w R 2", -2),  # the side to move is mated: an even number of plies, and negative
+    ],
+)
+def test_the_sign_and_parity_of_mates(start: Start, sfen: str, mate: int) -> None:
+    client = start()
+    client.position(sfen)
+    infos = client.go(Go(nodes=300), PATIENCE_S).infos
+    found = [info.score.mate for info in infos if info.score is not None and info.score.mate is not None]
+    assert found[-1] == mate
+    assert all(each % 2 == (each > 0) for each in found)

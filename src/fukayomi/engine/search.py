@@ -431,3 +431,8 @@ def _any_move(position: Position, search_moves: Sequence[Move]) -> Move:
     if mate is not None and (not search_moves or mate in search_moves):
         return mate
     return search_moves[0] if search_moves else position.legal_moves[0]
+
+
+def has_score(line: SearchLine) -> bool:
+    """Whether a search says anything of a move. If it was neither visited nor proven, `winrate` is the position's."""
+    return line.visits > 0 or line.winrate in (0.0, 1.0)

@@ -27,21 +27,22 @@ class Output:
     stream: BinaryIO
     problem: str | None = None
     """Why nothing can be written any more, such as a full disk; None where the GUI is gone."""
+    is_broken: bool = False
+    """Whether nothing can be written any more, for whatever reason."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _is_broken: bool = False
 
     def write(self, *lines: str) -> None:
         """Write lines, with none of another thread between them."""
         with self._lock:
-            if self._is_broken:
+            if self.is_broken:
                 return
             try:
                 self.stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
                 self.stream.flush()
             except ValueError:  # a closed stream
-                self._is_broken = True
+                self.is_broken = True
             except OSError as error:
-                self._is_broken = True
+                self.is_broken = True
                 self.problem = None if error.errno in READER_GONE else error.strerror or str(error)
 
     def say(self, text: str) -> None:

@@ -118,11 +118,16 @@ export class Page {
     return pieceName(kind, this.language);
   }
 
-  /** A score from Black's side; a mate is proven. @param {{cp: number, mate: number | null}} score */
-  scoreText({cp, mate}) {
-    if (mate === null || mate === undefined) return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
-    const side = cp > 0 ? "☗" : "☖", plies = Math.abs(mate);
-    return this.t(plies ? "score.mate" : "score.wins", {side, plies});
+  /**
+   * A score from Black's side; a mate is proven. Its length counts from the next move of the side that mates, so it is odd.
+   * @param {{cp: number | null, mate: number | null, win_rate?: number | null}} score
+   */
+  scoreText({cp, mate, win_rate}) {
+    if (cp === null) return "–";
+    const side = cp > 0 ? "☗" : "☖";
+    if (mate !== null && mate !== undefined) return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
+    if (win_rate === 0 || win_rate === 1) return this.t("score.mates", {side});
+    return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
   }
 
   /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */

@@ -144,6 +144,7 @@ export const english = {
   "live.state.offline": "Disconnected",
   "score.mate": "{side} mate in {plies}",
   "score.wins": "{side} wins",
+  "score.mates": "{side} mates",
   // analysis of a game
   "mistake.inaccuracy": "Inaccuracy",
   "mistake.dubious": "Dubious",

@@ -144,6 +144,7 @@ export const japanese = {
   "live.state.offline": "接続が切れています",
   "score.mate": "{side}{plies}手詰",
   "score.wins": "{side}勝ち",
+  "score.mates": "{side}詰みあり",
   // analysis of a game
   "mistake.inaccuracy": "緩手",
   "mistake.dubious": "疑問手",
