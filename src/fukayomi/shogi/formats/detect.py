@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import islice
 
 from fukayomi.shogi.formats.kif.board import is_row
+from fukayomi.shogi.formats.kif.tokens import is_moves, is_western
 
 
 class Format(StrEnum):
@@ -54,6 +55,8 @@ def detect_format(text: str) -> Format:
             return Format.KI2
         if _KIF.match(line):
             return Format.KIF
+        if is_moves(line) and (has_header or not is_western(line)):
+            return Format.KI2  # without marks
         has_header = has_header or _KIF_HEADER.match(line) is not None
         has_board = has_board or is_row(line) or _BOARD.match(line) is not None
     if has_board or (has_header and "手合割" in text):  # no move: a diagram (BOD), or a game that has not begun

@@ -7,8 +7,7 @@ from fukayomi.files.inputs import read_input
 from fukayomi.shogi.formats.csa.reader import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.jkf import read_jkf
-from fukayomi.shogi.formats.ki2 import read_ki2
-from fukayomi.shogi.formats.kif import read_kif
+from fukayomi.shogi.formats.kif import read_ki2, read_kif
 from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.formats.usi import read_usi
@@ -68,6 +67,8 @@ def scan_records(
     name = name or ("record" if isinstance(source, bytes) else str(source))
     try:
         text = decode_text(data)
+        if "\n" not in text:
+            text = text.replace("\r", "\n")  # lines of an old Macintosh
         text_format = text_format or detect_format(text)
     except ValueError as error:
         yield UnknownFormatError(name, None, str(error))
