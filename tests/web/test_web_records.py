@@ -173,16 +173,25 @@ def test_damaged_trees_are_refused(server: WebServer, damage: dict) -> None:
     assert answer.error
 
 
-def test_trees_that_go_in_circles_or_explode_are_refused_at_once() -> None:
+def test_trees_that_go_in_circles_are_cut() -> None:
     loop = [{"id": 0}, {"id": 1, "parent": 2, "usi": "7g7f"}, {"id": 2, "parent": 1, "usi": "3c3d"}]
     assert RecordTree.model_validate({"nodes": loop}).record().usi_moves() == []
-    deep = [{"id": 0}, {"id": 9, "parent": 0, "usi": "7g7f"}]
+    shuffle = ["5i5h", "5a5b", "5h5i", "5b5a"]
+    circle = [{"id": n, "parent": (n - 1) % 4, "usi": shuffle[(n - 1) % 4]} for n in range(4)]
+    with pytest.raises(Refused, match="a game has at most 2000 moves"):
+        RecordTree.model_validate({"nodes": circle, "main": [0]}).record()
+
+
+def test_a_tree_with_a_branch_at_every_move_of_a_long_variation_keeps_its_moves() -> None:
+    nodes = [{"id": 0}, {"id": 9, "parent": 0, "usi": "7g7f"}]
     shuffle = ["5i5h", "5a5b", "5h5i", "5b5a"]
     for n in range(1500):
-        deep.append({"id": 10 + n, "parent": 9 + n if n else 0, "usi": shuffle[n % 4]})
-        deep.append({"id": 10_000 + n, "parent": 10 + n, "usi": "9g9f" if n % 2 else "9c9d"})
-    with pytest.raises(Refused, match="variations have more than 100000 moves"):
-        RecordTree.model_validate({"nodes": deep, "main": [0, 9]}).record()
+        nodes.append({"id": 10 + n, "parent": 9 + n if n else 0, "usi": shuffle[n % 4]})
+        nodes.append({"id": 10_000 + n, "parent": 10 + n, "usi": "9g9f" if n % 2 else "9c9d"})
+    record = RecordTree.model_validate({"nodes": nodes, "main": [0, 9]}).record()
+    assert len(record.moves) + sum(len(line.moves) for line in record.variations) == len(nodes) - 1
+    assert sorted_lines(tree(record)) == sorted_lines(tree(read_record(record.kif().encode())))
+    assert len(tree(record)["nodes"]) == len(nodes)
 
 
 def test_record_of_too_many_moves_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

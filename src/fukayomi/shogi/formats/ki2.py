@@ -29,9 +29,11 @@ def write_ki2(record: Record) -> str:
     lines = [*head_lines(record), *text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]
     lines += _move_lines(position, record.moves)
     lines += _end_lines(record, position)
+    depth = len(record)
     for _, variation in record.variation_order():
-        while len(position.moves) >= variation.ply:
+        for _ in range(depth - variation.ply + 1):
             position.pop()
+        depth = variation.ply - 1 + len(variation.moves)
         lines += ["", f"変化：{variation.ply}手", *text_comment_lines(variation.comment)]
         lines += bookmark_lines(variation.bookmark)
         lines += _move_lines(position, variation.moves)

@@ -7,10 +7,10 @@ end of the game if a foul follows it.
 import json
 from typing import Any, cast
 
+from fukayomi.shogi.formats.candidates import MoveError, find_moves
 from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
 from fukayomi.shogi.formats.jkf.names import ENDING_WORD, KINDS, PRESETS, RELATIVES
-from fukayomi.shogi.formats.candidates import MoveError, find_moves
 from fukayomi.shogi.formats.kif.board import handicap_sfen
 from fukayomi.shogi.formats.kif.endings import end_of_word
 from fukayomi.shogi.formats.kif.header import set_header

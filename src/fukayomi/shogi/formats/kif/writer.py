@@ -3,13 +3,13 @@
 import unicodedata
 from collections.abc import Iterable
 
+from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
 from fukayomi.shogi.formats.kif.endings import ending_of
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
-from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
 from fukayomi.shogi.formats.kif.moves import write_move
 from fukayomi.shogi.formats.remarks import read_remarks
-from fukayomi.shogi.position import Move, Position
-from fukayomi.shogi.record import Record, RecordedMove, RecordError, Termination, winner_is
+from fukayomi.shogi.position import Position
+from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is
 
 _DECLARED = {"utf-8": "UTF-8", "shift_jis": "Shift_JIS"}
 """The encodings of KIF, and how its first line calls them."""
