@@ -197,6 +197,13 @@ class Record(Tabular):
         return len(self.moves)
 
     @property
+    def side_names(self) -> tuple[str, str]:
+        """What Black and White are called: 先手 and 後手, or 下手 and 上手 in a handicap game (駒落ち)."""
+        from fukayomi.shogi.formats.kif.board import is_handicap
+
+        return ("下手", "上手") if is_handicap(self.initial_sfen) else ("先手", "後手")
+
+    @property
     def illegal_move_by(self) -> Color | None:
         """The side that made the illegal move; None if there is none."""
         if not self.illegal_move:

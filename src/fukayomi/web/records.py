@@ -168,7 +168,9 @@ class _Tree:
 
 def _joined(text: str, other: str) -> str:
     """Two texts as lines; one that has the other is not doubled."""
-    return "\n".join(filter(None, (text, other))) if other not in text and text not in other else max(text, other, key=len)
+    return (
+        "\n".join(filter(None, (text, other))) if other not in text and text not in other else max(text, other, key=len)
+    )
 
 
 def _illegal(record: Record, position: Position) -> dict[str, Any] | None:

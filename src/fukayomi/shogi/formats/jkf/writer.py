@@ -9,7 +9,7 @@ from fukayomi.shogi.formats.csa.board import CsaBoard
 from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.jkf.names import ENDING_WORD, KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.endings import ending_of, side_names
+from fukayomi.shogi.formats.kif.endings import ending_of
 from fukayomi.shogi.formats.kif.header import header_pairs
 from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
 from fukayomi.shogi.formats.notation import move_name
@@ -119,7 +119,7 @@ def _items(position: Position, moves: Iterable[RecordedMove], clocks: _Clocks) -
 
 
 def _header(record: Record) -> dict[str, str]:
-    black, white = side_names(record)
+    black, white = record.side_names
     names = ((black, record.black_name), (white, record.white_name))
     return dict(header_pairs(record)) | {key: name for key, name in names if name}
 

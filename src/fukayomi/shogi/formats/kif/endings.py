@@ -4,7 +4,6 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from fukayomi.shogi.formats.kif.board import is_handicap
 from fukayomi.shogi.position import BLACK, Color
 from fukayomi.shogi.record import Record, RecordError, Result, Termination, result_of, winner_is
 
@@ -234,10 +233,5 @@ def _closing(word: str, record: Record, turn: Color) -> str:
             return word
 
 
-def side_names(record: Record) -> tuple[str, str]:
-    """What the sides are called: 先手 and 後手, or 下手 and 上手 in a handicap game."""
-    return ("下手", "上手") if is_handicap(record.initial_sfen) else ("先手", "後手")
-
-
 def _name(color: Color, record: Record) -> str:
-    return side_names(record)[color == BLACK.opponent]
+    return record.side_names[color == BLACK.opponent]

@@ -16,7 +16,6 @@ from fukayomi.shogi.formats.kif.board import (
     looks_like_row,
     row_sfen,
 )
-from fukayomi.shogi.formats.kif.endings import side_names
 from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves
 from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color
@@ -206,7 +205,7 @@ def header_pairs(record: Record) -> list[tuple[str, str]]:
 
 def head_lines(record: Record) -> list[str]:
     """The head of a record in KIF and KI2, up to the comments before the first move."""
-    black, white = side_names(record)
+    black, white = record.side_names
     pairs = [(key, value) for key, value in header_pairs(record) if key in _FIELDS or _is_header(key)]
     lines = [f"{key}：{one_line(line)}" for key, value in pairs for line in _lines(key, value)]
     name = handicap_name(record.initial_sfen)
