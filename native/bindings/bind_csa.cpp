@@ -81,6 +81,8 @@ void bind_csa(nb::module_& m) {
         .def_ro("pvs", &CsaGame::pvs, "The PV of each score, as text.")
         .def_ro("comments", &CsaGame::comments, "The other comments: number of moves before each, and its text.")
         .def_ro("ending", &CsaGame::ending, "The word after %; None without one.")
+        .def_prop_ro("outcome", [](const CsaGame& game) { return std::string(game.outcome); },
+                     "What a server said about the winner: black_win, white_win, draw, or empty.")
         .def_ro("illegal_move", &CsaGame::illegal_move, "The illegal move that ended the game, as written; empty if there is none.")
         .def_ro("turn", &CsaGame::turn, "The side to move at the end.")
         .def("__len__", [](const CsaGame& game) { return game.moves.size(); })

@@ -76,7 +76,7 @@ void CsaBoard::set_up(std::string_view statement) {
     } else if (kind == '+' || kind == '-') {
         put_pieces(kind == '+' ? BLACK : WHITE, statement.substr(2));
     } else if (kind >= '1' && kind <= '9') {
-        set_row(kind - '1', characters(statement.substr(2)));
+        if (!set_visible_row(kind - '1', statement.substr(2))) set_row(kind - '1', characters(statement.substr(2)));
     } else {
         refuse({"no such way to set up a board"});
     }
@@ -91,6 +91,28 @@ void CsaBoard::take_away(std::string_view pieces) {
     }
 }
 
+// Nine squares, each a star or a piece, however many blanks stand between them. False if the text is anything else.
+bool CsaBoard::set_visible_row(int rank, std::string_view row) {
+    std::array<Piece, 9> squares{};
+    std::size_t count = 0;
+    while (!(row = strip(row)).empty()) {
+        if (count == squares.size()) return false;
+        Piece& square = squares[count++];
+        if (row[0] == '*') {
+            row.remove_prefix(1);
+            continue;
+        }
+        const PieceType type = row.size() < 3 ? NO_PIECE_TYPE : piece_from_csa(row.substr(1, 2));
+        if ((row[0] != '+' && row[0] != '-') || type == NO_PIECE_TYPE) return false;
+        square = make_piece(row[0] == '+' ? BLACK : WHITE, type);
+        row.remove_prefix(3);
+    }
+    if (count != squares.size()) return false;
+    for (int column = 0; column < 9; ++column) at(make_square(8 - column, rank)) = squares[static_cast<std::size_t>(column)];
+    return true;
+}
+
+// Three characters a square; blanks alone are an empty one, too.
 void CsaBoard::set_row(int rank, const Characters& row) {
     for (std::size_t column = 0; column < 9; ++column) {
         std::string cell;

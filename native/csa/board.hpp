@@ -36,6 +36,7 @@ public:
 private:
     using Characters = std::vector<std::string_view>;
     void take_away(std::string_view pieces);
+    bool set_visible_row(int rank, std::string_view row);
     void set_row(int rank, const Characters& row);
     void put_pieces(Color color, std::string_view pieces);
     void give_the_rest(Color color);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "csa/protocol.hpp"
 #include "csa/text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::string_view OTHER_ENDING = "other";
 constexpr std::string_view ILLEGAL_MOVE = "illegal_move";
+constexpr std::string_view ILLEGAL_MOVE_WORD = "ILLEGAL_MOVE";
 
 std::string_view termination_of(std::string_view word) {
     const auto is_word = [word](const auto& ending) { return ending.first == word; };
@@ -42,6 +44,19 @@ bool is_visits(std::string_view text) {
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
     return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
            is_capital(text[6]) && text[7] == ',';
+}
+
+// " -3334FU" and what follows.
+bool is_line_of_moves(std::string_view text) {
+    constexpr std::size_t MOVE = 7;
+    if (text[0] != ' ') return false;
+    text = strip(text);
+    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1)) == 4 &&
+           piece_from_csa(text.substr(5, 2)) != NO_PIECE_TYPE;
+}
+
+bool is_comment_or_information(std::string_view line) {
+    return line.empty() || line[0] == '\'' || line[0] == 'N' || line[0] == '$' || line[0] == 'V';
 }
 
 // A move as it is written: CSA names the piece after the move, so that only the board tells whether it promotes.
@@ -123,6 +138,9 @@ public:
     void read_line(std::string_view line, std::size_t number) {
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
+        if (begins_with_space(line)) line = strip(line);
+        if (is_protocol(line)) return read_protocol(line);
+        if (game_.ending && !is_comment_or_information(line)) return read_after_end(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
             case '-':
@@ -133,6 +151,7 @@ public:
                 else read_joined(line);
                 break;
             case '\'': read_comment(line); break;
+            case '#': read_notice(line); break;
             case 'N':
             case '$':
             case 'V': read_header(line); break;
@@ -143,8 +162,11 @@ public:
 
     void finish() {
         if (!position_) start();
+        const bool mover_lost = game_.outcome == (position_->turn() == BLACK ? CSA_WHITE_WIN : CSA_BLACK_WIN);
+        if (illegal_ && !game_.ending && mover_lost) game_.ending = ILLEGAL_MOVE_WORD;
         if (illegal_ && !game_.ending) throw *illegal_;
         game_.turn = position_->turn();
+        give_plain_scores();
     }
 
 private:
@@ -158,7 +180,10 @@ private:
 
     void read_joined(std::string_view rest) {
         while (!rest.empty()) {
-            if (rest[0] == '\'') return read_comment(rest);  // a comment may have commas
+            if (rest[0] == '\'') {  // a comment may have commas
+                has_joined_comments_ = true;
+                return read_comment(rest);
+            }
             const std::size_t comma = rest.find(',');
             read_statement(rest.substr(0, comma));
             rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
@@ -258,40 +283,66 @@ private:
         game_.illegal_move = text;
     }
 
+    // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
-        const std::string_view number = strip_end(text).substr(1);
+        if (game_.moves.empty() || game_.ending || illegal_) return;
+        const std::string_view number = strip(text.substr(1));
         const std::size_t whole = count_digits(number);
         std::string_view fraction = number.substr(whole);
         if (!fraction.empty()) {
             fraction.remove_prefix(1);
-            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size())
-                fail({"no time"}, text);
+            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size()) return;
         }
-        if (whole > MOST_DIGITS) fail({"no time"}, text);
-        if (game_.moves.empty() || game_.ending || illegal_) return;
+        if (number.empty() || whole > MOST_DIGITS) return;
         std::string milliseconds(fraction.substr(0, 3));
         milliseconds.resize(3, '0');
         game_.times_ms.back() = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
     }
 
     void read_ending(std::string_view text) {
-        const std::string_view word = strip(text.substr(1));
-        const std::string_view termination = termination_of(word);
-        if (game_.ending) {
-            const std::string_view first = termination_of(*game_.ending);
-            if (termination != first) fail({"a second end of the game after " + std::string(first)}, text);
-            return;
-        }
+        if (!game_.ending) end_with(strip(text.substr(1)));
+    }
+
+    void end_with(std::string_view word) {
         if (!position_) start();
-        if (illegal_ && termination != ILLEGAL_MOVE) throw *illegal_;
+        if (illegal_ && termination_of(word) != ILLEGAL_MOVE) throw *illegal_;
         game_.ending = word;
+    }
+
+    // What the server said about the end: "#TIME_UP", then "#SENTE_WIN". Other lines with # are for people.
+    void read_notice(std::string_view line) {
+        const std::string_view word = strip(line.substr(1));
+        if (const std::string_view outcome = outcome_of_notice(word); !outcome.empty()) {
+            is_empty_ = false;
+            if (game_.outcome.empty()) game_.outcome = outcome;
+        } else if (const std::string_view ending = ending_of_notice(word); !ending.empty()) {
+            is_empty_ = false;
+            if (!game_.ending) end_with(ending);
+        }
+    }
+
+    // The end of the game counts; another end, a board or a remark below it is kept as a comment.
+    void read_after_end(std::string_view line) {
+        if (line.starts_with('#')) return read_notice(line);
+        const bool is_sign = line.starts_with('+') || line.starts_with('-');
+        if (is_sign && strip_end(line).size() > 1) fail({"a move after the end of the game"}, line);
+        if (line.starts_with('T') || is_sign || (line[0] == '%' && strip(line.substr(1)) == *game_.ending)) return;
+        add_comment(line);
+    }
+
+    // The names stand in what a server sends before a game, the rest is for the client.
+    void read_protocol(std::string_view line) {
+        for (const std::string_view key : {"Name+:", "Name-:"})
+            if (line.starts_with(key))
+                game_.headers.emplace_back(std::string("N") + key[4], strip(line.substr(key.size())));
     }
 
     void read_comment(std::string_view line) {
         if (line.starts_with("'**")) {
             if (!read_score(line.substr(3))) add_comment(line.substr(3));
         } else if (line.starts_with("'*")) {
+            note_plain_score(line.substr(2));
             add_comment(line.substr(2));
         } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
             add_comment(line.substr(1));
@@ -317,6 +368,37 @@ private:
         game_.scores.back() = text[0] == '-' ? -score : score;
         game_.pvs.back() = strip(line);
         return true;
+    }
+
+    // "'* 30" or "'* 30 -3334FU", as clients send it to floodgate. Whose it is, give_plain_scores says.
+    void note_plain_score(std::string_view text) {
+        constexpr std::size_t MOST_DIGITS = 9;
+        text = strip(text);
+        const bool has_sign = text.starts_with('+') || text.starts_with('-');
+        const std::size_t digits = count_digits(text.substr(has_sign));
+        const std::string_view line = text.substr(has_sign + digits);
+        if (digits == 0 || digits > MOST_DIGITS || (!line.empty() && !is_line_of_moves(line))) return;
+        const auto score = static_cast<std::int32_t>(to_number(text.substr(has_sign, digits)));
+        plain_scores_.push_back({game_.comments.size(), text[0] == '-' ? -score : score, strip(line)});
+    }
+
+    // Gives the scores of note_plain_score to the moves on their lines or above them. Where the first stands above the
+    // first move and none below the last, they belong to the moves below them.
+    void give_plain_scores() {
+        if (plain_scores_.empty() || game_.moves.empty()) return;
+        const auto before = [this](const PlainScore& noted) { return game_.comments[noted.comment].first; };
+        const bool stand_above = !has_joined_comments_ && before(plain_scores_.front()) == 0 &&
+                                 before(plain_scores_.back()) < game_.moves.size();
+        for (const PlainScore& noted : plain_scores_) {
+            auto& [count, text] = game_.comments[noted.comment];
+            const std::size_t move = count - !stand_above;  // of the first, none
+            if (move >= game_.moves.size() || game_.scores[move] != CsaGame::NO_SCORE) continue;
+            game_.scores[move] = noted.score;
+            game_.pvs[move] = noted.pv;
+            text.clear();
+            count = TAKEN;
+        }
+        std::erase_if(game_.comments, [](const auto& comment) { return comment.first == TAKEN; });
     }
 
     // "'black_rate:NAME:3563.2"; a name may have colons.
@@ -361,13 +443,22 @@ private:
         add_comment(note);
     }
 
+    static constexpr std::size_t TAKEN = std::numeric_limits<std::size_t>::max();
+    struct PlainScore {
+        std::size_t comment;  // its number among the comments
+        std::int32_t score;
+        std::string_view pv;
+    };
+
     CsaGame& game_;
+    std::vector<PlainScore> plain_scores_;
     std::size_t line_ = 0;
     std::optional<CsaBoard> board_;
     std::optional<Color> turn_;         // as long as nothing says it, none
     std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
     bool is_empty_ = true;
+    bool has_joined_comments_ = false;
 };
 
 }  // namespace

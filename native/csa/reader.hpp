@@ -2,7 +2,8 @@
 // rules as it is read.
 //
 // Comments: `'** SCORE PV`, `'* TEXT` and AobaZero's visits belong to the move above them; other comments are for people
-// and are left out, but for floodgate's ratings, summary and end time.
+// and are left out, but for floodgate's ratings, summary and end time. `'* SCORE` is a score, too. What servers send to
+// clients is left out, but for names and the end (csa/protocol.hpp).
 #pragma once
 
 #include <array>
@@ -68,6 +69,7 @@ struct CsaGame {
     std::vector<std::string_view> pvs;   // in `text`
     std::vector<std::pair<std::size_t, std::string>> comments;  // how many moves stand before each, and its text
     std::optional<std::string> ending;   // the word after %
+    std::string_view outcome;            // CSA_BLACK_WIN and so on, if a server told; empty otherwise
     std::string illegal_move;            // the statement that ended the game
     Color turn = BLACK;                  // to move at the end
     std::shared_ptr<const std::string> text;

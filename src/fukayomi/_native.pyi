@@ -976,6 +976,12 @@ class CsaGame:
         """The word after %; None without one."""
 
     @property
+    def outcome(self) -> str:
+        """
+        What a server said about the winner: black_win, white_win, draw, or empty.
+        """
+
+    @property
     def illegal_move(self) -> str:
         """
         The illegal move that ended the game, as written; empty if there is none.

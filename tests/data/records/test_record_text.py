@@ -26,6 +26,8 @@ CSA = [
     "",
     "$EVENT:no game either\n",
     "what is this\n",
+    "To_Move:+\nI+1249,840\n# a note\nBEGIN Time\n\tV2\nEND Time\n",  # no game either
+    "　+\n#TIME_UP\n",
     "PI\n+\n+2726FU\n%TORYO\n",
 ]
 USI = [

@@ -16,8 +16,11 @@ from fukayomi.shogi.formats.text import decode_text
 PART = 4 << 20  # bytes of a long file to read at a time
 _HEAD = 1 << 16
 _FIRST = 1 << 14  # bytes read first: they hold most games, and asking for a whole part would cost more than reading it
-# A part of a CSA file is a game if it has more than comments, the version and information about the game.
-_HAS_CSA = re.compile(rb"^(?!['V$]).*\S", re.MULTILINE)
+# A part of a CSA file is a game if it has more than comments, the version, information about the game and lines of the
+# server's protocol (native/csa/protocol.cpp).
+_HAS_CSA = re.compile(
+    rb"^(?!(?:[ \t]|\xe3\x80\x80)*(?:['V$#]|BEGIN |END |[A-Za-z_]{2,}[+-]?:|[A-MOQ-SUW-Za-z_][+-])).*\S", re.MULTILINE
+)
 _USI_GAMES = re.compile(rb"^(?!#).*\S", re.MULTILINE)
 
 
@@ -65,7 +68,7 @@ def too_large() -> str:
 
 
 def _many_games_format(head: bytes) -> Format | None:
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # its line breaks take two bytes
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in head:  # UTF-16: its line breaks take two bytes
         return None
     try:
         found = detect_format(decode_text(head.rpartition(b"\n")[0]))

@@ -21,7 +21,10 @@ class Format(StrEnum):
 
 
 _LOOKED_AT = 2000  # lines; a long comment may precede the first move
-_CSA = re.compile(r"V[123]|N[+-]|PI|P[1-9+-]|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}|\$[A-Z_+\-]+:|%[A-Z+\-]|'\*|'CSA encoding")
+_CSA = re.compile(
+    r"\s*(?:V[123]|N[+-]|PI|P[1-9+-]|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}|\$[A-Z_+\-]+:|%[A-Z+\-]|'\*|'CSA encoding"
+    r"|BEGIN Game_Summary)"
+)
 _RANK = "[1-9+PLNSGBRKplnsgbrk]+"
 USI_LINE = re.compile(rf"(?:position\s|startpos\b|sfen\s|{_RANK}(?:/{_RANK})+\s)")
 """How a line with a game or a position begins."""

@@ -3,8 +3,12 @@
 The native core reads them. What a server says in ``'summary`` counts more than the statement that ended the game:
 shogi-server writes ``%TORYO`` for a player who lost the connection, and ``%KACHI`` for a declaration that was wrong.
 
-The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them. Other comments are
-ignored, except floodgate's ratings, summary and end time.
+The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them; ``'* SCORE PV`` is a
+score, too. Other comments are ignored, except floodgate's ratings, summary and end time.
+
+81Dojo's files and logs of clients have lines of the server's protocol. ``To_Move:+``, ``BEGIN Time`` and the like are
+skipped; ``#TIME_UP``, ``#RESIGN`` and the like end the game, ``#SENTE_WIN`` and ``#GOTE_WIN`` tell the winner. Text
+below the end is a comment of the last move.
 """
 
 from collections.abc import Iterator
@@ -63,6 +67,9 @@ _FIELDS = {
     "'summary": "summary",
     "'$END_TIME": "end_time",
 }
+_RESULTS = {"black_win": Result.BLACK_WIN, "white_win": Result.WHITE_WIN, "draw": Result.DRAW}
+# What an end is called where the server names a winner
+_DECIDED = {Termination.IMPASSE: Termination.DECLARATION, Termination.REPETITION: Termination.PERPETUAL_CHECK}
 _LONGEST_QUOTE = 80  # characters
 
 
@@ -97,6 +104,8 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
     record.illegal_move = game.illegal_move
     if game.ending is not None:
         _read_ending(record, game.ending, game.turn)
+    if game.outcome:
+        _apply_outcome(record, _RESULTS[game.outcome])
     if record.summary:
         _apply_summary(record, game.turn)
     return record
@@ -116,6 +125,15 @@ def _read_ending(record: Record, word: str, turn: Color) -> None:
         record.result = Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN
     else:
         record.result = result_of(record.termination, turn)
+
+
+def _apply_outcome(record: Record, result: Result) -> None:
+    """Take the result from the server's line ``#SENTE_WIN``, ``#GOTE_WIN`` or ``#DRAW``."""
+    if record.termination is Termination.NONE:
+        record.termination = Termination.DRAW if result is Result.DRAW else Termination.OTHER
+    elif result is not Result.DRAW:
+        record.termination = _DECIDED.get(record.termination, record.termination)
+    record.result = result
 
 
 def _apply_summary(record: Record, turn: Color) -> None:
