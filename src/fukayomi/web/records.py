@@ -19,7 +19,7 @@ from fukayomi.shogi import BLACK, START_SFEN, Move, Position, ShogiError
 from fukayomi.shogi.formats import Format, scan_records
 from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
-from fukayomi.shogi.formats.notation import english_move, japanese_move
+from fukayomi.shogi.formats.notation import english_move, japanese_move, last_target
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
@@ -178,7 +178,7 @@ def _illegal(record: Record, position: Position) -> dict[str, Any] | None:
     by = record.illegal_move_by
     if by is None:
         return None
-    foul = foul_of(record.illegal_move, position, position.peek().to_square if position.moves else None)
+    foul = foul_of(record.illegal_move, position, last_target(position))
     return {
         "move": clean(record.illegal_move, LONGEST_ILLEGAL_MOVE),
         "japanese": ("☗" if by == BLACK else "☖") + foul.kif(None).partition("(")[0] if foul else "",

@@ -10,7 +10,7 @@ from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import JAPANESE, read_move
 from fukayomi.shogi.formats.kif.tokens import BLACK_MARKS, WHITE_MARKS
 from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, end_comment_lines, text_comment_lines
-from fukayomi.shogi.formats.notation import move_name
+from fukayomi.shogi.formats.notation import last_target, move_name
 from fukayomi.shogi.position import BLACK, IllegalMoveError, InvalidMoveError, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is
 
@@ -44,7 +44,7 @@ def _end_lines(record: Record, position: Position) -> list[str]:
     """The illegal move that ended the game, the line まで…手で, and the comment on the end."""
     lines: list[str] = []
     if record.illegal_move and record.termination is Termination.ILLEGAL_MOVE:
-        last = position.peek().to_square if position.moves else None
+        last = last_target(position)
         is_told = record.result is winner_is(position.turn.opponent)
         name = japanese_foul(record.illegal_move, position, last) if is_told else ""
         mark = "▲" if position.turn == BLACK else "△"
@@ -59,7 +59,7 @@ def _move_lines(position: Position, moves: Iterable[RecordedMove]) -> list[str]:
     lines: list[str] = []
     row: list[str] = []
     for played in moves:
-        last = position.peek().to_square if position.moves else None
+        last = last_target(position)
         name = ("▲" if position.turn == BLACK else "△") + move_name(position, played.move, last)
         position.push(played.move)
         row.append(name + " " * max(1, _MOVE_WIDTH - 2 * len(name)))
@@ -80,10 +80,11 @@ def push_ki2(position: Position, text: str) -> Move:
     marks = BLACK_MARKS if position.turn == BLACK else WHITE_MARKS
     word = text.strip()
     found = _MOVE.fullmatch(word[1:] if word[:1] in tuple(marks) else word)
-    if found is None or not (found["file"] or position.moves):
+    last = last_target(position)
+    if found is None or not (found["file"] or last is not None):
         raise InvalidMoveError(f"invalid move {text!r}")
     try:
-        move = read_move(found, position, position.peek().to_square if position.moves else None)
+        move = read_move(found, position, last)
     except MoveError as error:
         if error.is_illegal:
             raise IllegalMoveError(f"illegal move {text!r} in {position.sfen()!r}") from error

@@ -67,8 +67,6 @@ def scan_records(
     name = name or ("record" if isinstance(source, bytes) else str(source))
     try:
         text = decode_text(data)
-        if "\n" not in text:
-            text = text.replace("\r", "\n")  # lines of an old Macintosh
         text_format = text_format or detect_format(text)
     except ValueError as error:
         yield UnknownFormatError(name, None, str(error))

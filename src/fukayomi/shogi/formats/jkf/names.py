@@ -21,6 +21,3 @@ PRESETS = {
 
 RELATIVES = {"左": "L", "直": "C", "右": "R", "上": "U", "寄": "M", "引": "D", "打": "H"}
 """The letter of each mark in Japanese notation."""
-
-ENDING_WORD = "終局："
-"""A comment on the end that begins so has the record's own word for it, for which JKF has none."""

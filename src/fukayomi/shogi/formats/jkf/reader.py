@@ -10,9 +10,9 @@ from typing import Any, cast
 from fukayomi.shogi.formats.candidates import MoveError, find_moves
 from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
-from fukayomi.shogi.formats.jkf.names import ENDING_WORD, KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.kif.board import handicap_sfen
-from fukayomi.shogi.formats.kif.endings import end_of_word
+from fukayomi.shogi.formats.kif.endings import end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
 from fukayomi.shogi.formats.kif.moves import move_from_raw
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
@@ -220,12 +220,7 @@ class _JkfReader:
     def _give_notes_to_end(self) -> None:
         """Give the comments that were collected to the end of the game, which may have its own word there."""
         record = self.record
-        for line in self._notes:
-            if line.startswith(ENDING_WORD) and record.termination is Termination.INTERRUPTED:
-                end = end_of_word(line.removeprefix(ENDING_WORD), self.position.turn)
-                record.termination, record.ending_word = end.termination, end.word
-                self._notes.remove(line)
-                break
+        self._notes = take_ending_word(record, self._notes, self.position.turn)
         record.ending_comment, self._notes = "\n".join(self._notes), []
 
     def _lines(self, item: _Object) -> list[str]:

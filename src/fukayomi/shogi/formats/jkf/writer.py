@@ -7,12 +7,12 @@ from typing import Any
 
 from fukayomi.shogi.formats.csa.board import CsaBoard
 from fukayomi.shogi.formats.fouls import foul_of
-from fukayomi.shogi.formats.jkf.names import ENDING_WORD, KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.endings import ENDING_WORD, ending_of
 from fukayomi.shogi.formats.kif.header import header_pairs
 from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
-from fukayomi.shogi.formats.notation import move_name
+from fukayomi.shogi.formats.notation import last_target, move_name
 from fukayomi.shogi.position import BLACK, Color, Move, Position
 from fukayomi.shogi.record import Record, RecordedMove, RecordError
 
@@ -130,7 +130,7 @@ def _lines(comments: list[str], bookmark: str = "") -> list[str]:
 
 
 def _move(position: Position, move: Move) -> _Object:
-    last = position.peek().to_square if position.moves else None
+    last = last_target(position)
     piece = move.dropped
     name = move_name(position, move, last)
     found: _Object = {"color": 0 if position.turn == BLACK else 1}
@@ -198,7 +198,7 @@ def _end_items(record: Record, position: Position, clocks: _Clocks) -> list[_Obj
 
 def _illegal_move(text: str, position: Position) -> _Object | None:
     """An illegal move of the side to move; None if JKF cannot express it."""
-    foul = foul_of(text, position, position.peek().to_square if position.moves else None)
+    foul = foul_of(text, position, last_target(position))
     if foul is None:
         return None
     move: _Object = {"color": 0 if position.turn == BLACK else 1}

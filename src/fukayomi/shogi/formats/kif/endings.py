@@ -9,6 +9,8 @@ from fukayomi.shogi.record import Record, RecordError, Result, Termination, resu
 
 MOVER_WINS, MOVER_LOSES, NOBODY = 1, -1, 0
 
+ENDING_WORD = "終局："
+"""A comment on the end that begins so has the record's own word for it, for which CSA and JKF have none."""
 _LONGEST_WORD = 20
 _NO_WORD = re.compile(r"[0-9０-９▲△▼▽☗☖歩香桂銀金角飛馬龍竜*&#：:()（）\[\]［］\s　]|同|[一二三四五六七八九]{2}")
 
@@ -156,11 +158,20 @@ def end_of_closing(text: str, turn: Color) -> End:
     if cause and not any(word in cause[1] for word, _ in _CLOSING_WORDS):
         termination = Termination.OTHER
     own = cause[1] if cause and termination is Termination.OTHER else ""
+    if (
+        termination is Termination.OTHER
+        and not own
+        and "不戦" not in text
+        and (_LOSER.search(text) or _WINNER.search(text))
+    ):
+        termination = Termination.RESIGN
     if lost := _LOSER.search(text):
         return End(termination, winner_is(_side(lost[1]).opponent), own)
     if won := _WINNER.search(text):
         return End(termination, winner_is(_side(won[1])), own)
     plain = text.strip().rstrip("。")
+    if END_WORDS.get(plain, (None, None))[1] == NOBODY:
+        return end_of_word(plain, turn)
     if termination in (Termination.OTHER, Termination.INTERRUPTED) and _is_own(plain, termination):
         own = plain[:20]
     if termination in (Termination.ILLEGAL_MOVE, Termination.TIME_UP, Termination.DECLARATION):
@@ -217,6 +228,16 @@ def _own_word(record: Record, turn: Color) -> str:
     end = end_of_word(word, turn)
     is_same = end.termination is record.termination and end.result in (Result.UNKNOWN, record.result)
     return word if is_same and end.word == word else ""
+
+
+def take_ending_word(record: Record, lines: list[str], turn: Color) -> list[str]:
+    """Take the record's own word for the end from the comments on it, as CSA and JKF have it; returns the others."""
+    for number, line in enumerate(lines):
+        if line.startswith(ENDING_WORD) and record.termination is Termination.INTERRUPTED:
+            end = end_of_word(line.removeprefix(ENDING_WORD), turn)
+            record.termination, record.ending_word = end.termination, end.word
+            return lines[:number] + lines[number + 1 :]
+    return lines
 
 
 def _closing(word: str, record: Record, turn: Color) -> str:

@@ -60,6 +60,14 @@ class Game:
 
     def read(self, lines: Lines) -> int | None:
         """Read the game; returns the number of the first move of the first variation."""
+        try:
+            return self._read(lines)
+        except RecordError as error:
+            if self._head.like_move is None or len(self._moves) > 1 or (unknown := self._unknown_of_head()) is None:
+                raise
+            raise self._no_game(unknown) from error  # the moves had begun there
+
+    def _read(self, lines: Lines) -> int | None:
         branch: int | None = None
         for number, line in lines:
             if self._read_note(line):
@@ -81,12 +89,18 @@ class Game:
 
     def _refuse_nothing(self) -> None:
         """Refuse a game without moves that had lines which may be moves."""
-        unknown = self._unknown or self._head.like_move
-        if unknown is None and not self._has_title and not self._head.rows:
-            unknown = self._head.unknown
+        unknown = self._unknown_of_head() or self._unknown
         if unknown is not None:
-            what = f"neither a header nor a move nor the end of the game: {unknown[1].strip()[:60]!r}"
-            raise RecordError(self.record.name, unknown[0], what)
+            raise self._no_game(unknown)
+
+    def _unknown_of_head(self) -> tuple[int, str] | None:
+        """The line of the head that may have been meant as moves: with a board or 手数, others are for people."""
+        has_all = self._has_title or bool(self._head.rows)
+        return self._head.like_move if has_all else self._head.unknown
+
+    def _no_game(self, line: tuple[int, str]) -> RecordError:
+        what = f"neither a header nor a move nor the end of the game: {line[1].strip()[:60]!r}"
+        return RecordError(self.record.name, line[0], what)
 
     def _read_note(self, line: str) -> bool:
         """Read a comment, a bookmark or a line without meaning; False if the line is something else."""
@@ -109,9 +123,11 @@ class Game:
             self._read_tokens(tokens, line, number)
         elif (found := _CSA_TIME.fullmatch(line)) and self._moves and self._illegal is None:
             self._moves[-1].time_ms = read_time(found[1])
-        elif is_position_line(line) and not self._is_over:
-            what = f"the first position is given below the moves: {line.strip()[:60]!r}"
-            raise RecordError(self.record.name, number, what)
+        elif is_position_line(line):
+            if not self._is_over:
+                what = f"the first position is given below the moves: {line.strip()[:60]!r}"
+                raise RecordError(self.record.name, number, what)
+            self.play.comments.append(line.rstrip())
         elif found := _HEADER.fullmatch(line):
             set_header(self.record, found[1], found[2].strip())
         elif not self._is_over and (is_like_move(line) or self._has_next_number(line)):

@@ -19,7 +19,8 @@ _SIDE = rf"(?:(?P<side>[先後上下]手)[\s　]*(?P<colon>[：:])?[\s　]*)?(?P
 _CSA = r"(?P<sign>[+-])?(?P<csa>[0-9]{2}[1-9]{2}[A-Z]{2})(?![A-Za-z0-9])(?:,?T(?P<csa_time>[0-9]{1,9}))?"
 _USI = r"(?P<usi>(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i]\+?)(?![A-Za-z0-9])"
 _AFTER = r"(?:[\s　]*[(（\[［](?P<bracket>[^()（）\[\]［］]*)[)）\]］])?(?:\+(?=[\s　]|$))?"
-_SEPARATOR = r"[\s　、，,。]*"
+_SEPARATORS = " \t　、，,。"
+_SEPARATOR = rf"[\s{_SEPARATORS}]*"
 _TOKEN = re.compile(rf"{_NUMBER}(?P<text>{_SIDE}(?:{JAPANESE}|{_CSA}|{_USI})){_AFTER}{_SEPARATOR}")
 _NAMED = re.compile(rf"{_NUMBER}{_SIDE}(?P<word>[^\s　()（）\[\]［］]{{1,20}}){_AFTER}{_SEPARATOR}")
 _LIKE_MOVE = re.compile(
@@ -30,6 +31,7 @@ _LIKE_MOVE = re.compile(
 )
 _QUOTED = 40  # characters
 _BEGINNING = re.compile(rf"[\s　]*[0-9０-９(（第先後上下同PLNSGBR+\-{BLACK_MARKS}{WHITE_MARKS}]")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _LONG_BLANK = re.compile(r"[\s　]{5,}")
 
 
@@ -84,11 +86,15 @@ def _tidy(line: str) -> str:
 
 
 def is_moves(line: str) -> bool:
-    """Whether a line is moves and nothing else."""
+    """Whether a line is of moves, understood or not: it begins with one, and not as prose does (７六歩からの研究)."""
     if _BEGINNING.match(line) is None:
         return False
-    tokens = read_tokens(line)
-    return bool(tokens) and tokens[0].found is not None and not tokens[-1].is_junk
+    line = _tidy(line)
+    found = _TOKEN.match(line)
+    if found is None:
+        return False
+    is_marked = any(found[name] is not None for name in ("number", "side", "mark"))
+    return is_marked or found[0][-1] in _SEPARATORS or not read_tokens(line)[-1].is_junk
 
 
 def is_western(line: str) -> bool:
@@ -124,12 +130,13 @@ def _side(found: re.Match[str]) -> Color | None:
 
 
 def _word(found: re.Match[str], is_first: bool) -> Token | None:
-    """A word for the end; one that nobody listed needs a number, a mark or a move before it, and nothing behind it."""
+    """A word for the end. One that nobody listed stands at the end of a line, behind a number, a mark or a move."""
     word = found["word"]
-    is_marked = not is_first or found["number"] is not None or found["mark"] is not None
-    is_last = found.end() == len(found.string)
     if found["colon"] or not is_known_word(word):
-        if not (is_marked and is_last) or found["side"] or not may_be_word(word):
+        is_marked = found["number"] is not None or found["mark"] is not None
+        is_apart = not is_first and found.string[found.start() - 1] in " \t　" and _HIRAGANA.fullmatch(word) is None
+        is_last = found.end() == len(found.string)
+        if not is_last or not (is_marked or is_apart) or found["side"] or not may_be_word(word):
             return None
     number = int(found["number"]) if found["number"] else None
     return Token(found[0].strip(), number, _side(found), None, word, found["bracket"] or "")

@@ -7,6 +7,7 @@ from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
 from fukayomi.shogi.formats.kif.endings import ending_of
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import write_move
+from fukayomi.shogi.formats.notation import last_target
 from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import Position
 from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is
@@ -144,7 +145,7 @@ def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]
     number, plies = len(record.moves) + 1, 0
     shown = ""
     if record.illegal_move and record.termination is Termination.ILLEGAL_MOVE:
-        last = position.peek().to_square if position.moves else None
+        last = last_target(position)
         if record.result is winner_is(position.turn.opponent):
             foul = foul_of(record.illegal_move, position, last)
             shown = foul.kif(last) if foul else japanese_foul(record.illegal_move, position, last)
