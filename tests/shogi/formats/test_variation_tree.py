@@ -142,7 +142,8 @@ def test_deep_trees_are_read_and_written_move_by_move() -> None:
 
 def test_bookmarks_stay() -> None:
     text = (
-        "手合割：平手\n手数----指手---------消費時間--\n&はじめ\n   1 ７六歩(77)\n*c\n&しおり１\n&二つ目\n   2 ３四歩(33)\n"
+        "手合割：平手\n手数----指手---------消費時間--\n&はじめ\n   1 ７六歩(77)\n*c\n&しおり１\n&二つ目\n"
+        "   2 ３四歩(33)\n"
         "\n変化：1手\n&しおり２\n   1 ２六歩(27)\n&しおり３\n"
     )
     record = read(text)

@@ -1,7 +1,7 @@
 """The legal moves that Japanese notation may mean: of those of a piece to a square, the marks choose one.
 
-打 is a drop, 成 or 不成 a promotion or none, 上 引 寄 the direction, 右 左 直 the side of the origin, all from the player's
-view.
+打 is a drop, 成 or 不成 a promotion or none, 上 引 寄 the direction, 右 左 直 the side of the origin, all from the
+player's view.
 """
 
 from typing import NamedTuple

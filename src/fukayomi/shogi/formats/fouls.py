@@ -52,10 +52,8 @@ def foul_of(text: str, position: Position, last: int | None) -> Foul | None:
         position: Position before it.
         last: Target of the move before, for 同.
     """
-    if found := _JAPANESE.fullmatch(text):
-        foul = _of_japanese(found, position, last)
-    else:
-        foul = western_move(text, position)
+    found = _JAPANESE.fullmatch(text)
+    foul = _of_japanese(found, position, last) if found else western_move(text, position)
     return foul if foul is not None and _is_illegal(foul, position) else None
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fukayomi.shogi.formats import detect_format, read_records, scan_records
+from fukayomi.shogi.formats import detect_format, read_records, scan_records, write_ki2, write_kif
 from fukayomi.shogi.record import IllegalMoveInRecordError, Record, RecordError, Result, Termination
 
 HEAD = "手合割：平手\n先手：甲\n後手：乙\n\n"
@@ -170,3 +170,13 @@ def test_a_flood_of_short_lines_takes_no_time() -> None:
     ):
         text = "手合割：平手\n▲７六歩\n" + f"{line}\n" * 30_000
         list(scan_records(text.encode(), name="flood"))
+
+
+def test_players_that_are_called_as_moves_are() -> None:
+    record = read("position startpos moves 7g7f")
+    for black, white in (("7g7f", "+7776FU"), ("７六歩", "同歩"), ("投了", "▲２六歩 △３四歩"), ("1", "まで1手で")):
+        record.black_name, record.white_name = black, white
+        for write in (write_kif, write_ki2):
+            again = read(write(record))
+            assert again.usi_moves() == ["7g7f"]
+            assert (again.black_name.strip("「」"), again.white_name.strip("「」")) == (black, white)

@@ -206,7 +206,7 @@ class _JkfReader:
             record.result = result_of(record.termination, turn)
 
     def _give_notes(self, place: RecordedMove | Variation | Record) -> None:
-        """Give the comments that were collected, and the bookmarks, which have & before them, to a move or what begins."""
+        """Give the comments that were collected to a move or to what begins; those with & before them are bookmarks."""
         comments = [line for line in self._notes if not line.startswith("&")]
         bookmarks = [line[1:] for line in self._notes if line.startswith("&")]
         self._notes = []

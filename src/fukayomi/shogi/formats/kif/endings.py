@@ -51,21 +51,23 @@ _LATIN_WORDS = {
     "resign": "投了", "toryo": "投了", "timeup": "切れ負け", "timeout": "切れ負け", "illegalmove": "反則負け",
     "mate": "詰み", "checkmate": "詰み", "tsumi": "詰み", "win": "入玉勝ち", "kachi": "入玉勝ち", "draw": "引き分け",
     "hikiwake": "引き分け", "sennichite": "千日手", "repetition": "千日手", "jishogi": "持将棋", "impasse": "持将棋",
-    "maxmoves": "最大手数", "chudan": "中断", "interrupt": "中断", "matta": "待った", "fuzumi": "不詰", "error": "エラー",
+    "maxmoves": "最大手数", "chudan": "中断", "interrupt": "中断", "matta": "待った", "fuzumi": "不詰",
+    "error": "エラー",
 }  # fmt: skip
 """The words of other formats, without blanks, hyphens, underscores and CSA's %."""
 
 _COUNT = r"[0-9０-９〇一二三四五六七八九十百千]+手"
 _GAP = r"[、，,\s　]{0,8}"
 CLOSING = re.compile(
-    rf"[\s　]*(?:まで{_GAP}(?:{_COUNT}(?:をもって|にて|で)?)?|以上{_GAP}{_COUNT}(?:をもって|にて|で)?|{_COUNT}(?:まで|にて)(?:で|にて)?)"
-    rf"{_GAP}(.*)"
+    rf"[\s　]*(?:まで{_GAP}(?:{_COUNT}(?:をもって|にて|で)?)?|以上{_GAP}{_COUNT}(?:をもって|にて|で)?"
+    rf"|{_COUNT}(?:まで|にて)(?:で|にて)?){_GAP}(.*)"
 )
 """The line below the moves; its group is what it says after まで97手で."""
 
 _WINNER = re.compile(r"(先手|下手|後手|上手)の?[\s　]{0,4}(?:反則|入玉|宣言|入玉宣言|時間切れ)?(?:勝ち|勝|不戦勝)")
 _LOSER = re.compile(
-    r"(先手|下手|後手|上手)の?[\s　]{0,4}(?:(?:反則|時間切れ|切れ)?(?:負け|敗)|反則行為|不戦敗|投了|時間切れ(?!勝)(?!により))"
+    r"(先手|下手|後手|上手)の?[\s　]{0,4}"
+    r"(?:(?:反則|時間切れ|切れ)?(?:負け|敗)|反則行為|不戦敗|投了|時間切れ(?!勝)(?!により))"
 )
 _CAUSE = re.compile(r"(.{1,20})により(?:先手|下手|後手|上手)の勝ち")
 # The first of these words that occurs in the closing line decides; a word that contains another comes before it.
@@ -158,17 +160,12 @@ def end_of_closing(text: str, turn: Color) -> End:
     if cause and not any(word in cause[1] for word, _ in _CLOSING_WORDS):
         termination = Termination.OTHER
     own = cause[1] if cause and termination is Termination.OTHER else ""
-    if (
-        termination is Termination.OTHER
-        and not own
-        and "不戦" not in text
-        and (_LOSER.search(text) or _WINNER.search(text))
-    ):
-        termination = Termination.RESIGN
-    if lost := _LOSER.search(text):
-        return End(termination, winner_is(_side(lost[1]).opponent), own)
-    if won := _WINNER.search(text):
-        return End(termination, winner_is(_side(won[1])), own)
+    lost, won = _LOSER.search(text), _WINNER.search(text)
+    if lost or won:
+        if termination is Termination.OTHER and not own and "不戦" not in text:
+            termination = Termination.RESIGN
+        winner = _side(lost[1]).opponent if lost else _side(won[1]) if won else BLACK
+        return End(termination, winner_is(winner), own)
     plain = text.strip().rstrip("。")
     if END_WORDS.get(plain, (None, None))[1] == NOBODY:
         return end_of_word(plain, turn)

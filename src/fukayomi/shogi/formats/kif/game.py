@@ -1,7 +1,7 @@
 """The game of a KIF or KI2 record: its moves, comments and end, line by line.
 
-What is not understood is an error that names the line, unless it stands below the last move: then it is a comment on the
-end. An illegal move is the end of a game if a word for a foul follows it.
+What is not understood is an error that names the line, unless it stands below the last move: then it is a comment on
+the end. An illegal move is the end of a game if a word for a foul follows it.
 """
 
 import re

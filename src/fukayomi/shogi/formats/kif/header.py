@@ -16,7 +16,7 @@ from fukayomi.shogi.formats.kif.board import (
     looks_like_row,
     row_sfen,
 )
-from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves
+from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves, is_western
 from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color
 from fukayomi.shogi.record import Record, RecordError
@@ -98,6 +98,16 @@ class Head:
         else:
             self._skip(line, number)
 
+    def is_name(self, line: str) -> bool:
+        """Whether a line that may be a move (``先手：7g7f``) is the name of a player, who has none yet."""
+        found = _KEY.fullmatch(line)
+        return (
+            found is not None
+            and found[1] in _PLAYERS
+            and is_western(found[2])
+            and not any(_FIELDS[key] == _FIELDS[found[1]] for key in self.fields if key in _PLAYERS)
+        )
+
     def _skip(self, line: str, number: int) -> None:
         self.unknown = self.unknown or (number, line)
         if is_like_move(line):
@@ -176,7 +186,7 @@ def is_position_line(line: str) -> bool:
 
 
 def comment_of(line: str) -> str | None:
-    """The comment of a line, which begins with ``*``, or ``'*`` or ``'`` as in CSA; a URL alone is one too. None: no comment."""
+    """The comment of a line, which begins with ``*`` or, as in CSA, ``'``; a URL is one too. None: no comment."""
     if line.startswith("*"):
         return line[1:]
     if line.startswith("'"):
@@ -210,7 +220,14 @@ def head_lines(record: Record) -> list[str]:
     lines = [f"{key}：{one_line(line)}" for key, value in pairs for line in _lines(key, value)]
     name = handicap_name(record.initial_sfen)
     lines += [f"手合割：{name}"] if name else ["手合割：その他", *board_lines(record.initial_sfen)]
-    return [*lines, f"{black}：{one_line(record.black_name)}", f"{white}：{one_line(record.white_name)}"]
+    return [*lines, _player_line(black, record.black_name), _player_line(white, record.white_name)]
+
+
+def _player_line(side: str, name: str) -> str:
+    """The line of a player; a name that would be read as a move is quoted."""
+    line = f"{side}：{one_line(name)}"
+    is_quoted = is_moves(line) and not Head("").is_name(line)
+    return f"{side}：「{one_line(name)}」" if is_quoted else line
 
 
 def _lines(key: str, value: str) -> list[str]:
@@ -250,7 +267,7 @@ def read_head(
     head, ends_at = Head(name), ends_at or begins_moves
     lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
     for number, line in lines:
-        if ends_at(line):
+        if ends_at(line) and not head.is_name(line):
             return head, chain([(number, line)], lines)
         head.read(line, number)
     return head, lines

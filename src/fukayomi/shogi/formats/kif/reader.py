@@ -1,7 +1,7 @@
 """Reading KIF and KI2: the head, the game and its end, then variations.
 
-Damage in the game is an error that names the line and the move. A damaged variation ends where the damage is; the game is
-not touched by it.
+Damage in the game is an error that names the line and the move. A damaged variation ends where the damage is; the game
+is not touched by it.
 """
 
 from fukayomi.shogi.formats.kif.game import Game, play_line

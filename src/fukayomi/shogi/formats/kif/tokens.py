@@ -1,5 +1,6 @@
-"""What stands on a line of moves, however it is written: ``▲７六歩 △３四歩``, ``1.▲７六歩 2.△３四歩``, ``１手目：７六歩``,
-``先手７六歩 後手３四歩``, ``+7776FU -3334FU``, ``7g7f 3c3d``, ``△投了``.
+"""What stands on a line of moves, however it is written.
+
+▲７六歩 △３四歩, 1.▲７六歩 2.△３四歩, １手目：７六歩, 先手７六歩 後手３四歩, +7776FU -3334FU, 7g7f 3c3d, △投了
 """
 
 import re
@@ -24,7 +25,8 @@ _SEPARATOR = rf"[\s{_SEPARATORS}]*"
 _TOKEN = re.compile(rf"{_NUMBER}(?P<text>{_SIDE}(?:{JAPANESE}|{_CSA}|{_USI})){_AFTER}{_SEPARATOR}")
 _NAMED = re.compile(rf"{_NUMBER}{_SIDE}(?P<word>[^\s　()（）\[\]［］]{{1,20}}){_AFTER}{_SEPARATOR}")
 _LIKE_MOVE = re.compile(
-    r"[▲△▼▽☗☖][1-9１-９同]|(?:[1-9１-９][1-9１-９一二三四五六七八九]|同)[\s　]*(?:成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬龍竜])"
+    r"[▲△▼▽☗☖][1-9１-９同]"
+    r"|(?:[1-9１-９][1-9１-９一二三四五六七八九]|同)[\s　]*(?:成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬龍竜])"
     r"|[0-9]{2}[1-9]{2}(?:FU|KY|KE|GI|KI|KA|HI|OU|TO|NY|NK|NG|UM|RY)"
     r"|(?<![A-Za-z0-9])(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i](?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])[PLNSGBRK](?:[1-9][a-i1-9])?[-x*][1-9][a-i1-9](?![A-Za-z0-9])"
