@@ -87,12 +87,12 @@ void bind_records(nb::module_& m) {
     m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "moves"_a.noconvert(), "psv_moves"_a.noconvert(),
           "Convert moves from hcpe to psv.\n\n"
-          "Args:\n    moves: uint16 [N], as `Move.raw`.\n    psv_moves: uint16 [N], written.\n\n"
+          "Args:\n    moves: uint16 [N], as `Move.raw`; 0, no move, stays 0.\n    psv_moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "psv_moves"_a.noconvert(), "moves"_a.noconvert(),
           "Convert moves from psv to hcpe.\n\n"
-          "Args:\n    psv_moves: uint16 [N].\n    moves: uint16 [N], written.\n\n"
+          "Args:\n    psv_moves: uint16 [N]; 0, no move, stays 0.\n    moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(),
           "keys"_a.noconvert(),
@@ -102,7 +102,7 @@ void bind_records(nb::module_& m) {
     m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(),
           "psv"_a = false,
           "Find records with an impossible position or an illegal move; return the index and the reason of each.\n\n"
-          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions.\n"
+          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions. In psv 0 is no move, and not bad.\n"
           "    psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.");
 }
 

@@ -14,6 +14,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "csa/moves.hpp"
 #include "csa/reader.hpp"
 #include "shogi/position.hpp"
 

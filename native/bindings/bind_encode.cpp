@@ -179,6 +179,7 @@ void bind_constants(nb::module_& m) {
     m.attr("PACKED1_BYTES") = PACKED1_BYTES;
     m.attr("PACKED2_BYTES") = PACKED2_BYTES;
     m.attr("POLICY_LABELS") = POLICY_LABELS;
+    m.attr("NO_POLICY_LABEL") = NO_POLICY_LABEL;
     m.attr("MAX_MOVES") = MAX_MOVES;
     m.attr("EVAL_SCALE") = EVAL_SCALE;
     m.attr("MATE_CP") = MATE_CP;
@@ -245,7 +246,7 @@ void bind_batched(nb::module_& m) {
           "Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.\n\n"
           "Args:\n    records: uint8 [N, 38].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
-          "    labels: uint16 [N], written: the policy label of the best move.\n"
+          "    labels: uint16 [N], written: the policy label of the best move; NO_POLICY_LABEL where the move is 0.\n"
           "    results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.\n"
           "    values: float32 [N], written: 1 / (1 + exp(-eval / scale)).\n"
           "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"

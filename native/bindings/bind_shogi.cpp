@@ -475,7 +475,8 @@ void bind_position(nb::module_& m) {
              "    allow_missing_king: Accept positions without a king, such as mate problems.\n\n"
              "Raises:\n    InvalidSfenError: The text is not an SFEN, or its position is impossible.")
         .def_static("from_usi", [](const nb::str& text) { return Position::from_usi(utf8(text)); }, "text"_a,
-             "Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
+             "Parse the arguments of USI's `position` command, with the word `position` or without it:\n"
+             "`startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
              "Raises:\n    InvalidSfenError: The start is neither `startpos` nor a valid SFEN.\n"
              "    InvalidMoveError: A word is not a move.\n"
              "    IllegalMoveError: A move is not legal.")

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "csa/moves.hpp"
 #include "csa/protocol.hpp"
 #include "csa/text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
-#include "shogi/usi_move.hpp"
 
 namespace fukayomi {
 
@@ -22,101 +22,15 @@ std::string_view termination_of(std::string_view word) {
     return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Quick answers for the usual lines.
+bool is_plain(std::string_view line) { return !line.empty() && line[0] > ' ' && line[0] <= '~'; }
 
-std::size_t count_digits(std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
-}
-
-std::int64_t to_number(std::string_view digits) {
-    std::int64_t number = 0;
-    for (const char c : digits) number = 10 * number + (c - '0');
-    return number;
-}
-
-// AobaZero's note on a move, with and without its value: "v=0.5,782,7776FU,430" or "782,7776FU,430".
-bool is_visits(std::string_view text) {
-    constexpr std::size_t MOST_DIGITS = 9;
-    if (text.starts_with("v=")) return true;
-    const std::size_t visits = count_digits(text);
-    if (visits == 0 || visits > MOST_DIGITS) return false;
-    text.remove_prefix(visits);
-    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
-           is_capital(text[6]) && text[7] == ',';
-}
-
-// " -3334FU" and what follows.
-bool is_line_of_moves(std::string_view text) {
-    constexpr std::size_t MOVE = 7;
-    if (text[0] != ' ') return false;
-    text = strip(text);
-    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1)) == 4 &&
-           piece_from_csa(text.substr(5, 2)) != NO_PIECE_TYPE;
+bool may_be_protocol(std::string_view line) {
+    return line.size() > 1 && line[0] >= 'A' && line[0] <= 'z' && (line[1] > '9' || line[1] == '+' || line[1] == '-');
 }
 
 bool is_comment_or_information(std::string_view line) {
     return line.empty() || line[0] == '\'' || line[0] == 'N' || line[0] == '$' || line[0] == 'V';
-}
-
-// A move as it is written: CSA names the piece after the move, so that only the board tells whether it promotes.
-struct WrittenMove {
-    Square from;  // NO_SQUARE for a drop
-    Square to;
-    PieceType piece;
-};
-
-[[noreturn]] void refuse_move(std::string_view text) {
-    const std::vector<std::string_view> letters = characters(text);
-    const auto pair = [&letters](std::size_t i) { return std::string(letters[i]).append(letters[i + 1]); };
-    if (letters.size() == 6 && piece_from_csa(pair(4)) != NO_PIECE_TYPE)
-        for (const std::size_t i : {2U, 0U})
-            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is not a square"}};
-    throw CsaRefusal{{"not a move"}};
-}
-
-// Throws CsaRefusal.
-WrittenMove decode_move(std::string_view text) {
-    if (text.size() != 6) refuse_move(text);
-    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)),
-                           piece_from_csa(text.substr(4))};
-    if (move.piece == NO_PIECE_TYPE || move.to == NO_SQUARE) refuse_move(text);
-    if (move.from == NO_SQUARE) {
-        if (!text.starts_with("00")) refuse_move(text);
-        if (move.piece >= KING) throw CsaRefusal{{std::string(csa_name(move.piece)) + " cannot be dropped"}};
-    } else if (move.from == move.to) {
-        try {
-            move_from_usi(usi(move.from) + usi(move.to) + (is_promoted(move.piece) ? "+" : ""));
-        } catch (const ParseError& error) {
-            throw CsaRefusal{{error.what()}};
-        }
-    }
-    return move;
-}
-
-// The move, or none where another piece stands.
-std::optional<Move> find_move(const WrittenMove& move, const Board& pos) {
-    if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
-    const Piece standing = pos.piece_on(move.from);
-    if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
-    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
-        return Move::normal(move.from, move.to, true);
-    return std::nullopt;
-}
-
-// A move of the side to move, without its sign. Throws ParseError(MOVE) if it is none, or if another piece stands there.
-Move move_from_csa(std::string_view text, const Board& pos) {
-    const auto reject = [text](const std::string& why) {
-        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
-    };
-    try {
-        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
-    } catch (const CsaRefusal& refusal) {
-        std::string why;
-        for (const std::string& part : refusal.why) why += part;
-        throw reject(why);
-    }
-    throw reject("there is no such piece");
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -138,8 +52,8 @@ public:
     void read_line(std::string_view line, std::size_t number) {
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
-        if (begins_with_space(line)) line = strip(line);
-        if (is_protocol(line)) return read_protocol(line);
+        if (!is_plain(line) && begins_with_space(line)) line = strip(line);
+        if (may_be_protocol(line) && is_protocol(line)) return read_protocol(line);
         if (game_.ending && !is_comment_or_information(line)) return read_after_end(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
@@ -377,6 +291,7 @@ private:
     // "'* 30" or "'* 30 -3334FU", as clients send it to floodgate. Whose it is, give_plain_scores says.
     void note_plain_score(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
+        if (!begins_with_space(text)) return;
         text = strip(text);
         const bool has_sign = text.starts_with('+') || text.starts_with('-');
         const std::size_t digits = count_digits(text.substr(has_sign));
@@ -493,12 +408,22 @@ std::optional<CsaGame> CsaReader::next() {
     return std::nullopt;
 }
 
-// The game up to the next line with nothing but a slash, or to the end. False if there is none.
+// The game up to the next line with nothing but a slash, the next version line, or the end. False if there is none.
 bool CsaReader::read_game(CsaGame& game) {
     game.text = text_;
     GameParser parser(game);
     std::string_view line;
-    const auto is_game = [this, &line] { return take_line(line) && !(line.starts_with('/') && strip(line) == "/"); };
+    const auto is_game = [this, &line, &parser, &game] {
+        const std::size_t before = at_;
+        if (!take_line(line) || (line.starts_with('/') && strip(line) == "/")) return false;
+        const bool is_version = line.size() > 1 && line[0] == 'V' && line[1] >= '1' && line[1] <= '3';
+        const bool is_next = is_version && (game.damage || !parser.is_empty());
+        if (is_next) {
+            at_ = before;
+            --line_;
+        }
+        return !is_next;
+    };
     bool goes_on = true;
     try {
         while ((goes_on = is_game())) parser.read_line(line, line_);
@@ -519,33 +444,6 @@ bool CsaReader::take_line(std::string_view& line) {
     at_ = end + 1;
     ++line_;
     return true;
-}
-
-std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
-    constexpr std::size_t MOST_DIGITS = 12;  // so that no sum overflows
-    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-    std::vector<VisitedMove> found;
-    const auto take_field = [&text] {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        const std::string_view field = text.substr(0, comma);
-        text.remove_prefix(std::min(comma + 1, text.size()));
-        return field;
-    };
-    while (!text.empty()) {
-        const std::string_view name = take_field();
-        const std::string_view visits = take_field();
-        const Move move = move_from_csa(name, pos);
-        if (!pos.is_legal(move)) throw ParseError(ParseError::Kind::MOVE, std::string(name) + " is not legal");
-        const std::size_t digits = count_digits(visits);
-        if (digits == 0 || digits > MOST_DIGITS ||
-            !std::all_of(visits.begin() + static_cast<std::ptrdiff_t>(digits), visits.end(), is_letter))
-            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is not a number of visits");
-        const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
-        const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
-        if (same == found.end()) found.push_back({move, number});
-        else same->visits += number;
-    }
-    return found;
 }
 
 }  // namespace fukayomi

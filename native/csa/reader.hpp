@@ -85,7 +85,8 @@ struct CsaGame {
 class CsaReader {
 public:
     explicit CsaReader(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
-    // The next game, good or damaged; what has nothing but blank lines and comments is none.
+    // The next game, good or damaged; what has nothing but blank lines and comments is none. Games stand between lines with a
+    // slash; a version line begins a game, too.
     std::optional<CsaGame> next();
 
 private:
@@ -97,14 +98,5 @@ private:
     std::size_t at_ = 0;
     std::size_t line_ = 0;  // the number of the line taken last
 };
-
-struct VisitedMove {
-    Move move;
-    std::uint64_t visits;
-};
-
-// The candidates of a search as AobaZero notes them: 7776FU,430m,2726FU,352l, a letter behind the visits or none; a move
-// that stands there twice has the sum. Throws ParseError(MOVE) for what is none of it, and for a move that is not legal.
-std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos);
 
 }  // namespace fukayomi

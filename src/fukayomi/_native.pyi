@@ -251,7 +251,8 @@ class Position:
     @staticmethod
     def from_usi(text: str) -> Position:
         """
-        Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.
+        Parse the arguments of USI's `position` command, with the word `position` or without it:
+        `startpos moves 7g7f` or `sfen SFEN moves ...`.
 
         Raises:
             InvalidSfenError: The start is neither `startpos` nor a valid SFEN.
@@ -687,7 +688,7 @@ def moves_to_psv(moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), ord
     Convert moves from hcpe to psv.
 
     Args:
-        moves: uint16 [N], as `Move.raw`.
+        moves: uint16 [N], as `Move.raw`; 0, no move, stays 0.
         psv_moves: uint16 [N], written.
 
     Raises:
@@ -699,7 +700,7 @@ def moves_from_psv(psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,
     Convert moves from psv to hcpe.
 
     Args:
-        psv_moves: uint16 [N].
+        psv_moves: uint16 [N]; 0, no move, stays 0.
         moves: uint16 [N], written.
 
     Raises:
@@ -724,7 +725,7 @@ def find_bad_records(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, 3
 
     Args:
         packed: uint8 [N, 32].
-        moves: uint16 [N]; None to check only the positions.
+        moves: uint16 [N]; None to check only the positions. In psv 0 is no move, and not bad.
         psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.
     """
 
@@ -1051,6 +1052,8 @@ PACKED2_BYTES: int = 8
 
 POLICY_LABELS: int = 2187
 
+NO_POLICY_LABEL: int = 65535
+
 MAX_MOVES: int = 593
 
 EVAL_SCALE: float = 756.0864962951762
@@ -1142,7 +1145,7 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
         records: uint8 [N, 38].
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: the policy label of the best move.
+        labels: uint16 [N], written: the policy label of the best move; NO_POLICY_LABEL where the move is 0.
         results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
         values: float32 [N], written: 1 / (1 + exp(-eval / scale)).
         eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.

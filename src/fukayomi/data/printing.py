@@ -86,8 +86,9 @@ def _row(row: np.void) -> dict[str, Any]:
     if row.dtype == PSV:
         position = _native.position_from_psfen(row["sfen"].tobytes())
         sign = 0 if row["game_result"] == 0 else 1 if (row["game_result"] == 1) == (position.turn == 0) else 2
+        move = psv_move(int(row["move"]))
         return {
-            "sfen": _sfen(position, int(row["gamePly"])), "move": psv_move(int(row["move"])).usi(),
+            "sfen": _sfen(position, int(row["gamePly"])), "move": None if move is None else move.usi(),
             "eval": int(row["score"]), "result": RESULTS[Result(sign)], "ply": int(row["gamePly"]),
         }  # fmt: skip
     position = _native.position_from_hcp(row["hcp"].tobytes())

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position
+from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
 
 
-class RecordError(ValueError):
-    """A record that cannot be read or written."""
+class RecordError(ShogiError):
+    """A record that cannot be read or written; `except ShogiError` catches it too."""
 
     __module__ = "fukayomi"
 

@@ -1,5 +1,8 @@
 """Encodings of record files: detected without a declaration, and damage that costs letters instead of files."""
 
+import contextlib
+import tracemalloc
+
 import pytest
 
 from fukayomi.shogi.formats import read_record, scan_records
@@ -110,6 +113,17 @@ def test_a_file_of_several_encodings() -> None:
 def test_what_dos_and_crashes_leave_at_the_end(tail: bytes) -> None:
     for encoding in ("utf-8", "cp932"):
         assert decode_text(CSA.encode(encoding) + tail) == CSA
+
+
+def test_hostile_text_takes_bounded_memory() -> None:
+    good = b"+7776FU\n" * (1 << 14)
+    tracemalloc.start()
+    for data in (good + b"\xff\n" * ((1 << 20) + 1), good + b"\x1b$B!" * (1 << 19), b"\x82\xff" * (1 << 25)):
+        with contextlib.suppress(ValueError):
+            decode_text(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200 << 20
 
 
 @pytest.mark.parametrize("data", [bytes(range(256)), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", bytes(40), b"\xff" * 40])

@@ -245,7 +245,7 @@ def _read_records(inputs: Inputs, begin: Cursor, skipped: Skipped, advance: Adva
 
 
 def rows_of(block: Block) -> NDArray[np.void]:
-    """The positions of a block with their targets, HCPE [N], without flags in the results.
+    """The positions of a block with their targets, HCPE [N], without flags in the results; bestMove16 0 is no move.
 
     Raises:
         DataFileError: A position of psv is impossible, or there are only positions; the message names the place.
@@ -254,6 +254,6 @@ def rows_of(block: Block) -> NDArray[np.void]:
     if isinstance(content, np.ndarray) and content.dtype == psv.PSV:
         psv.FORMAT.raise_first_fault(block.path, block.after.outer - len(block), psv.FORMAT.faults(content))
     try:
-        return without_flags(as_rows(content).records)
+        return without_flags(as_rows(content, moveless=True).records)
     except DataFileError as error:
         raise VerbError(f"{block.path}: {error}") from error

@@ -31,6 +31,8 @@ class Drop(StrEnum):
     """The game has scores, but no position passed the filters."""
     NO_HCP = "no_hcp"
     """The start position lacks a king, as in a mate problem."""
+    NO_MOVE = "no_move"
+    """A row of psv has no move, and the format written needs one."""
     COPY = "copy"
     """The game was given before, in another file."""
 

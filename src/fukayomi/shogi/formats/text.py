@@ -21,12 +21,15 @@ _NAMES = {
     "euc-jp": "euc_jp", "euc_jp": "euc_jp", "eucjp": "euc_jp",
 }  # fmt: skip
 _HIGH = re.compile(rb"[\x80-\xff]")
+_HEAD = 1 << 16  # bytes
+_MOST_LINES = 1 << 20  # of a text that is decoded line by line
+_LONGEST_LINE = 1 << 16  # bytes of a line that is decoded by characters
 _BOM = b"\xef\xbb\xbf"
 _LOST = "\ufffd"
 _WIDE = re.compile("[\u0800-\ufefe\uff00-\ufffc]")  # three bytes in UTF-8
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _CONTROL = re.compile("[\0-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-_MOST_CONTROL = 50  # more than one control character in so many is no text
+_MOST_CONTROL = 50  # more than one control character in so many is no text; a single one is damage
 _MOST_LOST = 4  # more than one lost character in so many is no text
 _UTF_16_SHARE = 0.9  # of letters that records have, for UTF-16 without a mark
 _LETTERS = re.compile("[\t\n\r -~\u2190-\u27bf\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
@@ -64,17 +67,21 @@ def _tidy(text: str) -> str:
     return text
 
 
-def _decode_utf16(data: bytes) -> str | None:
-    """Text of UTF-16, with its mark or without; None for other encodings."""
+def utf_16_codec(data: bytes) -> str | None:
+    """Python's codec for text of UTF-16, with its mark or without; None for other encodings."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        codec = "utf-16"  # the mark tells the order of the bytes
-    elif b"\0" not in data[:_SAMPLE]:
+        return "utf-16"  # the mark tells the order of the bytes
+    if b"\0" not in data[:_SAMPLE]:
         return None
-    else:
-        codec = "utf-16-le" if data[1:_SAMPLE:2].count(0) > data[0:_SAMPLE:2].count(0) else "utf-16-be"
-        sample = data[: _SAMPLE & ~1].decode(codec, "replace")
-        if len(_LETTERS.findall(sample)) < _UTF_16_SHARE * len(sample):
-            return None
+    codec = "utf-16-le" if data[1:_SAMPLE:2].count(0) > data[0:_SAMPLE:2].count(0) else "utf-16-be"
+    sample = data[: _SAMPLE & ~1].decode(codec, "replace")
+    return codec if len(_LETTERS.findall(sample)) >= _UTF_16_SHARE * len(sample) else None
+
+
+def _decode_utf16(data: bytes) -> str | None:
+    codec = utf_16_codec(data)
+    if codec is None:
+        return None
     text = data[: len(data) & ~1].decode(codec, "replace")
     _refuse_other_data(text, data)
     return text.replace("\0", _LOST)
@@ -86,7 +93,8 @@ def _refuse_other_data(text: str, data: bytes) -> None:
     Raises:
         ValueError: It has too many control characters, or too many that are in no encoding.
     """
-    if len(_CONTROL.findall(text)) * _MOST_CONTROL > len(text):
+    control = len(_CONTROL.findall(text))
+    if control > 1 and control * _MOST_CONTROL > len(text):
         where = f"zero byte at offset {data.index(0)}" if b"\0" in data else "control characters"
         raise ValueError(f"not text: {where}")
     if text.count(_LOST) * _MOST_LOST > len(text):
@@ -97,8 +105,11 @@ def _refuse_other_data(text: str, data: bytes) -> None:
 def _decode_8_bits(data: bytes) -> str:
     filled = data.rstrip(b"\0\x1a")  # the rest is space that a program reserved
     data = filled or data
+    if len(data) > 2 * _HEAD:
+        _decode_8_bits(data[:_HEAD].rpartition(b"\n")[0] or data[:_HEAD])  # other data is refused before it takes long
     if _JIS.search(data):
-        text = _decode_euc(_JIS.sub(_jis_to_euc, data.translate(_ONLY_7_BITS)))
+        lines = _JIS.sub(_jis_to_euc, data.translate(_ONLY_7_BITS)).split(b"\n", _MOST_LINES)
+        text = "\n".join(map(_decode_euc, lines))
     else:
         text = _decode_mixed(data)
     _refuse_other_data(text, data)
@@ -120,6 +131,9 @@ def _jis_to_euc(found: re.Match[bytes]) -> bytes:
 
 def _decode_mixed(data: bytes) -> str:
     """Text of UTF-8 with damage, of Shift_JIS or EUC-JP, or with lines of several encodings."""
+    if data.count(b"\n") > _MOST_LINES:
+        texts = (_Utf8.of(data).text, _decode_cp932(data), data.decode("euc_jp", "replace"))
+        return min(texts, key=lambda text: text.count(_LOST))
     parts, foreign = _split_at_foreign_lines(data)
     lines = _decode_foreign(foreign, is_utf_8=data.startswith(_BOM), legacy=_likely_encodings(data, foreign))
     return "".join(text for part, line in zip_longest(parts, lines, fillvalue="") for text in (part, line))
@@ -215,6 +229,8 @@ def _decode_euc(data: bytes) -> str:
     try:
         return data.decode("euc_jp")
     except UnicodeDecodeError:
+        if len(data) > _LONGEST_LINE:
+            return data.decode("euc_jp", "replace")
         return "".join(map(_euc_character, _EUC.findall(data)))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fukayomi.shogi.formats import read_record, read_records
+from fukayomi.shogi.formats import read_record, read_records, scan_records
 from fukayomi.shogi.record import Record, RecordError, Result, Termination
 
 EVEN = "V2.2\nPI\n+\n"
@@ -120,6 +120,22 @@ def test_text_below_the_end_is_kept() -> None:
         assert (record.ending_comment, record.ending_time_ms) == (end, 5000)
     with pytest.raises(RecordError, match="line 6: a move after the end of the game: '-3334FU'"):
         read(f"{EVEN}+7776FU\n%TORYO\n-3334FU\n")
+
+
+def test_a_version_line_begins_a_game_without_a_slash() -> None:
+    games = [
+        f"'CSA\nV2.2\nN+{name}\nPI\n+\n{moves}"
+        for name, moves in (
+            ("a", "+7776FU\n%TORYO\n'summary:toryo:a win:b lose\n"),
+            ("b", "+7776FU\n"),
+            ("c", "+7776XX\n-3334FU\n"),
+            ("d", "+2726FU\n%TORYO\n/\n"),
+            ("e", "+2726FU\n%TORYO\n"),
+        )
+    ]
+    found = list(scan_records("".join(games).encode(), name="games.csa"))
+    assert [each.black_name if isinstance(each, Record) else each.line for each in found] == ["a", "b", 20, "d", "e"]
+    assert [each.name for each in found] == ["games.csa", *(f"games.csa#{number}" for number in range(2, 6))]
 
 
 def test_other_text_within_the_game_is_an_error() -> None:

@@ -12,6 +12,8 @@ from fukayomi.shogi.formats.kif.endings import ENDING_WORD
 from fukayomi.shogi.formats.notation import last_target
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
 
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:\s|$)")
+
 
 def write_csa(record: Record) -> str:
     """Write a record as CSA with floodgate's extensions: ratings, scores, times and summary.
@@ -68,7 +70,10 @@ def csa_moves(sfen: str, moves: Sequence[str]) -> list[str]:
 
 
 def _comment_lines(comment: str) -> list[str]:
-    return [f"'* {line}" for line in comment.split("\n")] if comment else []
+    # A number after a blank would be read as a score.
+    return (
+        [f"'*{line.strip() if _NUMBER.match(line) else f' {line}'}" for line in comment.split("\n")] if comment else []
+    )
 
 
 def _time_lines(time_ms: int | None) -> list[str]:

@@ -117,12 +117,14 @@ class _JkfReader:
     def _initial_sfen(self, initial: object, handicap: str) -> str:
         if initial is None:
             return (handicap_sfen(handicap) if handicap else None) or START_SFEN
-        preset = self._object(initial, "initial").get("preset")
-        if preset != "OTHER":
-            if not isinstance(preset, str) or preset not in PRESETS:
+        found = self._object(initial, "initial")
+        preset = found.get("preset")
+        if preset != "OTHER" and found.get("data") is None:
+            known = (PRESETS.get(preset) or handicap_sfen(preset)) if isinstance(preset, str) else None
+            if known is None:
                 raise self._error(f"JKF: unknown preset {str(preset)[:40]!r}")
-            return PRESETS[preset]
-        data = self._object(self._object(initial, "initial").get("data"), "the data of initial")
+            return known
+        data = self._object(found.get("data"), "the data of initial")
         board = data.get("board")
         columns = [self._list(column, "a column of the board") for column in self._list(board or [], "the board")]
         rows = "/".join("".join(self._square(columns, file, rank) for file in range(8, -1, -1)) for rank in range(9))

@@ -163,7 +163,7 @@ class Head:
             raise RecordError(self.name, self.rows_line, f"a board of {len(self.rows)} rows instead of 9")
         turn = self.turn
         if turn is None:
-            turn = WHITE if handicap is not None and handicap != START_SFEN else BLACK
+            turn = WHITE if handicap is not None and handicap.split()[1] == "w" else BLACK
         try:
             return first_position(self.rows, self.hands, turn, self.ply)
         except ValueError as error:
