@@ -200,7 +200,10 @@ private:
     // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
-        if (game_.moves.empty() || game_.ending || illegal_) return;
+        if (game_.moves.empty() && !game_.ending && !illegal_) return;
+        std::int64_t& time_ms = game_.ending ? game_.ending_time_ms
+                                : illegal_   ? game_.illegal_move_time_ms
+                                             : game_.times_ms.back();
         const std::string_view number = strip(text.substr(1));
         const std::size_t whole = count_digits(number);
         std::string_view fraction = number.substr(whole);
@@ -211,7 +214,7 @@ private:
         if (number.empty() || whole > MOST_DIGITS) return;
         std::string milliseconds(fraction.substr(0, 3));
         milliseconds.resize(3, '0');
-        game_.times_ms.back() = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
+        time_ms = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
     }
 
     void read_ending(std::string_view text) {
@@ -241,7 +244,8 @@ private:
         if (line.starts_with('#')) return read_notice(line);
         const bool is_sign = line.starts_with('+') || line.starts_with('-');
         if (is_sign && strip_end(line).size() > 1) fail({"a move after the end of the game"}, line);
-        if (line.starts_with('T') || is_sign || (line[0] == '%' && strip(line.substr(1)) == *game_.ending)) return;
+        if (line.starts_with('T')) return read_time(line);
+        if (is_sign || (line[0] == '%' && strip(line.substr(1)) == *game_.ending)) return;
         add_comment(line);
     }
 
@@ -256,7 +260,7 @@ private:
         if (line.starts_with("'**")) {
             if (!read_score(line.substr(3))) add_comment(line.substr(3));
         } else if (line.starts_with("'*")) {
-            note_plain_score(line.substr(2));
+            if (!is_over()) note_plain_score(line.substr(2));
             add_comment(line.substr(2));
         } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
             add_comment(line.substr(1));
@@ -330,7 +334,12 @@ private:
         if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
     }
 
-    void add_comment(std::string_view text) { game_.comments.emplace_back(game_.moves.size(), strip(text)); }
+    bool is_over() const { return game_.ending || illegal_; }
+
+    void add_comment(std::string_view text) {
+        if (is_over()) game_.ending_comments.emplace_back(strip(text));
+        else game_.comments.emplace_back(game_.moves.size(), strip(text));
+    }
 
     void read_header(std::string_view line) {
         if (line.starts_with("N+") || line.starts_with("N-")) {

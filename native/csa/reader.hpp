@@ -70,7 +70,10 @@ struct CsaGame {
     std::vector<std::pair<std::size_t, std::string>> comments;  // how many moves stand before each, and its text
     std::optional<std::string> ending;   // the word after %
     std::string_view outcome;            // CSA_BLACK_WIN and so on, if a server told; empty otherwise
+    std::int64_t ending_time_ms = NO_TIME;
+    std::vector<std::string> ending_comments;  // what stands below the end
     std::string illegal_move;            // the statement that ended the game
+    std::int64_t illegal_move_time_ms = NO_TIME;
     Color turn = BLACK;                  // to move at the end
     std::shared_ptr<const std::string> text;
 

@@ -1008,6 +1008,14 @@ class CsaGame:
         """The word after %; None without one."""
 
     @property
+    def ending_time_ms(self) -> int | None:
+        """Time of the side to move before the end; None if unknown."""
+
+    @property
+    def ending_comments(self) -> list[str]:
+        """Comments on the end, and text below it."""
+
+    @property
     def outcome(self) -> str:
         """
         What a server said about the winner: black_win, white_win, draw, or empty.
@@ -1018,6 +1026,10 @@ class CsaGame:
         """
         The illegal move that ended the game, as written; empty if there is none.
         """
+
+    @property
+    def illegal_move_time_ms(self) -> int | None:
+        """Time of the illegal move; None if unknown."""
 
     @property
     def turn(self) -> fukayomi.Color:

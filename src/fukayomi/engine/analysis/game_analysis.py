@@ -286,6 +286,12 @@ class GameAnalysis(Tabular):
         return _printable(self.record.white_name)
 
     @property
+    def players(self) -> tuple[str, str]:
+        """Names of both players; of one without a name, what the side is called (先手, in a handicap game 下手)."""
+        black, white = self.record.side_names
+        return self.black or black, self.white or white
+
+    @property
     def event(self) -> str:
         """Name of the event."""
         return _printable(self.record.event)
@@ -453,7 +459,8 @@ class GameAnalysis(Tabular):
 
     def __str__(self) -> str:
         """The game and the table as text."""
-        players = f"☗ {self.black or '先手'}  ☖ {self.white or '後手'}  {self.date}".rstrip()
+        black, white = self.players
+        players = f"☗ {black}  ☖ {white}  {self.date}".rstrip()
         return f"{players}\n{self.result}\n{self.searched_by}\n\n{super().__str__()}"
 
     def __repr__(self) -> str:

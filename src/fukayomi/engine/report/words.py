@@ -79,7 +79,11 @@ def verdict(move: MoveAnalysis) -> Words:
 def ending(record: Record) -> Words:
     """How a game ended, in Japanese and in English: 120手で先手の勝ち（投了）, Black wins, resignation."""
     how = ENDINGS.get(record.termination, ("", ""))
+    if record.ending_word:
+        how = (printable(record.ending_word),) * 2
     who = WINNERS[record.result]
+    if record.result in (Result.BLACK_WIN, Result.WHITE_WIN):
+        who = f"{record.side_names[record.result is Result.WHITE_WIN]}の勝ち", who[1]
     foul = f"：{printable(record.illegal_move)}" if record.illegal_move else ""
     japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
     return japanese, ", ".join(filter(None, (who[1], how[1])))

@@ -8,7 +8,7 @@ import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
 import {keyPressed, keyList} from "./keys.js";
 import {GameReport} from "./report/report.js";
 import {LiveAnalysis} from "./live/analysis.js";
-import {pieceName, westernLine} from "./position.js";
+import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
 import {Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
@@ -235,9 +235,13 @@ export class Page {
     return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""].filter(Boolean).join(" ");
   }
 
-  /** How a game ended. @param {string | null} end @param {string | null} [winner] */
-  endText(end, winner) {
-    const words = [end ? this.word("end", end) : "", winner ? this.t(`winner.${winner}`) : ""];
+  /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
+  side = (side, start = this.game.start) => this.t(isHandicap(start) ? `side.handicap.${side}` : `side.${side}`);
+
+  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. */
+  endText(end, winner, ownWord) {
+    const group = isHandicap(this.game.start) && winner !== "draw" ? "winner.handicap" : "winner";
+    const words = [ownWord || (end ? this.word("end", end) : ""), winner ? this.t(`${group}.${winner}`) : ""];
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
   }
 
@@ -261,6 +265,7 @@ export class Page {
       say: this.say,
       update: this.update,
       t: this.t,
+      side: side => this.side(side),
       language: () => this.language,
     };
   }

@@ -116,7 +116,8 @@ def test_text_below_the_end_is_kept() -> None:
     for end in ("後手時間切れ", "まで2手で先手の勝ち", "%TIME_UP", "hello", "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY"):
         record = read(f"{EVEN}+7776FU\n-3334FU\n%TORYO\nT5\n{end}\n")
         assert (record.termination, record.result) == (Termination.RESIGN, Result.WHITE_WIN)
-        assert (record.moves[1].comment, record.moves[1].time_ms) == (end, None)
+        assert (record.moves[1].comment, record.moves[1].time_ms) == ("", None)
+        assert (record.ending_comment, record.ending_time_ms) == (end, 5000)
     with pytest.raises(RecordError, match="line 6: a move after the end of the game: '-3334FU'"):
         read(f"{EVEN}+7776FU\n%TORYO\n-3334FU\n")
 

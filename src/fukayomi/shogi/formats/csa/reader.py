@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from fukayomi import _native
 from fukayomi.shogi import Color
 from fukayomi.shogi.formats.csa.columns import CsaMoves
+from fukayomi.shogi.formats.kif.endings import take_ending_word
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -101,9 +102,11 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
             break
         comments.append(comment)
     record.comment = "\n".join(comments)
-    record.illegal_move = game.illegal_move
+    record.illegal_move, record.illegal_move_time_ms = game.illegal_move, game.illegal_move_time_ms
     if game.ending is not None:
         _read_ending(record, game.ending, game.turn)
+        record.ending_time_ms = game.ending_time_ms
+        record.ending_comment = "\n".join(take_ending_word(record, game.ending_comments, game.turn))
     if game.outcome:
         _apply_outcome(record, _RESULTS[game.outcome])
     if record.summary:

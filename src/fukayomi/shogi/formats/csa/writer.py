@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, ShogiError
+from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, ShogiError
 from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
 from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS
+from fukayomi.shogi.formats.fouls import foul_of, is_japanese
+from fukayomi.shogi.formats.kif.endings import ENDING_WORD
+from fukayomi.shogi.formats.notation import last_target
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
 
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:\s|$)")
@@ -30,7 +33,8 @@ def write_csa(record: Record) -> str:
     for played in record.moves:
         lines += _move_lines(played, board, sign)
         sign = "-" if sign == "+" else "+"
-    lines += _end_lines(record, board, BLACK if sign == "+" else WHITE)
+    turn = BLACK if sign == "+" else WHITE
+    lines += _end_lines(record, board, turn)
     return "\n".join(lines) + "\n"
 
 
@@ -72,12 +76,17 @@ def _comment_lines(comment: str) -> list[str]:
     )
 
 
+def _time_lines(time_ms: int | None) -> list[str]:
+    if time_ms is None:
+        return []
+    seconds, milliseconds = divmod(time_ms, 1000)
+    return [f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}"]
+
+
 def _move_lines(played: RecordedMove, board: CsaBoard, sign: str) -> list[str]:
     text = _move_text(played.move, board, sign)
     lines = [sign + text]
-    if played.time_ms is not None:
-        seconds, milliseconds = divmod(played.time_ms, 1000)
-        lines.append(f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}")
+    lines += _time_lines(played.time_ms)
     if played.score_cp is not None:
         lines.append(f"'** {played.score_cp} {' '.join(played.pv.splitlines())}".rstrip())
     return lines + _comment_lines(played.comment)
@@ -103,10 +112,14 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
 
 
 def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
-    lines = [_illegal_move_line(record.illegal_move, board, turn)] if record.illegal_move else []
+    lines = [_illegal_move_line(record, board, turn)] if record.illegal_move else []
     is_shown = bool(lines) and not lines[0].startswith("'")
+    lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
-    lines += [f"%{word}"] if word else []
+    lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
+    if word == "CHUDAN" and record.ending_word:
+        lines += _comment_lines(f"{ENDING_WORD}{record.ending_word}")
+    lines += _comment_lines(record.ending_comment)
     summary = record.summary
     if not summary and record.termination in SUMMARY_WORDS:
         outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
@@ -131,12 +144,21 @@ def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
             return "SENNICHITE"
         case Termination.ADJUDICATION:
             return "HIKIWAKE" if record.result is Result.DRAW else "TORYO" if loser_is_to_move else "CHUDAN"
+        case Termination.OTHER if record.ending_word:
+            return "CHUDAN"
         case termination:
             return {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "")
 
 
-def _illegal_move_line(text: str, board: CsaBoard, turn: Color) -> str:
+def _illegal_move_line(record: Record, board: CsaBoard, turn: Color) -> str:
     """The move if CSA can express it, otherwise a comment: engines send USI moves or anything else."""
+    text = record.illegal_move
+    if is_japanese(text):
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+        for played in record.moves:
+            position.push(played.move)
+        foul = foul_of(text, position, last_target(position))
+        text = foul.usi() if foul else text
     if re.fullmatch(r"[+-][0-9]{4}[A-Z]{2}", text):
         return text
     sign = "+" if turn == BLACK else "-"

@@ -99,6 +99,7 @@ _HELD = re.compile(
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")}
 _KANJI = "〇一二三四五六七八九"
 _NOTHING = ("", "なし", "無し", "無", "ナシ")
+_PIECES_OF_A_SIDE = 20
 _HAND_ORDER = "RBGSNLP"
 
 
@@ -156,8 +157,11 @@ def handicap_name(sfen: str) -> str | None:
 
 
 def is_handicap(sfen: str) -> bool:
-    """Whether a first position is that of a handicap game (駒落ち)."""
-    return sfen.split()[1] == "w" and sfen in HANDICAPS.values()
+    """Whether a first position is that of a handicap game (駒落ち): White begins, lacks pieces, and Black has all."""
+    rows, turn, *_ = sfen.split()
+    even = START_SFEN.split()[0]
+    own = even[even.index("/PPPPPPPPP") :]
+    return turn == "w" and rows.endswith(own) and len(re.findall("[a-z]", rows)) < _PIECES_OF_A_SIDE
 
 
 def is_row(line: str) -> bool:

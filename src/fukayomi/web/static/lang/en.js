@@ -19,6 +19,8 @@ export const english = {
   "tab.game": "Game report",
   "side.b": "Black",
   "side.w": "White",
+  "side.handicap.b": "Black",
+  "side.handicap.w": "White",
   // the board
   "board.label": "Shogi board. Arrow keys choose a square, Enter moves a piece",
   "board.selected": "{piece} selected",
@@ -50,6 +52,8 @@ export const english = {
   "end.interrupted": "Interrupted",
   "winner.b": "Black wins",
   "winner.w": "White wins",
+  "winner.handicap.b": "Black wins",
+  "winner.handicap.w": "White wins",
   "winner.draw": "Draw",
   // below the board
   "bar.title": "Step through the moves",
@@ -79,6 +83,8 @@ export const english = {
   "record.facts": "About the game",
   "record.moves": "Moves",
   "record.start": "Start",
+  "record.illegalMove": "{move} (illegal)",
+  "record.bookmark": "Bookmark: {name}",
   "record.comment": "Comment",
   "record.promote": "Make main line",
   "record.delete": "Delete from here",

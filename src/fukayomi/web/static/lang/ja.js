@@ -19,6 +19,8 @@ export const japanese = {
   "tab.game": "棋譜解析",
   "side.b": "先手",
   "side.w": "後手",
+  "side.handicap.b": "下手",
+  "side.handicap.w": "上手",
   // the board
   "board.label": "将棋盤。矢印キーで升目を選び、Enterで駒を動かします",
   "board.selected": "{piece}を選びました",
@@ -50,6 +52,8 @@ export const japanese = {
   "end.interrupted": "中断",
   "winner.b": "先手の勝ち",
   "winner.w": "後手の勝ち",
+  "winner.handicap.b": "下手の勝ち",
+  "winner.handicap.w": "上手の勝ち",
   "winner.draw": "引き分け",
   // below the board
   "bar.title": "手を進める",
@@ -79,6 +83,8 @@ export const japanese = {
   "record.facts": "対局情報",
   "record.moves": "指し手",
   "record.start": "開始局面",
+  "record.illegalMove": "{move}（反則）",
+  "record.bookmark": "しおり：{name}",
   "record.comment": "コメント",
   "record.promote": "この変化を本譜に",
   "record.delete": "この手以降を削除",
