@@ -8,17 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse  # pyright: ignore[reportMissingTypeStubs]
 
-from fukayomi.arena.ratings.draws import draw_chances, fit_draw_rate
+from fukayomi.arena.ratings.design import Design, logistic, make_design
+from fukayomi.arena.ratings.draws import draw_chances, fit_draw_rate, win_chances
 from fukayomi.arena.ratings.estimate import Estimate
-from fukayomi.arena.ratings.fit import Design, logistic, make_design, solve
-from fukayomi.arena.ratings.groups import Groups
+from fukayomi.arena.ratings.fit import solve
+from fukayomi.arena.ratings.groups import Groups, components
 from fukayomi.arena.ratings.placement import Sweep
 from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 from fukayomi.listener import SILENT, Listener
 
 _PATIENCE = 20  # replays tried per replay wanted
+_HOPELESS = 1000  # replays tried before giving up, if none had finite ratings
 _CHUNK = 2_000_000  # elements of the largest arrays
 
 
@@ -53,7 +56,7 @@ def simulate(
         pairings: The schedule.
         found: The estimated strengths.
         anchors: Given ratings by player, in logits.
-        count: Number of replays; fewer are returned if too many have no finite ratings.
+        count: Number of replays; fewer are returned if too many have no finite ratings, none if all of the first 1000.
         seed: Random seed.
         listener: Gets the number of finished replays.
     """
@@ -68,6 +71,8 @@ def simulate(
         tried += size
         missing -= len(kept[-1][1])
         listener.progress("simulating", min(count, count - missing), count)
+        if missing == count and tried >= _HOPELESS:
+            break
     ratings, advantages, draw_rates = (np.concatenate(parts)[:count] for parts in zip(*kept, strict=True))
     return Replays(ratings, advantages, draw_rates, (count - missing) / tried)
 
@@ -89,7 +94,7 @@ class _ReplayModel:
     @classmethod
     def of(cls, pairings: Pairings, found: Estimate, anchors: Mapping[int, float]) -> "_ReplayModel":
         pools = found.groups.pools_as_groups()
-        references = [int(pools.members(pool)[0]) for pool in pools.without(anchors)]
+        references = pools.first_members(pools.without(anchors))
         fixed = dict(anchors) | {player: float(found.ratings[player]) for player in references}
         design = make_design(pairings, fixed, None if found.has_advantage else found.advantage)
         parameters = design.pack(found.ratings, found.advantage)
@@ -128,13 +133,12 @@ class _ReplayModel:
         """Wins and draws [B, K] of the first movers."""
         expected = logistic(self.design.differences(self.parameters[None, :])[0])
         draw = draw_chances(expected, self.draw_rate)
-        win = np.clip(np.divide(expected - draw / 2, 1 - draw, out=np.zeros_like(draw), where=draw < 1), 0, 1)
-        games = self.pairings.games
+        win, games = win_chances(expected, draw), self.pairings.games
         draws = rng.binomial(games, draw, (count, len(games)))
         wins = rng.binomial(games - draws, win)
         for sweep in self.sweeps:  # recurs with probability 1/2 and is never usable: redraw these games alone
-            at = np.flatnonzero(sweep.games)
-            is_won = (sweep.sides[at] * sweep.sign > 0)[None, :]
+            at = sweep.games
+            is_won = (sweep.sides * sweep.sign > 0)[None, :]
             again = np.arange(count)
             while len(again):
                 losses = games[at] - wins[np.ix_(again, at)] - draws[np.ix_(again, at)]
@@ -146,23 +150,18 @@ class _ReplayModel:
 
     def _are_connected(self, wins: Integers, draws: Integers) -> NDArray[np.bool_]:
         """[B] whether every pool is strongly connected by "scored against"."""
-        pairings = self.pairings
-        players = len(pairings.names)
-        scored = np.zeros((len(wins), players, players), np.float32)
-        scored[:, pairings.first, pairings.second] = wins + draws > 0
-        scored[:, pairings.second, pairings.first] += pairings.games - wins > 0
-        for one, other in zip(self.anchors[:-1], self.anchors[1:], strict=True):
-            scored[:, one, other] = scored[:, other, one] = 1
-        starts = np.zeros(players, np.float32)
-        starts[np.unique(self.pools.group, return_index=True)[1]] = 1
-        return _reaches_all(scored, starts) & _reaches_all(scored.transpose(0, 2, 1), starts)
-
-
-def _reaches_all(scored: NDArray[np.float32], starts: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """[B] whether all players can be reached from the starts [n] by the steps [B, n, n]."""
-    reached = np.tile(starts, (len(scored), 1))[:, None, :]
-    total = -1
-    while (now := int(np.count_nonzero(reached))) > total:
-        total = now
-        reached = np.minimum(1, reached + reached @ scored)
-    return np.asarray(reached.all(axis=(1, 2)), np.bool_)
+        pairings, players, count = self.pairings, len(self.pairings.names), len(wins)
+        replay, first = np.nonzero(wins + draws > 0)
+        replay_lost, second = np.nonzero(pairings.games - wins > 0)
+        ties = np.array([*zip(self.anchors[:-1], self.anchors[1:], strict=True)], np.int64).reshape(-1, 2)
+        anchored = np.repeat(np.arange(count), len(ties)) * players  # anchors count as connected
+        one, other = np.tile(ties.T, count)
+        base, base_lost = replay * players, replay_lost * players
+        better = [base + pairings.first[first], base_lost + pairings.second[second], anchored + one, anchored + other]
+        worse = [base + pairings.second[first], base_lost + pairings.first[second], anchored + other, anchored + one]
+        steps = (np.concatenate(better), np.concatenate(worse))
+        size = count * players
+        scored = sparse.coo_array((np.ones(len(steps[0]), np.int8), steps), shape=(size, size))
+        label = components(scored).reshape(count, players)
+        references = np.unique(self.pools.group, return_index=True)[1][self.pools.group]
+        return np.asarray((label == label[:, references]).all(axis=1), np.bool_)

@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -19,7 +19,9 @@ from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
+    from fukayomi.arena.results.game import Game
     from fukayomi.arena.results.game_tally import GameTally
+    from fukayomi.listener import Listener
 
 LARGEST_ANCHOR = 100_000  # rating points
 
@@ -89,7 +91,8 @@ def rate(
 
     Ratings have maximum likelihood: every player's expected score equals its actual score, and so does that of the
     first move. A draw is half a point. ERROR and CFS (certainty of being stronger than the next player) come from
-    simulating the same schedule. Errors are relative to the average, or to the anchors.
+    simulating the same schedule. Errors are relative to the average, or to the anchors. With more than 80 players each
+    simulation is one step from the ratings instead of a new fit, and their number is limited.
 
     Use --by-results if most games are drawn. It also uses what draws reveal about strength, and gives smaller errors if
     the draw model of docs/ratings.md is right. Ratings by points do not depend on that model.
@@ -131,14 +134,18 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
     from fukayomi.arena.ratings.table import write_table
     from fukayomi.arena.results.game_input import iterate_games
     from fukayomi.arena.results.game_tally import tally_games
-    from fukayomi.files.atomic import replace_file
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.files.atomic import AtomicFile
 
     listener = ProblemList()
-    found = tally_games(iterate_games(sources, listener=listener))
-    ratings = rate_tally(found.tally, options)
-    pair_ratings = rate_pairs(found.tally, options) if pairs else []
+    with StageBars() as bars:
+        found = tally_games(_counting(iterate_games(sources, listener=listener), bars))
+        ratings = rate_tally(found.tally, options, listener=bars)
+        pair_ratings = rate_pairs(found.tally, options, listener=bars) if pairs else []
     if matrix is not None:
-        replace_file(matrix, _matrix(ratings).encode())
+        with AtomicFile(matrix) as file:
+            for line in _matrix(ratings):
+                file.write(line.encode())
     if as_json:
         typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, listener.problems)))
         return
@@ -149,6 +156,14 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
         typer.echo("\nEvery two players by their own games:")
     for pair in pair_ratings:
         typer.echo("\n" + write_table(pair, explain=False), nl=False)
+
+
+def _counting(games: "Iterable[Game]", listener: "Listener") -> "Iterator[Game]":
+    """The same games; the listener hears how many were read."""
+    for number, game in enumerate(games, 1):
+        if number % 100 == 0:
+            listener.progress("reading games", number, None)
+        yield game
 
 
 def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
@@ -208,12 +223,16 @@ def _player_as_json(player: "PlayerRating") -> dict[str, Any]:
     return found
 
 
-def _matrix(ratings: "Ratings") -> str:
-    """CSV of the certainty in percent that the player of the row is stronger than that of the column."""
+def _matrix(ratings: "Ratings") -> "Iterator[str]":
+    """Lines of CSV: the certainty in percent that the player of the row is stronger than that of the column."""
     names = [player.name for player in ratings.players]
+    yield _csv_line(["", *names])
+    for number, name in enumerate(names):
+        row = ratings.comparison.row(number).tolist()
+        yield _csv_line([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
+
+
+def _csv_line(cells: list[str]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["", *names])
-    for name, row in zip(names, ratings.certainty.tolist(), strict=True):
-        writer.writerow([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()
