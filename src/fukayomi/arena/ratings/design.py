@@ -8,17 +8,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy import sparse, special  # pyright: ignore[reportMissingTypeStubs]
+from scipy.sparse.linalg import splu  # pyright: ignore
 
-from fukayomi.arena.ratings.equations import Equations, Sparse
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 RIDGE = 1e-10
 """Games; keeps the Hessian invertible in spite of rounding."""
 MOST_DENSE = 80
 """Parameters up to which equations are solved as dense matrices: larger ones make a BLAS library start threads."""
+
+Sparse = Any
+"""A matrix of scipy.sparse, which has no types."""
+
+PRECISION = 1e-13
+"""Relative residual of iterative solutions."""
+_MOST_ROUNDS = 300
 
 
 def logistic(values: Floats) -> Floats:
@@ -29,6 +37,60 @@ def logistic(values: Floats) -> Floats:
 def solve_linear(matrices: Floats, vectors: Floats) -> Floats:
     """The x [..., m] with matrices [..., m, m] @ x = vectors [..., m]."""
     return np.linalg.solve(matrices, vectors[..., None])[..., 0].astype(np.float64)
+
+
+class Equations:
+    """Sparse equations with the matrix A' W A + ridge, for the incidence A [K, m] and weights W [K].
+
+    They are solved by conjugate gradients, which need few rounds in leagues where everybody has met many others,
+    directly or through one or two players. They need as many rounds as a chain of players is long; but such a league
+    has a sparse factorisation, which takes over then.
+    """
+
+    def __init__(self, incidence: Sparse, weights: Floats, ridge: float, precision: float = PRECISION) -> None:
+        self._incidence = incidence
+        self._transposed: Sparse = sparse.csr_array(incidence.T)
+        self._weights, self._ridge, self._precision = weights[:, None], ridge, precision
+        self._factors: Any = None
+
+    def solve(self, vectors: Floats) -> Floats:
+        """The x [B, m] for right-hand sides [B, m]."""
+        found = self._iterate(vectors.T) if self._factors is None else None
+        if found is None:
+            self._factors = self._factors or self._factorise()
+            found = self._factors.solve(np.ascontiguousarray(vectors.T))
+        return np.asarray(found.T, np.float64)
+
+    def _iterate(self, vectors: Floats) -> Floats | None:
+        """By conjugate gradients, with the diagonal as preconditioner; None if they are slow. [m, B]."""
+        matrix, transposed, weights = self._incidence, self._transposed, self._weights
+        diagonal: Floats = transposed.power(2) @ weights + self._ridge
+        found, residual = np.zeros(vectors.shape), vectors.astype(np.float64)
+        enough = self._precision * np.linalg.norm(vectors, axis=0)
+        direction, last = np.zeros(vectors.shape), np.ones(vectors.shape[1])
+        for _ in range(_MOST_ROUNDS):
+            if np.all(np.linalg.norm(residual, axis=0) <= enough):
+                return found
+            better = residual / diagonal
+            now: Floats = (residual * better).sum(axis=0)
+            direction = better + direction * np.divide(now, last, out=np.zeros_like(now), where=last > 0)
+            image: Floats = transposed @ (weights * (matrix @ direction)) + self._ridge * direction
+            bend: Floats = (direction * image).sum(axis=0)
+            length = np.divide(now, bend, out=np.zeros_like(now), where=bend > 0)
+            found += length * direction
+            residual = residual - length * image
+            last = now
+        return None
+
+    def _factorise(self) -> Any:
+        weighted: Sparse = sparse.csr_array(self._incidence * self._weights)
+        matrix: Sparse = self._transposed @ weighted
+        diagonal: Sparse = sparse.eye_array(matrix.shape[0])  # pyright: ignore
+        matrix = matrix + self._ridge * diagonal
+        factors = splu(  # pyright: ignore
+            sparse.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+        return factors  # pyright: ignore
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,7 +14,7 @@ from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import ProblemList, print_problems
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fukayomi.listener import Listener
 
 LARGEST_ANCHOR = 100_000  # rating points
+FORFEITS_LISTED = 20
+"""Players whose forfeits are printed."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def rate(
 
     Games without a result, or broken off by a crash, stall or interruption, are left out and counted. Records with the
     same players, start, moves and time of start (without a time of day also the same name, but for the suffix) are one
-    game, which counts once. Of a match folder only the database is read.
+    game, which counts once. Losses on time, by illegal moves and by failures are listed by player, with the rating
+    without them; a warning names players with two or more that are a tenth of their losses. Of a match folder only the database is read.
     """
     if ratings.average is not None and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
@@ -142,20 +145,54 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
         found = tally_games(_counting(iterate_games(sources, listener=listener), bars))
         ratings = rate_tally(found.tally, options, listener=bars)
         pair_ratings = rate_pairs(found.tally, options, listener=bars) if pairs else []
+    clean = _without_forfeits(found, options)
     if matrix is not None:
         with AtomicFile(matrix) as file:
             for line in _matrix(ratings):
                 file.write(line.encode())
     if as_json:
-        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, listener.problems)))
+        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, clean, listener.problems)))
         return
     print_problems(listener.problems)
     typer.echo(write_table(ratings), nl=False)
     typer.echo(_count(found))
+    for line in _forfeit_lines(found, clean):
+        typer.echo(line)
     if pair_ratings:
         typer.echo("\nEvery two players by their own games:")
     for pair in pair_ratings:
         typer.echo("\n" + write_table(pair, explain=False), nl=False)
+
+
+def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str, float]:
+    """Ratings by player from the games that were not decided by a forfeit; empty if all were, or none was."""
+    from fukayomi.arena.ratings.rating import rate_tally
+
+    names = set(found.clean_tally.names)
+    if not found.forfeits or not names:
+        return {}
+    anchors = {name: value for name, value in options.anchors.items() if name in names}
+    more = replace(options, simulations=0, bayes=False, anchors=anchors, hidden=options.hidden & names)
+    return {player.name: player.rating for player in rate_tally(found.clean_tally, more).players if not player.bound}
+
+
+def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
+    """Who lost on time, by illegal moves or by failures, and the ratings without these games."""
+    from fukayomi.arena.results.forfeits import causes_text
+
+    notable = found.resting_on_forfeits
+    others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
+    lines: list[str] = []
+    for name in [*notable, *others][:FORFEITS_LISTED]:
+        causes, losses = found.forfeits[name], found.losses[name]
+        elo = f"; rating without forfeits: {clean[name]:z.1f}" if name in clean else ""
+        warning = "warning: " if name in notable else ""
+        lines.append(
+            f"{warning}{printable(name)} lost {causes.total()} of {counted(losses, 'lost game')} {causes_text(causes)}{elo}"
+        )
+    if len(found.forfeits) > FORFEITS_LISTED:
+        lines.append(f"{len(found.forfeits) - FORFEITS_LISTED} more players with forfeits; --json lists all")
+    return lines
 
 
 def _counting(games: "Iterable[Game]", listener: "Listener") -> "Iterator[Game]":
@@ -189,13 +226,30 @@ def _count(found: "GameTally") -> str:
 
 
 def _as_json(
-    ratings: "Ratings", pairs: "list[Ratings] | None", found: "GameTally", problems: list[str]
+    ratings: "Ratings",
+    pairs: "list[Ratings] | None",
+    found: "GameTally",
+    clean: Mapping[str, float],
+    problems: list[str],
 ) -> dict[str, Any]:
+    from fukayomi.arena.results.forfeits import by_name
+
+    notable = set(found.resting_on_forfeits)
     document = _ratings_as_json(ratings) | {
         "games": found.games,
         "without_result": found.without_result,
         "without_names": found.without_names,
         "against_itself": found.against_itself,
+        "forfeits": [
+            {
+                "name": name,
+                "losses": found.losses[name],
+                **by_name(causes),
+                "notable": name in notable,
+                "rating_without_forfeits": clean.get(name),
+            }
+            for name, causes in sorted(found.forfeits.items())
+        ],
         "problems": problems,
     }
     if pairs is not None:
