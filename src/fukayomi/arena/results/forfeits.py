@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from fukayomi.arena.results.game import Game
 from fukayomi.shogi.record import Result, Termination
+from fukayomi.tabular import counted
 
 FORFEITS: dict[Termination, str] = {
     Termination.TIME_UP: "on time",
@@ -42,6 +43,12 @@ def are_notable(causes: Causes, losses: int) -> bool:
     """Whether a result rests on forfeits: two or more, and a tenth of the player's losses or more."""
     count = causes.total()
     return count >= NOTABLE_FORFEITS and count >= NOTABLE_SHARE * losses
+
+
+def forfeits_text(causes: Causes, losses: int) -> str:
+    """Such as ``12 of 40 losses are forfeits (10 on time, 2 by illegal moves)``."""
+    are = "is a forfeit" if causes.total() == 1 else "are forfeits"
+    return f"{causes.total():,} of {counted(losses, 'loss', 'losses')} {are} ({causes_text(causes)})"
 
 
 def causes_text(causes: Causes) -> str:

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from fukayomi.arena.results.forfeits import Causes, are_notable, causes_text, is_forfeit, loser_of
+from fukayomi.arena.results.forfeits import Causes, are_notable, forfeits_text, is_forfeit, loser_of
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.statistics.intervals import Strength, estimate_strength
 from fukayomi.shogi import BLACK, WHITE, Color
 from fukayomi.shogi.record import Termination
-from fukayomi.tabular import counted
 
 
 @dataclass
@@ -108,8 +107,8 @@ class Standings:
     def warnings(self) -> list[str]:
         """A sentence about each engine whose result rests on forfeits."""
         return [
-            f"{player.name} lost {player.forfeits.total()} of {counted(player.total.losses, 'game')} that it lost "
-            f"{causes_text(player.forfeits)}: its result says little about strength"
+            f"{player.name}: {forfeits_text(player.forfeits, player.total.losses)}; its result says little about "
+            "strength"
             for player in self.players.values()
             if player.rests_on_forfeits
         ]

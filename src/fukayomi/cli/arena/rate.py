@@ -104,8 +104,10 @@ def rate(
 
     Games without a result, or broken off by a crash, stall or interruption, are left out and counted. Records with the
     same players, start, moves and time of start (without a time of day also the same name, but for the suffix) are one
-    game, which counts once. Losses on time, by illegal moves and by failures are listed by player, with the rating
-    without them; a warning names players with two or more that are a tenth of their losses. Of a match folder only the database is read.
+    game, which counts once. Of a match folder only the database is read.
+
+    Forfeits (losses on time, by illegal moves and by failures) are listed by player, with the rating without them. A
+    warning names the players with two or more that are a tenth of their losses or more.
     """
     if ratings.average is not None and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
@@ -178,7 +180,7 @@ def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str
 
 def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
     """Who lost on time, by illegal moves or by failures, and the ratings without these games."""
-    from fukayomi.arena.results.forfeits import causes_text
+    from fukayomi.arena.results.forfeits import forfeits_text
 
     notable = found.resting_on_forfeits
     others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
@@ -187,9 +189,7 @@ def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
         causes, losses = found.forfeits[name], found.losses[name]
         elo = f"; rating without forfeits: {clean[name]:z.1f}" if name in clean else ""
         warning = "warning: " if name in notable else ""
-        lines.append(
-            f"{warning}{printable(name)} lost {causes.total()} of {counted(losses, 'lost game')} {causes_text(causes)}{elo}"
-        )
+        lines.append(f"{warning}{printable(name)}: {forfeits_text(causes, losses)}{elo}")
     if len(found.forfeits) > FORFEITS_LISTED:
         lines.append(f"{len(found.forfeits) - FORFEITS_LISTED} more players with forfeits; --json lists all")
     return lines
