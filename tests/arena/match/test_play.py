@@ -17,12 +17,14 @@ import fukayomi
 from fukayomi import MatchListener, MovePlayer, Position, UsiEngine, play_match
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchState
+from fukayomi.arena.match.summary import summarize
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import StoreError
 from fukayomi.listener import Listener
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Termination
-from fukayomi.usi.text import Go
+from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.text import BestMove, Go, Info
 
 RANDOM_ENGINE = [sys.executable, str(HELPERS / "random_engine.py")]
 SHORT = {"max_plies": 12}
@@ -243,3 +245,63 @@ def test_our_own_search_plays_in_process() -> None:
     assert record.moves[0].score_cp is not None
     assert record.moves[0].pv != ""
     assert record.moves[1].score_cp is None
+
+
+class Reports(RandomPlayer):
+    """Says that it took no time at all."""
+
+    def choose(self, position: Position, go: Go) -> SearchAnswer:  # type: ignore[override]
+        move = super().choose(position, go).usi()
+        infos = tuple(Info(depth=depth, time_ms=0, pv=(move,)) for depth in (1, 2))
+        return SearchAnswer(BestMove(move), infos=infos)
+
+
+class Late(RandomPlayer):
+    """Answers when it is told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = threading.Event()
+
+    def choose(self, position: Position, go: Go) -> Move:
+        self._stopped.clear()
+        self._stopped.wait(60)
+        return super().choose(position, go)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def test_times_and_overheads_are_measured_and_outlive_the_run(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"games": 4, "clock": "nodes=1", "rules": SHORT, "openings": OPENINGS}
+    result = play_match({"silent": RandomPlayer(), "reports": Reports()}, folder=tmp_path / "m", **settings)
+    players = {player["name"]: player for player in summarize(result)["players"]}
+    for player in players.values():
+        assert player["time"]["count"] == 20, "5 moves of 12 plies in each game; the opening's have no time"
+        assert 0 <= player["time"]["median_ms"] <= player["time"]["greatest_ms"]
+        assert player["time"]["mean_ms"] <= player["time"]["greatest_ms"]
+    assert players["silent"]["overhead"] is None, "it reports no time"
+    assert players["reports"]["overhead"]["count"] == 20
+    assert players["reports"]["overhead"]["mean_ms"] == pytest.approx(players["reports"]["time"]["mean_ms"], abs=1)
+    again = play_match({"silent": RandomPlayer(), "reports": Reports()}, folder=tmp_path / "m", **settings)
+    assert summarize(again)["players"] == summarize(result)["players"]
+
+
+def test_losses_on_time_are_counted_and_warned_of() -> None:
+    rules = {**SHORT, "margin_ms": 0}
+    result = play_match(
+        {"late": Late(), "other": RandomPlayer()}, games=4, clock={"late": "movetime=1ms", "other": "nodes=1"},
+        rules=rules, openings=OPENINGS,
+    )  # fmt: skip
+    found = summarize(result)
+    late, other = found["players"]
+    assert late["forfeits"] == {"time_up": 4, "illegal_move": 0, "crash": 0, "stall": 0, "protocol": 0}
+    assert (late["rests_on_forfeits"], other["rests_on_forfeits"]) == (True, False)
+    assert late["elo"] < -100
+    assert late["without_forfeits"]["games"] == 0
+    assert late["without_forfeits"]["elo"] is None
+    assert late["time"]["count"] == 4, "answers that lost the game count"
+    assert late["time"]["greatest_ms"] > 1
+    (warning,) = found["forfeit_warnings"]
+    assert warning.startswith("late: 4 of 4 losses are forfeits (4 on time)")
+    assert result.rows()[0]["forfeits"] == 4

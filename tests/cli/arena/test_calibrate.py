@@ -140,6 +140,17 @@ def test_a_range_that_does_not_hold_the_truth_is_said_to_and_can_be_widened(tmp_
     assert (out / "calibrated.toml").exists()
 
 
+def test_the_games_and_the_time_left_are_those_of_all_batches(basics: list[str]) -> None:
+    arguments = [*engines("even=1000"), *RANGE, "--games", 32, *basics]
+    code, found, said = calibrate(*arguments)
+    assert (code, found["games"], found["left"]) == (0, 32, 0)
+    games = [line for line in said.splitlines() if line.startswith("game ")]
+    assert len(games) == 32
+    assert [int(line.partition("in all ")[2].partition(" of 32, ")[0]) for line in games] == list(range(1, 33))
+    assert all(line.endswith(" left") for line in games[:-1])
+    assert "left" not in games[-1].partition("in all")[2]
+
+
 def test_few_games_do_not_pretend_to_know(basics: list[str]) -> None:
     arguments = [*engines("even=1000"), *RANGE, "--games", 8, *basics]
     _, found, _ = calibrate(*arguments)

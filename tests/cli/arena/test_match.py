@@ -119,6 +119,22 @@ def test_a_table_is_printed(tmp_path: Path, basics: list[str]) -> None:
     assert re.search(r"│ a +│ 0-0-2 │ 50.0 %", printed)
     assert "endings: max_plies 2" in printed
     assert "2 distinct games of 2" in printed
+    assert re.search(r"time of a move, ms +┃ moves ┃ mean ┃ median ┃ max ┃ overhead", printed)
+    assert "forfeits" not in printed
+
+
+def test_illegal_moves_have_a_table_and_a_warning(tmp_path: Path, basics: list[str]) -> None:
+    bad = [
+        "--engine",
+        f"bad={shlex.join([sys.executable, str(HELPERS / 'hostile_engine.py'), 'ok', ','.join(['5i1a'] * 8), 'mark'])}",
+    ]
+    code, printed, _ = run(*engine("a"), *bad, "--games", 4, *basics)
+    assert code == 0
+    assert re.search(r"bad +│ +4 │ +100.0 % │ +4 by illegal moves │ +- │", printed)
+    words = " ".join(printed.split())
+    assert (
+        "warning: bad: 4 of 4 losses are forfeits (4 by illegal moves); its result says little about strength" in words
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX's")

@@ -18,6 +18,7 @@ from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError
 from fukayomi.arena.game.rules import Rules
+from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.shogi import (
     BLACK,
     WHITE,
@@ -47,6 +48,8 @@ class PlayedGame:
     """The engine that must be restarted, if any: usually, but not always, the one that lost."""
     warnings: tuple[str, ...] = ()
     """Irregularities that did not affect the result, as ``NAME: text``."""
+    answers: tuple[AnswerTime, ...] = ()
+    """The times of all answers, also of the one that lost the game, in their order."""
 
 
 def play_game(
@@ -92,7 +95,8 @@ def play_game(
     failures += [black.take_failure(), white.take_failure()]  # ask both: it closes a dead engine
     failure, *others = [*filter(None, failures), None]
     more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
-    return PlayedGame(game.record, failure, (*black.take_warnings(), *white.take_warnings(), *more))
+    warnings = (*black.take_warnings(), *white.take_warnings(), *more)
+    return PlayedGame(game.record, failure, warnings, tuple(game.answers))
 
 
 class _Game:
@@ -115,6 +119,7 @@ class _Game:
             white_name=players[WHITE].name,
             start_time=_now(),
         )
+        self.answers: list[AnswerTime] = []
         self._judge_position()
         for move in opening.moves:
             if self.is_over:
@@ -137,6 +142,7 @@ class _Game:
         latest_ms = clock.latest_ms()
         limit_ms = self._rules.stall_ms if latest_ms is None else latest_ms
         answer = self._players[turn].think(self._position, clock.go(turn, opponent), limit_ms, stop)
+        self.answers.append(AnswerTime(self._players[turn].name, answer.used_ms, _reported_ms(answer)))
         if not clock.spend(answer.used_ms) or answer.used_ms > limit_ms:
             self._end_by(Termination.TIME_UP)
         elif answer.move == RESIGN:
@@ -266,6 +272,12 @@ def score_of(info: Info | None) -> tuple[int | None, int | None]:
         cp = MATE_CP if info.score.mate > 0 else -MATE_CP
         return cp, info.score.mate if info.score.mate_length_known and info.score.mate else None
     return max(-MATE_CP, min(MATE_CP, info.score.cp or 0)), None
+
+
+def _reported_ms(answer: Answer) -> int | None:
+    """The time that an engine says it took; None if it says nothing."""
+    infos = () if answer.search is None else answer.search.infos
+    return max((info.time_ms for info in infos if info.time_ms is not None), default=None)
 
 
 def _now() -> str:

@@ -27,6 +27,7 @@ from fukayomi.arena.match.workers import (
 from fukayomi.arena.results.diversity import PLY, measure_diversity
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import LOGS, MatchFiles
+from fukayomi.arena.statistics.move_times import MoveTimes
 from fukayomi.listener import SILENT, Listener
 
 NOTES = 100
@@ -156,6 +157,8 @@ class _Run:
         )  # fmt: skip
         state = self._state
         state.standings.add(game)
+        for answer in played.answers:
+            state.times.setdefault(answer.engine, MoveTimes()).add(answer)
         state.missing -= 1
         state.new += 1
         if played.failure is not None:

@@ -27,6 +27,7 @@ from fukayomi.arena.results.match_db import (
     HEAD_FIELDS,
     NOTE_FIELDS,
     SCHEMA,
+    TIMES_TABLE,
     WARNINGS_TABLE,
     StoreError,
     check_format,
@@ -36,7 +37,9 @@ from fukayomi.arena.results.match_db import (
     select_games,
     select_records,
     select_results,
+    select_times,
 )
+from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.files.lock import FolderLock
 from fukayomi.files.problems import first_problem
 from fukayomi.shogi.record import Record, Termination
@@ -92,6 +95,7 @@ class MatchStore:
             raise sqlite3.DatabaseError(finding)
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.execute(WARNINGS_TABLE)
+        self._database.execute(TIMES_TABLE)
         ((settings_text, digest_text),) = self._database.execute("SELECT settings, openings FROM match").fetchall()
         differences = _differences(self.path, settings_text, settings)
         if digest_text != digest(openings):
@@ -127,6 +131,9 @@ class MatchStore:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 self._database.execute(f"INSERT INTO games VALUES ({', '.join('?' * len(row))})", row)
+                if played.answers:
+                    times = [(one.engine, round(one.used_ms, 1), one.reported_ms) for one in played.answers]
+                    self._database.execute("INSERT INTO times VALUES (?, ?)", (game.number, _dump(times)))
                 if failure is not None:
                     self._database.execute(
                         "INSERT INTO failures VALUES (?, ?, ?, ?)",
@@ -181,6 +188,10 @@ class MatchStore:
     def warnings(self) -> list[str]:
         """What engines were not told, in the order in which it was found."""
         return select_warnings(self._database, self.path)
+
+    def times(self) -> Iterator[AnswerTime]:
+        """The times of all answers."""
+        return select_times(self._database, self.path)
 
     def failures(self) -> list[tuple[int, Failure]]:
         """All failures of engines with the numbers of their games, in the order of the numbers."""
