@@ -87,7 +87,7 @@ class Lines(MatchListener):
 
 def standings_table(state: MatchState) -> Table:
     """A row per engine: score, Elo, score by colour, failures."""
-    table = Table("engine", "W-L-D", "score", "Elo", "as Black", "as White", "failed")
+    table = Table("engine", "W-L-D", "score", "Elo, 95 %", "as Black", "as White", "failed")
     table.columns[0].overflow = "fold"
     table.columns[0].min_width = 8
     for column in table.columns[1:]:
@@ -114,7 +114,7 @@ def forfeit_tables(state: MatchState) -> list[Table]:
     players = [player for player in state.standings.players.values() if player.forfeits]
     if not players:
         return []
-    table = number_table("engine", "forfeits", "of losses", "kinds", "Elo without them")
+    table = number_table("engine", "forfeits", "of losses", "kinds", "Elo without, 95 %")
     for player in players:
         losses, count = player.total.losses, player.forfeits.total()
         share, elo = percent(count / losses), elo_text(player.clean_counts.strength())
@@ -177,12 +177,11 @@ def failure_text(failure: Failure) -> str:
 
 
 def elo_text(strength: Strength) -> str:
-    """Such as ``+12 ±45``; ``above +166 (95 %)``, the end of the interval alone, if all games were won or lost."""
+    """Such as ``+12 ±45``; the end of the interval alone, such as ``above +166``, if all games were won or lost."""
     if strength.elo is None:
         return "-"
     if strength.elo_low is None or strength.elo_high is None:
-        end = f"above {strength.elo_low:+.0f}" if strength.elo_low is not None else f"below {strength.elo_high:+.0f}"
-        return f"{end} (95 %)"
+        return f"above {strength.elo_low:+.0f}" if strength.elo_low is not None else f"below {strength.elo_high:+.0f}"
     return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
 
 
