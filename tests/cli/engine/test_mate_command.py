@@ -103,7 +103,7 @@ def test_a_file_without_positions_is_an_error(tmp_path: Path) -> None:
     for content, message in (
         (b"", "has no position"),
         (b"\n \n", "has no position"),
-        (b"\x89PNG\0", "not a text file"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a text file"),
         (b"nonsense\n", "no SFEN, and neither CSA, KIF, KI2, JKF nor USI lines"),
     ):
         file.write_bytes(content)

@@ -37,9 +37,8 @@ class EngineOptions:
     undeclared_options: Annotated[
         bool | None,
         typer.Option(
-            "--undeclared-options/--declared-options",
+            "--undeclared-options",
             help="Send options and values all the same that an engine does not declare; otherwise they are an error.",
-            show_default="declared-options",
         ),
     ] = None
     engine_clock: Annotated[
@@ -96,11 +95,7 @@ class GameOptions:
     )
     ponder: Annotated[
         bool | None,
-        typer.Option(
-            "--ponder/--no-ponder",
-            help="Engines think in the opponent's time, about the answer that they expect.",
-            show_default="no-ponder",
-        ),
+        typer.Option("--ponder", help="Engines think in the opponent's time, about the answer that they expect."),
     ] = None
     event: Annotated[str | None, typer.Option(help="Event name for the records.")] = None
 
