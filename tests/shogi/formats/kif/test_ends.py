@@ -93,6 +93,45 @@ def test_lines_below_the_moves(closing: str, termination: Termination, result: R
     assert read(f"{KI2}▲７六歩 △３四歩 {closing}\n").result is result
 
 
+@pytest.mark.parametrize(
+    ("said", "termination", "result", "word"),
+    [
+        ("後手投了", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("後手の時間切れ", Termination.TIME_UP, Result.BLACK_WIN, ""),
+        ("先手番の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("▲の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("先手(甲)の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("甲の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("乙七段の勝ち", Termination.RESIGN, Result.WHITE_WIN, ""),
+        ("先手の負け、先手の勝ち", Termination.RESIGN, Result.UNKNOWN, ""),
+        ("先手のトライ勝ち", Termination.OTHER, Result.BLACK_WIN, "トライ勝ち"),
+        ("先手の点数勝ち", Termination.OTHER, Result.BLACK_WIN, "点数勝ち"),
+        ("後手の判定勝ち", Termination.OTHER, Result.WHITE_WIN, "判定勝ち"),
+        ("先手の優勢勝ち", Termination.OTHER, Result.BLACK_WIN, "優勢勝ち"),
+        ("先手の逃げ切り勝ち", Termination.OTHER, Result.BLACK_WIN, "逃げ切り勝ち"),
+        ("先手の不戦勝", Termination.OTHER, Result.BLACK_WIN, "不戦勝"),
+        ("接続切れにより先手の勝ち", Termination.OTHER, Result.BLACK_WIN, "接続切れ"),
+        ("トライ勝ち", Termination.OTHER, Result.UNKNOWN, "トライ勝ち"),
+        ("勝ち", Termination.RESIGN, Result.UNKNOWN, ""),
+        ("連続王手の千日手", Termination.PERPETUAL_CHECK, Result.UNKNOWN, ""),
+        ("連続王手の千日手により後手の勝ち", Termination.PERPETUAL_CHECK, Result.WHITE_WIN, ""),
+        ("千日手により後手の勝ち", Termination.PERPETUAL_CHECK, Result.WHITE_WIN, ""),
+        ("手数制限による引き分け", Termination.MAX_PLIES, Result.DRAW, ""),
+    ],
+)
+def test_the_side_that_is_named_has_won(said: str, termination: Termination, result: Result, word: str) -> None:
+    record = read(f"{TABLE}   1 ７六歩(77)\n   2 ３四歩(33)\nまで2手で{said}\n")
+    assert (record.termination, record.result, record.ending_word) == (termination, result, word)
+    for name, write in WRITERS.items():
+        again = read(write(record))
+        assert (again.termination, again.result, again.ending_word) == (termination, result, word), name
+
+
+def test_a_draw_of_repetition_that_is_a_loss_below() -> None:
+    record = read(f"{TABLE}   1 ７六歩(77)\n   2 千日手\nまで1手で連続王手の千日手により後手の勝ち\n")
+    assert (record.termination, record.result) == (Termination.PERPETUAL_CHECK, Result.WHITE_WIN)
+
+
 @pytest.mark.parametrize("footer", FOOTERS)
 def test_text_below_the_end_is_a_comment_on_it(footer: str) -> None:
     for end in ("   3 投了\n", "   3 投了\nまで2手で後手の勝ち\n", "まで2手で後手の勝ち\n"):

@@ -9,7 +9,14 @@ import unicodedata
 
 from fukayomi.shogi.formats.candidates import MoveError
 from fukayomi.shogi.formats.fouls import usi_of
-from fukayomi.shogi.formats.kif.endings import CLOSING, End, end_of_closing, end_of_word, is_known_word
+from fukayomi.shogi.formats.kif.endings import (
+    CLOSING,
+    End,
+    end_in_place,
+    end_of_closing,
+    is_known_word,
+    take_ending_word,
+)
 from fukayomi.shogi.formats.kif.header import Head, comment_of, is_position_line, set_header
 from fukayomi.shogi.formats.kif.moves import MOVE, read_move
 from fukayomi.shogi.formats.kif.tokens import Token, find_move, has_second_move, is_like_move, read_tokens
@@ -83,6 +90,9 @@ class Game:
             if self.record.termination is not Termination.ILLEGAL_MOVE:
                 raise self._illegal
             self.record.result = winner_is(self.play.position.turn.opponent)
+        if self._is_over:
+            comments = self.record.ending_comment.split("\n")
+            self.record.ending_comment = "\n".join(take_ending_word(self.record, comments, self.play.position.turn))
         if branch is None and not self._moves and not self._is_over:
             self._refuse_nothing()
         return branch
@@ -118,7 +128,7 @@ class Game:
         if (found := MOVE.match(line)) and not has_second_move(found["rest"]):
             self._read_move(found, number)
         elif found := CLOSING.fullmatch(line):
-            self._end(end_of_closing(found[1], self.play.position.turn))
+            self._end(self._end_of_closing(found[1]))
         elif (tokens := read_tokens(line)) and not (self._is_over and all(token.found is None for token in tokens)):
             self._read_tokens(tokens, line, number)
         elif (found := _CSA_TIME.fullmatch(line)) and self._moves and self._illegal is None:
@@ -162,7 +172,7 @@ class Game:
             if token.found is not None:
                 self._read_token(token, line, number)
             elif found := CLOSING.fullmatch(token.word):
-                self._end(end_of_closing(found[1], self.play.position.turn))
+                self._end(self._end_of_closing(found[1]))
             elif token.word and not self._is_over:
                 self._read_word(token, line, number)
             elif token.is_comment:
@@ -225,9 +235,10 @@ class Game:
     def _read_word(self, token: Token, line: str, number: int) -> None:
         """Read the word that stands in place of a move."""
         turn = self.play.position.turn if token.side is None else token.side
-        self._end(end_of_word(token.word, turn))
+        end = end_in_place(token.word, turn, self._names)
+        self._end(end)
         self.record.ending_time_ms = read_time(token.bracket)
-        if not is_known_word(token.word):
+        if not is_known_word(token.word) and end.word:
             self._unknown = self._unknown or (number, line)
 
     def _end(self, end: End) -> None:
@@ -239,6 +250,15 @@ class Game:
             record.termination, record.result, record.ending_word = end
         elif record.result is Result.UNKNOWN:
             record.result = end.result
+        elif end.termination is Termination.PERPETUAL_CHECK and record.termination is Termination.REPETITION:
+            record.termination, record.result, record.ending_word = end
+
+    def _end_of_closing(self, text: str) -> End:
+        return end_of_closing(text, self.play.position.turn, self._names)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self.record.black_name, self.record.white_name
 
     def _add_comments(self) -> None:
         """Give the comments that were collected to the end, the last move or the record; bookmarks are of positions."""

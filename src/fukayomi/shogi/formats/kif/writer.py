@@ -4,7 +4,8 @@ import unicodedata
 from collections.abc import Iterable
 
 from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import write_move
 from fukayomi.shogi.formats.notation import last_target
@@ -158,6 +159,8 @@ def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]
     if ending is not None:
         lines.append(_line(number, ending.word, clocks.play(record.ending_time_ms)))
         plies += 1
+        notes = ending_notes(record, ending.told(position.turn), own_word(record, position.turn))
+        lines += text_comment_lines("\n".join(notes))
         lines += [*end_comment_lines(record), f"まで{number - 1}手で{ending.closing}"]
     else:
         lines += end_comment_lines(record)
