@@ -82,11 +82,12 @@ _LATIN_WORDS = {
 }  # fmt: skip
 """The words of other formats, without blanks, hyphens, underscores and CSA's %."""
 
-_COUNT = r"[0-9０-９〇一二三四五六七八九十百千]+手"
+COUNT = r"[0-9０-９〇一二三四五六七八九十百千]+手"
+"""A number of moves."""
 _GAP = r"[、，,\s　]{0,8}"
 CLOSING = re.compile(
-    rf"[\s　]*(?:まで{_GAP}(?:{_COUNT}(?:をもって|にて|で)?)?|以上{_GAP}{_COUNT}(?:をもって|にて|で)?"
-    rf"|{_COUNT}(?:まで|にて)(?:で|にて)?){_GAP}(.*)"
+    rf"[\s　]*(?:まで{_GAP}(?:{COUNT}(?:をもって|にて|で)?)?|以上{_GAP}{COUNT}(?:をもって|にて|で)?"
+    rf"|{COUNT}(?:まで|にて)(?:で|にて)?){_GAP}(.*)"
 )
 """The line below the moves; its group is what it says after まで97手で."""
 

@@ -35,7 +35,11 @@ from fukayomi.shogi.record import (
 
 _TIME = re.compile(r"[\s　]*(?:([0-9]{1,5}):)?([0-9]{1,5}):([0-9]{1,2})(?:\.([0-9]{1,3}))?")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,3})?")
-_BRACKET = re.compile(r"[(（\[［]([^()（）\[\]［］]*)")
+_BRACKET = re.compile(r"[\s　]*[(（\[［]([^()（）\[\]［］]*)([)）\]］]|$)")
+_MOST_BRACKETS = 4  # behind a move
+_LONGEST_TIME_MS = 1000 * 60 * 60 * 1000
+_CUT_MOVE = re.compile(r"[^\s　()（）\[\]［］+*'#&]+[(（][0-9０-９]{2}[)）]")
+"""What stands behind a move that was read in part: of ２二角ヌリ(88)."""
 _HEADER = re.compile(r"([^\s：:0-9０-９][^\s：:]{0,39})[\s　]*[：:](?!//)(.*)")
 _CSA_TIME = re.compile(r"[\s　]*T([-+0-9.:]{1,20})[\s　]*")
 _NUMBERED = re.compile(r"[\s　]*([0-9０-９]{1,6})[\s　]+\S")
@@ -159,9 +163,10 @@ class Game:
     def _read_move(self, found: re.Match[str], number: int) -> None:
         """Read a line of KIF with a move."""
         self._begin_move(number, int(found["number"]), "".join(found["move"].split()))
-        bracket = _BRACKET.match(found["rest"])
-        time_ms = read_time(bracket[1]) if bracket else None
+        time_ms = _time_behind(found)
         text, last = "".join(found["move"].split()), self.play.last
+        if _is_cut(found):
+            raise self._not_understood((number, found.string))
         try:
             self._push(read_move(found, self.play.position, last), time_ms)
         except MoveError as error:
@@ -188,14 +193,18 @@ class Game:
         if token.found["piece"] and not token.found["file"] and last is None:
             what = f"ply {len(self._moves) + 1}: there is no move before {token.text!r}"
             raise RecordError(self.record.name, number, what)
-        time_ms = read_time(token.bracket)
+        time_ms = _time_of(token)
         try:
             self._push(find_move(token, self.play.position, last), time_ms)
         except MoveError as error:
             usi = usi_of(token.found, self.play.position, last) if token.found["piece"] else token.text
             self._meet_error(error, token.text, number, time_ms, usi or token.text)
-        if token.bracket and time_ms is None and not _TIMES_ONLY.fullmatch(token.bracket):
-            self.play.comments.append(token.bracket)
+        self._add_remarks(token)
+
+    def _add_remarks(self, token: Token) -> None:
+        """Keep what stands in brackets and is no time as a comment."""
+        said = (token.bracket, *token.remarks)
+        self.play.comments += [text for text in said if not _TIMES_ONLY.fullmatch(text) and read_time(text) is None]
 
     def _begin_move(self, number: int, move_number: int, text: str) -> None:
         """Check that a move may follow, and give the comments to the one before.
@@ -237,7 +246,8 @@ class Game:
         turn = self.play.position.turn if token.side is None else token.side
         end = end_in_place(token.word, turn, self._names)
         self._end(end)
-        self.record.ending_time_ms = read_time(token.bracket)
+        self.record.ending_time_ms = _time_of(token)
+        self._add_remarks(token)
         if not is_known_word(token.word) and end.word:
             self._unknown = self._unknown or (number, line)
 
@@ -278,8 +288,9 @@ def play_line(play: Play, line: str) -> bool:
     """Play the moves of a line of a variation; False if something else stands there, and the variation ends."""
     try:
         if (found := MOVE.match(line)) and not has_second_move(found["rest"]):
-            bracket = _BRACKET.match(found["rest"])
-            _play(play, read_move(found, play.position, play.last), bracket[1] if bracket else "")
+            if _is_cut(found):
+                return False
+            _play(play, read_move(found, play.position, play.last), _time_behind(found))
             return True
         tokens = read_tokens(line)
         for token in tokens:
@@ -288,26 +299,56 @@ def play_line(play: Play, line: str) -> bool:
             elif token.found is None:
                 return False
             else:
-                _play(play, find_move(token, play.position, play.last), token.bracket)
+                _play(play, find_move(token, play.position, play.last), _time_of(token))
     except (MoveError, ShogiError):
         return False
     return bool(tokens)
 
 
-def _play(play: Play, move: Move, time: str) -> None:
+def _play(play: Play, move: Move, time_ms: int | None) -> None:
     if len(play.moves) >= MOST_PLIES:
         raise MoveError("too many")
-    play.push(move, read_time(time))
+    play.push(move, time_ms)
+
+
+def _is_cut(found: re.Match[str]) -> bool:
+    """Whether a line of KIF has a move of which only the beginning was understood."""
+    begin = found.start("rest")
+    return (
+        found["from_file"] is None
+        and found.string[begin - 1] not in " \t　"
+        and _CUT_MOVE.match(found["rest"]) is not None
+    )
+
+
+def _time_behind(found: re.Match[str]) -> int | None:
+    """The time behind a move of KIF: the first bracket that has one. One that was cut off has at most a whole part."""
+    rest, at = found["rest"], 0
+    for _ in range(_MOST_BRACKETS):
+        bracket = _BRACKET.match(rest, at)
+        if bracket is None:
+            return None
+        if (bracket[2] or "/" in bracket[1]) and (time_ms := read_time(bracket[1])) is not None:
+            return time_ms
+        at = bracket.end()
+    return None
+
+
+def _time_of(token: Token) -> int | None:
+    """The time behind a move or a word: the first bracket that has one."""
+    return next(filter(lambda time: time is not None, map(read_time, (token.bracket, *token.remarks))), None)
 
 
 def read_time(text: str) -> int | None:
     """The time of a move in milliseconds: ``0:03/00:00:04``, seconds as ``3`` behind CSA's T; None if it is none."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if _SECONDS.fullmatch(plain):
-        return round(1000 * float(plain))
+        time_ms = round(1000 * float(plain))
+        return time_ms if time_ms <= _LONGEST_TIME_MS else None
     found = _TIME.match(plain)
-    if found is None:
+    if found is None or int(found[3]) > 59 or (found[1] and int(found[2]) > 59):
         return None
     hours, minutes, seconds, fraction = found.groups()
     milliseconds = int(fraction.ljust(3, "0")) if fraction else 0
-    return 1000 * (3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)) + milliseconds
+    time_ms = 1000 * (3600 * int(hours or 0) + 60 * int(minutes) + int(seconds)) + milliseconds
+    return time_ms if time_ms <= _LONGEST_TIME_MS else None
