@@ -24,7 +24,7 @@ def write_ki2(record: Record) -> str:
     """Write a record as KI2, with its variations; KI2 has no times.
 
     Raises:
-        RecordError: KI2 cannot express how the game ended, or a variation has no place in the record.
+        RecordError: A variation has no place in the record.
     """
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     lines = [*head_lines(record), *text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]

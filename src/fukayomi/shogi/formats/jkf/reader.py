@@ -12,7 +12,7 @@ from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.kif.board import handicap_sfen
-from fukayomi.shogi.formats.kif.endings import End, end_of_word, take_ending_word
+from fukayomi.shogi.formats.kif.endings import NAMES, End, end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
 from fukayomi.shogi.formats.kif.moves import move_from_raw
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
@@ -206,7 +206,7 @@ class _JkfReader:
         bookmarks = [line[1:] for line in self._notes if line.startswith("&")]
         self._notes = []
         if comments:
-            place.comment = "\n".join(comments)
+            place.comment = "\n".join([place.comment, *comments] if place.comment else comments)
         if bookmarks:
             place.bookmark = "\n".join(bookmarks)
         if comments and isinstance(place, RecordedMove):
@@ -316,15 +316,26 @@ class _JkfReader:
                     check_plies(len(self.path) + 1, self.record.name, None)
                     self._give_notes(self.path[-1] if len(self.path) > begin else variation)
                     self._play(found)
+                elif isinstance(special := found.get("special"), str):
+                    self._give_notes(self.path[-1] if len(self.path) > begin else variation)
+                    self._notes.append(_word_of(special))
                 self._notes += self._lines(found)
-            except ValueError:  # damage, or an illegal move
+            except ValueError as error:  # damage, or an illegal move
+                self.record.leave_out(None, f"the rest of a variation from move {begin + 1}: {error}")
                 break
         self._give_notes(self.path[-1] if len(self.path) > begin else variation)
         variation.moves = self.path[begin:]
         if variation.moves:
             self._owners += [len(self.record.variations)] * len(variation.moves)
             self.record.variations.append(variation)
+        else:
+            self.record.leave_out(None, f"a variation from move {begin + 1} without moves")
         return forks
+
+
+def _word_of(special: str) -> str:
+    """What an end is called in a comment."""
+    return NAMES[ENDINGS[special]] if special in ENDINGS else _text(special)
 
 
 def end_of_special(word: str, turn: Color) -> End:

@@ -20,7 +20,7 @@ from fukayomi.shogi.formats.kif.endings import (
 from fukayomi.shogi.formats.kif.header import Head, comment_of, is_position_line, set_header
 from fukayomi.shogi.formats.kif.moves import MOVE, read_move
 from fukayomi.shogi.formats.kif.tokens import Token, find_move, has_second_move, is_like_move, read_tokens
-from fukayomi.shogi.formats.kif.variations import BRANCH, Lines, Play, branch_number
+from fukayomi.shogi.formats.kif.variations import BRANCH, Branch, Lines, Play, Stop
 from fukayomi.shogi.formats.limits import MOST_PLIES, check_plies
 from fukayomi.shogi.position import Move, Position, ShogiError
 from fukayomi.shogi.record import (
@@ -36,6 +36,7 @@ from fukayomi.shogi.record import (
 _TIME = re.compile(r"[\s　]*(?:([0-9]{1,5}):)?([0-9]{1,5}):([0-9]{1,2})(?:\.([0-9]{1,3}))?")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,3})?")
 _BRACKET = re.compile(r"[\s　]*[(（\[［]([^()（）\[\]［］]*)([)）\]］]|$)")
+_QUOTED = 60  # characters
 _MOST_BRACKETS = 4  # behind a move
 _LONGEST_TIME_MS = 1000 * 60 * 60 * 1000
 _CUT_MOVE = re.compile(r"[^\s　()（）\[\]［］+*'#&]+[(（][0-9０-９]{2}[)）]")
@@ -69,8 +70,8 @@ class Game:
     def _is_over(self) -> bool:
         return self.record.termination is not Termination.NONE
 
-    def read(self, lines: Lines) -> int | None:
-        """Read the game; returns the number of the first move of the first variation."""
+    def read(self, lines: Lines) -> Branch | None:
+        """Read the game; returns the line above the first variation."""
         try:
             return self._read(lines)
         except RecordError as error:
@@ -78,8 +79,8 @@ class Game:
                 raise
             raise self._no_game(unknown) from error  # the moves had begun there
 
-    def _read(self, lines: Lines) -> int | None:
-        branch: int | None = None
+    def _read(self, lines: Lines) -> Branch | None:
+        branch: Branch | None = None
         for number, line in lines:
             if self._read_note(line):
                 continue
@@ -87,7 +88,7 @@ class Game:
             if found is None:
                 self._read_line(line, number)
             elif self._moves or self._is_over or self._is_ki2:
-                branch = branch_number(found)
+                branch = Branch.of(found, number)
                 break
         self._add_comments()
         if self._illegal is not None:
@@ -284,25 +285,31 @@ class Game:
                 record.bookmark, play.bookmarks = "\n".join(play.bookmarks), []
 
 
-def play_line(play: Play, line: str) -> bool:
-    """Play the moves of a line of a variation; False if something else stands there, and the variation ends."""
+def play_line(play: Play, line: str) -> Stop | None:
+    """Play the moves of a line of a variation; says what else stands there, with which the variation ends."""
+    text = line.strip()[:_QUOTED]
     try:
         if (found := MOVE.match(line)) and not has_second_move(found["rest"]):
             if _is_cut(found):
-                return False
+                return Stop(f"not a move: {text!r}", is_end=False)
             _play(play, read_move(found, play.position, play.last), _time_behind(found))
-            return True
+            return None
+        if found := CLOSING.fullmatch(line):
+            return Stop(found[1].strip() or text, is_end=True)
         tokens = read_tokens(line)
         for token in tokens:
+            text = token.text[:_QUOTED]
             if token.is_comment:
                 play.comments.append(token.bracket)
+            elif token.word:
+                return Stop(token.word, is_end=True)
             elif token.found is None:
-                return False
+                return Stop(f"not a move: {text!r}", is_end=False)
             else:
                 _play(play, find_move(token, play.position, play.last), _time_of(token))
     except (MoveError, ShogiError):
-        return False
-    return bool(tokens)
+        return Stop(f"illegal move {text!r}", is_end=False)
+    return None if tokens else Stop(f"neither a move nor an end: {text!r}", is_end=False)
 
 
 def _play(play: Play, move: Move, time_ms: int | None) -> None:

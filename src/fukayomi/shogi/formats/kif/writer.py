@@ -29,7 +29,7 @@ def write_kif(record: Record, *, encoding: str = "utf-8") -> str:
         encoding: Encoding that the first line declares: ``utf-8`` or ``shift_jis``.
 
     Raises:
-        RecordError: KIF cannot express how the game ended, or a variation has no place in the game.
+        RecordError: A variation has no place in the game.
         ValueError: There is no such encoding of KIF.
     """
     if encoding not in _DECLARED:
