@@ -122,8 +122,9 @@ def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
     lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
     lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
-    if word == "CHUDAN" and (own := own_word(record, turn)):
-        lines += _comment_lines("\n".join(ending_notes(record, End(Termination.INTERRUPTED, record.result), own)))
+    if own := own_word(record, turn):  # the summary tells the winner
+        said = Termination.INTERRUPTED if word == "CHUDAN" else record.termination
+        lines += _comment_lines("\n".join(ending_notes(record, End(said, record.result), own)))
     lines += _comment_lines(record.ending_comment)
     summary = " ".join(record.summary.splitlines())
     told = _told(record, word, turn, summary, is_illegal_move_shown=is_shown)

@@ -33,7 +33,7 @@ def write_jkf(record: Record) -> str:
     """Write a record as JKF, with its variations as forks.
 
     Raises:
-        RecordError: A variation has no place in the record.
+        RecordError: A variation has no place in the record, or the variations are nested too deeply.
     """
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     clocks = _Clocks()

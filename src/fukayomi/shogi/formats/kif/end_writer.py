@@ -8,10 +8,12 @@ from fukayomi.shogi.formats.kif.endings import (
     NAMES,
     NOBODY,
     End,
+    end_in_place,
     end_of_closing,
     end_of_word,
     may_be_word,
 )
+from fukayomi.shogi.formats.kif.tokens import read_tokens
 from fukayomi.shogi.position import BLACK, Color
 from fukayomi.shogi.record import Record, Result, Termination
 
@@ -78,8 +80,10 @@ def own_word(record: Record, turn: Color) -> str:
     word = record.ending_word
     if not may_be_word(word) and word not in END_WORDS:
         return ""
-    end = end_of_word(word, turn)
-    return word if end.termination is record.termination and end.word == word else ""
+    tokens = read_tokens(f"1 {word}")
+    end = end_in_place(word, turn, (record.black_name, record.white_name))
+    is_read = len(tokens) == 1 and tokens[0].word == word and end.word == word
+    return word if is_read and end == end_of_word(word, turn) and end.termination is record.termination else ""
 
 
 def _word(record: Record, turn: Color, winner: Color | None) -> str:

@@ -37,13 +37,16 @@ END_WORDS = {
     "時間切れ": (Termination.TIME_UP, MOVER_LOSES),
     "時間切れ負け": (Termination.TIME_UP, MOVER_LOSES),
     "時間切れ勝ち": (Termination.TIME_UP, MOVER_WINS),
+    "切れ勝ち": (Termination.TIME_UP, MOVER_WINS),
     "時間切れ勝": (Termination.TIME_UP, MOVER_WINS),
     "反則負け": (Termination.ILLEGAL_MOVE, MOVER_LOSES),
     "反則勝ち": (Termination.ILLEGAL_MOVE, MOVER_WINS),
+    "反則": (Termination.ILLEGAL_MOVE, NOBODY),
     "反則行為": (Termination.ILLEGAL_MOVE, NOBODY),
     "入玉勝ち": (Termination.DECLARATION, MOVER_WINS),
     "宣言勝ち": (Termination.DECLARATION, MOVER_WINS),
     "入玉宣言勝ち": (Termination.DECLARATION, MOVER_WINS),
+    "勝ち宣言": (Termination.DECLARATION, MOVER_WINS),
     "入玉宣言": (Termination.DECLARATION, MOVER_WINS),
     "不戦勝": (Termination.OTHER, MOVER_WINS),
     "不戦敗": (Termination.OTHER, MOVER_LOSES),
@@ -102,6 +105,7 @@ _LOSER = re.compile(
     rf"{_SIDE}(?:(?:反則|時間切れ|切れ|判定|点数|優勢)?(?:負け|負|敗け|敗北|敗)|反則行為|反則(?!勝)|不戦敗|投了"
     r"|時間切れ(?!勝)(?!により))"
 )
+_LEADING_SIDE = re.compile(rf"^{_SIDE}")
 _CAUSE = re.compile(r"(.{1,20})(?:により|によって|で)(?:先手|下手|後手|上手)番?の勝(?:ち|利)?")
 _PLAYER = r"(^|により|によって|[\s　、]){}[^\s　、。のがは勝負敗投反時]{{0,8}}(?=[のがは勝負敗投反時\s　])"
 """A player in a closing line, with what stands behind the name, such as 七段."""
@@ -111,7 +115,7 @@ _CLOSING_WORDS = (
     ("反則", Termination.ILLEGAL_MOVE), ("入玉勝ち", Termination.DECLARATION), ("宣言", Termination.DECLARATION),
     ("連続王手", Termination.PERPETUAL_CHECK),
     ("千日手", Termination.REPETITION), ("持将棋", Termination.IMPASSE), ("時間切れ", Termination.TIME_UP),
-    ("切れ負け", Termination.TIME_UP), ("不戦", Termination.OTHER),
+    ("切れ負け", Termination.TIME_UP), ("切れ勝ち", Termination.TIME_UP), ("不戦", Termination.OTHER),
     ("最大手数", Termination.MAX_PLIES), ("手数制限", Termination.MAX_PLIES), ("中断", Termination.INTERRUPTED),
     ("不詰", Termination.NO_MATE), ("詰", Termination.MATE), ("引分", Termination.DRAW),
     ("引き分", Termination.DRAW), ("待った", Termination.TAKEN_BACK), ("エラー", Termination.ERROR),
@@ -144,7 +148,7 @@ def is_known_word(word: str) -> bool:
 
 def _listed(word: str) -> str:
     """The word as the table has it, whatever its spelling."""
-    plain = re.sub(r"[-_%]", "", unicodedata.normalize("NFKC", word).casefold()).rstrip("。.")
+    plain = re.sub(r"[-_%]", "", unicodedata.normalize("NFKC", word).casefold()).rstrip("。.!")
     return _LATIN_WORDS.get(plain, plain if plain in END_WORDS else word)
 
 
@@ -214,13 +218,13 @@ def end_of_closing(text: str, turn: Color, names: tuple[str, str] = ("", "")) ->
     termination = next((ending for word, ending in _CLOSING_WORDS if word in text), Termination.OTHER)
     said = _REMARK.sub("", text)
     cause = _CAUSE.fullmatch(said.strip().rstrip("。"))
-    if cause and not any(word in cause[1] for word, _ in _CLOSING_WORDS):
-        termination = Termination.OTHER
-    own = cause[1] if cause and termination in (Termination.OTHER, Termination.INTERRUPTED) else ""
-    own = own if not own or _is_own(own, termination) else ""
+    said_cause = _LEADING_SIDE.sub("", cause[1]) if cause else ""
+    if cause and not any(word in said_cause for word, _ in _CLOSING_WORDS):
+        termination = END_WORDS.get(said_cause, (Termination.OTHER, NOBODY))[0]
+    own = said_cause if said_cause and _is_own(said_cause, termination) else ""
     lost, won = _LOSER.search(said), _WINNER.search(said)
     if lost or won:
-        if won and not own and termination is Termination.OTHER and won[2] not in ("", "の"):
+        if won and not own and termination is Termination.OTHER and won[2] and won[2][-1] != "の":
             own = f"{won[2]}勝ち" if won[2] != "不戦" else "不戦勝"
         elif lost and "不戦敗" in lost[0]:
             own = "不戦敗"

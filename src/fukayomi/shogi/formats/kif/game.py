@@ -183,6 +183,8 @@ class Game:
                 self._read_word(token, line, number)
             elif token.is_comment:
                 self.play.comments.append(token.bracket)
+            elif self._is_over and not is_like_move(token.text):
+                self.play.comments.append(token.text)
             else:
                 ply = len(self._moves) + 1
                 raise RecordError(self.record.name, number, f"ply {ply}: not a move: {token.text!r}")
@@ -204,8 +206,9 @@ class Game:
 
     def _add_remarks(self, token: Token) -> None:
         """Keep what stands in brackets and is no time as a comment."""
-        said = (token.bracket, *token.remarks)
-        self.play.comments += [text for text in said if not _TIMES_ONLY.fullmatch(text) and read_time(text) is None]
+        self.play.comments += [
+            text for text in _brackets(token) if not _TIMES_ONLY.fullmatch(text) and read_time(text) is None
+        ]
 
     def _begin_move(self, number: int, move_number: int, text: str) -> None:
         """Check that a move may follow, and give the comments to the one before.
@@ -246,6 +249,8 @@ class Game:
         """Read the word that stands in place of a move."""
         turn = self.play.position.turn if token.side is None else token.side
         end = end_in_place(token.word, turn, self._names)
+        if end.termination is Termination.REPETITION and any("連続王手" in text for text in _brackets(token)):
+            end = End(Termination.PERPETUAL_CHECK, Result.UNKNOWN)
         self._end(end)
         self.record.ending_time_ms = _time_of(token)
         self._add_remarks(token)
@@ -341,9 +346,13 @@ def _time_behind(found: re.Match[str]) -> int | None:
     return None
 
 
+def _brackets(token: Token) -> tuple[str, ...]:
+    return token.bracket, *token.remarks
+
+
 def _time_of(token: Token) -> int | None:
     """The time behind a move or a word: the first bracket that has one."""
-    return next(filter(lambda time: time is not None, map(read_time, (token.bracket, *token.remarks))), None)
+    return next(filter(lambda time: time is not None, map(read_time, _brackets(token))), None)
 
 
 def read_time(text: str) -> int | None:
