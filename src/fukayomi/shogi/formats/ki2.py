@@ -52,7 +52,7 @@ def _end_lines(record: Record, position: Position) -> list[str]:
         lines.append(f"{mark}{name}" if name else f"*反則手：{one_line(record.illegal_move[:120])}")
     if (ending := ending_of(record, position.turn)) is not None:
         lines.append(f"まで{len(record)}手で{ending.closing}")
-        said = end_of_closing(ending.closing, position.turn)
+        said = end_of_closing(ending.closing, position.turn, (record.black_name, record.white_name))
         lines += text_comment_lines("\n".join(ending_notes(record, said, own_word(record, position.turn))))
     return lines + end_comment_lines(record)
 

@@ -119,6 +119,8 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
 def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
     lines = [_illegal_move_line(record, board, turn)] if record.illegal_move else []
     is_shown = bool(lines) and not lines[0].startswith("'")
+    if is_shown and "ILLEGAL" not in _end_word(record, turn, is_shown):  # no end of a foul
+        lines, is_shown = [_unshown(record.illegal_move)], False
     lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
     lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
@@ -198,5 +200,9 @@ def _illegal_move_line(record: Record, board: CsaBoard, turn: Color) -> str:
     try:
         return sign + _move_text(Move.from_usi(text), board, sign)
     except (ShogiError, KeyError, ValueError):  # not a USI move, no such piece, or it cannot promote
-        printable = "".join(character if character.isprintable() else "?" for character in text[:120])
-        return f"'* illegal move: {printable}"
+        return _unshown(text)
+
+
+def _unshown(text: str) -> str:
+    printable = "".join(character if character.isprintable() else "?" for character in text[:120])
+    return f"'* illegal move: {printable}"

@@ -34,11 +34,11 @@ class Ending(NamedTuple):
     said: End
     """What the word says."""
 
-    def told(self, turn: Color) -> End:
-        """What the word and the closing line say together."""
+    def told(self, turn: Color, names: tuple[str, str]) -> End:
+        """What the word and the closing line say together, to a reader who knows the players' names."""
         if self.said.result is not Result.UNKNOWN:
             return self.said
-        return self.said._replace(result=end_of_closing(self.closing, turn).result)
+        return self.said._replace(result=end_of_closing(self.closing, turn, names).result)
 
 
 def ending_of(record: Record, turn: Color, *, is_illegal_move_shown: bool = False) -> Ending | None:

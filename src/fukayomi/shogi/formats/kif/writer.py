@@ -159,7 +159,8 @@ def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]
     if ending is not None:
         lines.append(_line(number, ending.word, clocks.play(record.ending_time_ms)))
         plies += 1
-        notes = ending_notes(record, ending.told(position.turn), own_word(record, position.turn))
+        told = ending.told(position.turn, (record.black_name, record.white_name))
+        notes = ending_notes(record, told, own_word(record, position.turn))
         lines += text_comment_lines("\n".join(notes))
         lines += [*end_comment_lines(record), f"まで{number - 1}手で{ending.closing}"]
     else:
