@@ -42,7 +42,7 @@ def test_every_end_comes_back_from_every_format(termination: Termination, suffix
             assert again.ending_comment == "text"
         if termination is Termination.OTHER and word not in ("切断", "二歩"):  # those are words for other ends
             assert again.ending_word == word
-        record.illegal_move = "5e5d" if termination is Termination.ILLEGAL_MOVE else "2b5e"
+        record.illegal_move = "5e5d" if termination is Termination.ILLEGAL_MOVE else "5a5e"
         if termination in (Termination.ILLEGAL_MOVE, Termination.PROTOCOL):
             found = written_and_read(record, suffix)
             assert (found.termination, found.result) == (termination, result), (result, plies, word)
