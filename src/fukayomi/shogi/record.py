@@ -88,6 +88,7 @@ class Termination(StrEnum):
     OTHER = "other"
 
 
+_MOST_LEFT_OUT = 100
 _SIDE_TO_MOVE_LOSES = {Termination.RESIGN, Termination.TIME_UP, Termination.MATE, Termination.ILLEGAL_MOVE}
 _DRAWN = {Termination.REPETITION, Termination.IMPASSE, Termination.DRAW, Termination.MAX_PLIES}
 
@@ -191,6 +192,15 @@ class Record(Tabular):
     ending_time_ms: int | None = None
     """Time that passed before the end, after the last move or the illegal move."""
     illegal_move_time_ms: int | None = None
+    left_out: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]], compare=False)
+    """What the reader left out of the variations: the line, if it is known, and why; the first hundred."""
+
+    def leave_out(self, line: int | None, reason: str) -> bool:
+        """Note that a part of a variation is left out; False if so many are that this one is not noted."""
+        if len(self.left_out) >= _MOST_LEFT_OUT:
+            return False
+        self.left_out.append((line, reason))
+        return True
 
     def __len__(self) -> int:
         """Number of moves."""
@@ -284,7 +294,7 @@ class Record(Tabular):
         """The record in KIF.
 
         Raises:
-            RecordError: KIF cannot express how the game ended.
+            RecordError: A variation has no place in the record.
         """
         from fukayomi.shogi.formats import write_kif
 

@@ -416,12 +416,8 @@ class SaveQuestion(Question):
         encoding = self.encoding if kind is Format.KIF else "utf-8"
         try:
             data = encode_record(record, kind, encoding)
-        except RecordError:  # an ending that the format cannot express; the moves are worth more
-            record.termination, record.result = Termination.NONE, Result.UNKNOWN
-            try:
-                data = encode_record(record, kind, encoding)
-            except RecordError as error:
-                raise Refused(400, error.reason) from error
+        except RecordError as error:
+            raise Refused(400, error.reason) from error
         players = "-".join(filter(None, (record.black_name, record.white_name)))
         stem = _NOT_IN_FILE_NAMES.sub("-", players or record.name.rpartition("/")[2])[:80].strip("-. ")
         return f"{stem or 'game'}.{kind.value}", data

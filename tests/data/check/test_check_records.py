@@ -212,3 +212,13 @@ def test_real_records(tmp_path: Path, shared_data: Path) -> None:
 def test_all_real_archives(shared_data: Path) -> None:
     report = check_data(sorted((shared_data / "games-engine").glob("*.xz")))
     assert (report.records, report.good, report.findings, report.duplicates) == (20_550, 20_550, [], 0)
+
+
+def test_what_is_left_out_of_variations_is_a_remark(tmp_path: Path) -> None:
+    (tmp_path / "a.kif").write_text(
+        "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 投了\n\n変化：9手\n   9 ２六歩(27)\n"
+    )
+    report = check_data([tmp_path / "a.kif"])
+    assert told(report) == []
+    ((_, _, _, line, reason),) = told(report, Level.REMARK)
+    assert (line, reason) == (6, "left out: a variation from move 9, where no line comes to")

@@ -23,7 +23,7 @@ from fukayomi.data.formats.table import UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.formats import read_records, write_csa, write_record
-from fukayomi.shogi.record import RecordError, Result, Termination
+from fukayomi.shogi.record import RecordError, Result
 
 SAMPLE = "psv_to_hcpe3_yaneuraou_sample"
 
@@ -147,13 +147,29 @@ def test_a_folder_keeps_the_names_of_its_files(tmp_path: Path, target: str) -> N
         assert len(list(read_records(tmp_path / "out" / name))) == 1
 
 
+def variations(depth: int) -> str:
+    """A game in KIF with variations that leave each other."""
+    moves = ["△７二飛", "▲３八飛", "△８二飛", "▲２八飛"]
+    return "手合割：平手\n▲７六歩\n" + "".join(f"変化：{ply + 2}手\n{moves[ply % 4]}\n" for ply in range(depth))
+
+
 def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.csa").write_text("PI\n+\n+7776FU\n%CHUDAN\n'summary:adjudication:a win:b lose\n")
-    record = next(read_records(tmp_path / "a.csa"))
-    record.termination, record.result = Termination.RESIGN, Result.WHITE_WIN  # though White is to move
+    (tmp_path / "a.ki2").write_text(variations(5000))
+    record = next(read_records(tmp_path / "a.ki2"))
     with pytest.raises(RecordError):
-        write_data(tmp_path / "out", [record, record], format="kif")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csa"]
+        write_data(tmp_path / "out", [record, record], format="jkf")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.ki2"]
+
+
+def test_a_record_that_the_format_cannot_express_does_not_stop_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ki2").write_text(variations(5000))
+    (tmp_path / "in" / "b.ki2").write_text(variations(5))
+    (tmp_path / "in" / "c.csa").write_text("PI\n+\n+7776FU\n#RESIGN\n#GOTE_WIN\n")
+    found = convert_data(tmp_path / "in", tmp_path / "out", to="jkf")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["b.jkf", "c.jkf"]
+    assert (found.written, found.dropped[Drop.NOT_WRITTEN]) == (2, 1)
+    assert "a.ki2: the variations are nested too deeply for JKF" in found.problems[0]
 
 
 @pytest.mark.parametrize(

@@ -92,10 +92,10 @@ def test_files_are_written_whole(tmp_path: Path) -> None:
     write_report(analysis, tmp_path / "a" / "b")  # and may be written again
 
 
-def test_an_ending_that_kif_cannot_express_is_left_out(tmp_path: Path) -> None:
+def test_the_winner_stays_who_it_is(tmp_path: Path) -> None:
     record, analysis = game()
     record.result = Result.BLACK_WIN  # although Black resigned
     write_report(analysis, tmp_path)
     (read,) = read_records(tmp_path / "analysis.kifu")
     assert len(read) == 4
-    assert read.termination is Termination.NONE
+    assert (read.termination, read.result) == (Termination.RESIGN, Result.BLACK_WIN)

@@ -154,3 +154,63 @@ def test_bookmarks_stay() -> None:
         assert [written.count(name) for name in ("はじめ", "しおり１", "二つ目", "しおり２", "しおり３")] == [1] * 5
         assert read(written).moves[0].bookmark == "しおり１\n二つ目"
     assert read(write_kif(record)) == record
+
+
+GAME = "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n\n"
+
+
+def test_the_end_of_a_variation_is_a_comment() -> None:
+    for end in ("   3 投了   ( 0:05/)", "まで2手で投了", "   3 投了"):
+        record = read(f"{GAME}変化：2手\n   2 ８四歩(83)\n*手\n{end}\n*ここで投了\n")
+        (variation,) = record.variations
+        assert [played.comment for played in variation.moves] == ["手\n投了\nここで投了"]
+        assert record.left_out == []
+        for write in (write_kif, write_ki2, write_jkf):
+            assert read(write(record)).variations[0].moves[0].comment == "手\n投了\nここで投了"
+
+
+def test_an_end_instead_of_a_move_is_a_comment_on_the_move_before() -> None:
+    record = read(f"{GAME}変化：3手\n*先手は\n   3 投了\n*ここで投了\n変化：1手\n   1 中断\n")
+    assert record.variations == []
+    assert record.moves[1].comment == "変化：3手\n先手は\n投了\nここで投了"
+    assert record.comment == "変化：1手\n中断"
+    assert [line for line, _ in record.left_out] == [9, 12]
+
+
+@pytest.mark.parametrize(
+    ("variation", "line", "reason", "plies"),
+    [
+        ("変化：9手\n   9 ２六歩(27)\n", 7, "a variation from move 9, where no line comes to", 0),
+        ("変化：2手\n   2 ８五歩(83)\n", 8, "a variation from move 2: illegal move '2 ８五歩(83)'", 0),
+        ("変化：2手\n   2 ８四歩(83)\n   3 ９九角(11)\n", 9, "a variation from move 2: illegal move '3 ９九角(11)'", 1),
+        ("変化：2手\n   2 ８四歩(83)\nそして\n", 9, "a variation from move 2: neither a move nor an end: 'そして'", 1),
+        ("変化：2手\n", 7, "a variation from move 2 without moves", 0),
+        ("変化：\n", 7, "a variation from move ?, where no line comes to", 0),
+    ],
+)
+def test_what_is_left_out_of_variations_is_named(variation: str, line: int, reason: str, plies: int) -> None:
+    record = read(GAME + variation)
+    assert sum(len(kept.moves) for kept in record.variations) == plies
+    ((where, why),) = record.left_out
+    assert where == line
+    assert why.endswith(reason)
+
+
+def test_a_flood_of_bad_variations_is_noted_in_part() -> None:
+    for line in ("変化：9手\n", "変化：3手\n投了\n"):
+        record = read(GAME + line * 5000)
+        assert len(record.left_out) == 100
+        assert len(record.moves[1].comment) < 2000
+
+
+def test_forks_that_end_or_are_damaged() -> None:
+    document = json.loads(write_jkf(read(f"{GAME}変化：2手\n   2 ８四歩(83)\n*手\n")))
+    fork = document["moves"][2]["forks"][0]
+    fork.append({"special": "TORYO", "comments": ["ここで投了"]})
+    record = read(json.dumps(document))
+    assert record.variations[0].moves[0].comment == "手\n投了\nここで投了"
+    assert record.left_out == []
+    fork[0]["move"]["to"] = {"x": 5, "y": 5}
+    record = read(json.dumps(document))
+    assert record.variations == []
+    assert "the rest of a variation from move 2: illegal move" in record.left_out[0][1]

@@ -72,6 +72,9 @@ def _scan(source: Source, seen: SeenGames) -> Iterator[CheckedGames | Finding]:
             part = CheckedGames(part.path)
         if isinstance(found, Dropped):
             yield _finding(found, part.path, number)
+        if isinstance(record, Record):
+            for line, reason in record.left_out:
+                yield Finding(Level.REMARK, part.path, number, None, None, f"left out: {reason}", line)
     if part.games:
         yield part
 

@@ -21,6 +21,7 @@ from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources
 from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.shogi.record import RecordError
 
 
 @dataclass(slots=True)
@@ -187,4 +188,7 @@ def _copy_records(
             found.leave_out(record)
             continue
         found.add([record])
-        writer.append_record(record)
+        try:
+            writer.append_record(record)
+        except RecordError as error:
+            found.leave_out(Dropped(record.name, Drop.NOT_WRITTEN, str(error), error.reason, error.line))

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from fukayomi.shogi.formats.candidates import find_moves
-from fukayomi.shogi.formats.kif.moves import JAPANESE, PIECES, is_drop, origin_of, target_of
+from fukayomi.shogi.formats.kif.moves import JAPANESE, PIECES, how_of, is_drop, origin_of, target_of
 from fukayomi.shogi.formats.notation import PIECE_NAMES, SQUARE_NAMES
 from fukayomi.shogi.position import Move, PieceType, Position, square_from_usi, square_name
 
@@ -13,7 +13,7 @@ _CSA = re.compile(r"([+-]?)(?:([1-9])([1-9])|00)([1-9])([1-9])([A-Z]{2})")
 _CSA_PIECES: dict[str, PieceType] = dict(
     zip(("FU", "KY", "KE", "GI", "KA", "HI", "KI", "OU", "TO", "NY", "NK", "NG", "UM", "RY"), PieceType, strict=True)
 )
-_JAPANESE = re.compile(rf"[▲△▼▽☗☖]?{JAPANESE}")
+_JAPANESE = re.compile(rf"[▲△▼▽☗☖⛊⛉]?{JAPANESE}")
 _LETTERS = "?PLNSBRG"
 
 
@@ -84,7 +84,7 @@ def usi_of(found: re.Match[str], position: Position, last: int | None) -> str:
 def japanese_foul(text: str, position: Position, last: int | None) -> str:
     """The move without the mark of its side, such that a reader of KI2 finds it; empty if there is no such text."""
     if is_japanese(text):
-        found = _JAPANESE.fullmatch(text.lstrip("▲△▼▽☗☖"))
+        found = _JAPANESE.fullmatch(text.lstrip("▲△▼▽☗☖⛊⛉"))
         return found[0] if found else ""
     foul = foul_of(text, position, last)
     if foul is None:
@@ -116,11 +116,11 @@ def _of_japanese(found: re.Match[str], position: Position, last: int | None) -> 
         return None
     if is_drop(found):
         return Foul(None, target, piece) if piece <= PieceType.GOLD and piece != PieceType.KING else None
-    is_promotion = found["how"] == "成"
+    is_promotion = how_of(found) == "成"
     if found["from_file"] is not None:
         origin = origin_of(found)
         return None if origin is None else Foul(origin, target, piece, is_promotion)
-    if find_moves(position, target, piece, found["marks"], found["how"]):
+    if find_moves(position, target, piece, found["marks"], how_of(found)):
         return None  # a legal one
     origins = list(position.pieces(position.turn, piece))
     reaching = [square for square in position.attackers(position.turn, target) if square in origins]

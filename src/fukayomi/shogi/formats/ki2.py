@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from fukayomi.shogi.formats.candidates import MoveError
 from fukayomi.shogi.formats.fouls import japanese_foul
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.endings import end_of_closing, ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import JAPANESE, read_move
 from fukayomi.shogi.formats.kif.tokens import BLACK_MARKS, WHITE_MARKS
@@ -23,7 +24,7 @@ def write_ki2(record: Record) -> str:
     """Write a record as KI2, with its variations; KI2 has no times.
 
     Raises:
-        RecordError: KI2 cannot express how the game ended, or a variation has no place in the record.
+        RecordError: A variation has no place in the record.
     """
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     lines = [*head_lines(record), *text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]
@@ -51,6 +52,8 @@ def _end_lines(record: Record, position: Position) -> list[str]:
         lines.append(f"{mark}{name}" if name else f"*反則手：{one_line(record.illegal_move[:120])}")
     if (ending := ending_of(record, position.turn)) is not None:
         lines.append(f"まで{len(record)}手で{ending.closing}")
+        said = end_of_closing(ending.closing, position.turn, (record.black_name, record.white_name))
+        lines += text_comment_lines("\n".join(ending_notes(record, said, own_word(record, position.turn))))
     return lines + end_comment_lines(record)
 
 

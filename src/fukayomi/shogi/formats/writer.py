@@ -48,7 +48,7 @@ def encode_record(
             a question mark. None: they are an error.
 
     Raises:
-        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+        RecordError: A variation has no place in the record, or the encoding lacks a character.
     """
     text = write_kif(record, encoding=encoding) if text_format is Format.KIF else TEXT_WRITERS[text_format](record)
     if encoding == "utf-8":
@@ -94,7 +94,7 @@ def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -
         encoding: ``utf-8`` or ``shift_jis``; for .kif and .ki2 only.
 
     Raises:
-        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+        RecordError: A variation has no place in the record, or the encoding lacks a character.
         ValueError: The suffix is not one of the formats, or its files are always in UTF-8.
         OSError: The file cannot be written; an existing file stays as it was.
     """

@@ -93,6 +93,91 @@ def test_lines_below_the_moves(closing: str, termination: Termination, result: R
     assert read(f"{KI2}▲７六歩 △３四歩 {closing}\n").result is result
 
 
+@pytest.mark.parametrize(
+    ("said", "termination", "result", "word"),
+    [
+        ("後手投了", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("後手の時間切れ", Termination.TIME_UP, Result.BLACK_WIN, ""),
+        ("先手番の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("▲の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("先手(甲)の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("甲の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("乙七段の勝ち", Termination.RESIGN, Result.WHITE_WIN, ""),
+        ("先手の負け、先手の勝ち", Termination.RESIGN, Result.UNKNOWN, ""),
+        ("先手のトライ勝ち", Termination.OTHER, Result.BLACK_WIN, "トライ勝ち"),
+        ("先手の点数勝ち", Termination.OTHER, Result.BLACK_WIN, "点数勝ち"),
+        ("後手の判定勝ち", Termination.OTHER, Result.WHITE_WIN, "判定勝ち"),
+        ("先手の優勢勝ち", Termination.OTHER, Result.BLACK_WIN, "優勢勝ち"),
+        ("先手の逃げ切り勝ち", Termination.OTHER, Result.BLACK_WIN, "逃げ切り勝ち"),
+        ("先手の不戦勝", Termination.OTHER, Result.BLACK_WIN, "不戦勝"),
+        ("接続切れにより先手の勝ち", Termination.OTHER, Result.BLACK_WIN, "接続切れ"),
+        ("トライ勝ち", Termination.OTHER, Result.UNKNOWN, "トライ勝ち"),
+        ("勝ち", Termination.RESIGN, Result.UNKNOWN, ""),
+        ("先手 甲の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("先手の山田の勝ち", Termination.RESIGN, Result.BLACK_WIN, ""),
+        ("先手の切れ勝ち", Termination.TIME_UP, Result.BLACK_WIN, ""),
+        ("後手の切断により先手の勝ち", Termination.INTERRUPTED, Result.BLACK_WIN, "切断"),
+        ("先手の二歩により後手の勝ち", Termination.ILLEGAL_MOVE, Result.WHITE_WIN, "二歩"),
+        ("連続王手の千日手", Termination.PERPETUAL_CHECK, Result.UNKNOWN, ""),
+        ("連続王手の千日手により後手の勝ち", Termination.PERPETUAL_CHECK, Result.WHITE_WIN, ""),
+        ("千日手により後手の勝ち", Termination.PERPETUAL_CHECK, Result.WHITE_WIN, ""),
+        ("手数制限による引き分け", Termination.MAX_PLIES, Result.DRAW, ""),
+    ],
+)
+def test_the_side_that_is_named_has_won(said: str, termination: Termination, result: Result, word: str) -> None:
+    record = read(f"{TABLE}   1 ７六歩(77)\n   2 ３四歩(33)\nまで2手で{said}\n")
+    assert (record.termination, record.result, record.ending_word) == (termination, result, word)
+    for name, write in WRITERS.items():
+        again = read(write(record))
+        assert (again.termination, again.result, again.ending_word) == (termination, result, word), name
+
+
+@pytest.mark.parametrize(
+    ("line", "termination", "result", "word", "comment"),
+    [
+        ("投了 （相手の勝ち） ( 0:05/)", Termination.RESIGN, Result.WHITE_WIN, "", "相手の勝ち"),
+        ("中断(休憩) ( 0:05/)", Termination.INTERRUPTED, Result.UNKNOWN, "", "休憩"),
+        ("接続切れ (回線) ( 0:05/)", Termination.OTHER, Result.UNKNOWN, "接続切れ", "回線"),
+        ("投了 ▲", Termination.RESIGN, Result.WHITE_WIN, "", "▲"),
+        ("先手の勝ち ( 0:05/)", Termination.RESIGN, Result.BLACK_WIN, "", ""),
+        ("後手の勝ち", Termination.RESIGN, Result.WHITE_WIN, "", ""),
+        ("先手勝ち", Termination.RESIGN, Result.BLACK_WIN, "", ""),
+        ("後手勝", Termination.RESIGN, Result.WHITE_WIN, "", ""),
+        ("甲の勝ち", Termination.RESIGN, Result.BLACK_WIN, "", ""),
+        ("後手反則負け", Termination.ILLEGAL_MOVE, Result.BLACK_WIN, "", ""),
+        ("まで2手で後手の勝ち", Termination.RESIGN, Result.WHITE_WIN, "", ""),
+        ("365手で引き分け", Termination.DRAW, Result.DRAW, "", ""),
+        ("二歩", Termination.ILLEGAL_MOVE, Result.UNKNOWN, "二歩", ""),
+        ("投了!", Termination.RESIGN, Result.WHITE_WIN, "", ""),
+        ("投了  以上", Termination.RESIGN, Result.WHITE_WIN, "", "以上"),
+        ("投了 まで2手で後手の勝ち", Termination.RESIGN, Result.WHITE_WIN, "", ""),
+        ("千日手（連続王手）", Termination.PERPETUAL_CHECK, Result.UNKNOWN, "", "連続王手"),
+        ("手数制限", Termination.MAX_PLIES, Result.DRAW, "", ""),
+        ("手数制限による引き分け", Termination.MAX_PLIES, Result.DRAW, "", ""),
+        ("手数オーバー", Termination.OTHER, Result.UNKNOWN, "手数オーバー", ""),
+        ("引分け", Termination.DRAW, Result.DRAW, "", ""),
+        ("引き分", Termination.DRAW, Result.DRAW, "", ""),
+        ("連続王手の千日手", Termination.PERPETUAL_CHECK, Result.UNKNOWN, "", ""),
+        ("トライ勝ち", Termination.OTHER, Result.UNKNOWN, "トライ勝ち", ""),
+    ],
+)
+def test_what_stands_in_place_of_a_move(
+    line: str, termination: Termination, result: Result, word: str, comment: str
+) -> None:
+    record = read(f"{TABLE}   1 ７六歩(77)\n   2 ３四歩(33)\n   3 {line}\n")
+    assert (record.termination, record.result, record.ending_word) == (termination, result, word)
+    assert (len(record), record.ending_comment) == (2, comment)
+    assert record.ending_time_ms == (5000 if "0:05" in line else None)
+    for name, write in WRITERS.items():
+        again = read(write(record))
+        assert (again.termination, again.result, again.ending_word) == (termination, result, word), name
+
+
+def test_a_draw_of_repetition_that_is_a_loss_below() -> None:
+    record = read(f"{TABLE}   1 ７六歩(77)\n   2 千日手\nまで1手で連続王手の千日手により後手の勝ち\n")
+    assert (record.termination, record.result) == (Termination.PERPETUAL_CHECK, Result.WHITE_WIN)
+
+
 @pytest.mark.parametrize("footer", FOOTERS)
 def test_text_below_the_end_is_a_comment_on_it(footer: str) -> None:
     for end in ("   3 投了\n", "   3 投了\nまで2手で後手の勝ち\n", "まで2手で後手の勝ち\n"):

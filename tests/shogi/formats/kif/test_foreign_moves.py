@@ -43,6 +43,16 @@ def read(text: str) -> Record:
         "1. 7g7f\n2. 3c3d\n3. 8h2b+\n4. 3a2b\n5. B*4e",
         "▲７六歩△３四歩▲２二角成△同銀▲４五角",
         "☗７六歩 ☖３四歩 ☗２二角成り ☖同銀 ☗４五角",
+        "１▲７六歩 ２△３四歩 ３▲２二角成 ４△同銀 ５▲４五角",
+        "(1)▲７六歩 (2)△３四歩 (3)▲２二角成 (4)△同銀 (5)▲４五角",
+        "①７六歩 ②３四歩 ③２二角成 ④同銀 ⑤４五角",
+        "初手 ７六歩 2手目 ３四歩 3手目 ２二角成 4手目 同銀 5手目 ４五角",
+        "先７六歩 後３四歩 先２二角成 後同銀 先４五角",
+        "⛊７六歩⛉３四歩⛊２二角成⛉同銀⛊４五角",
+        "moves 7g7f 3c3d 8h2b+ 3a2b B*4e",
+        "position startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e",
+        "▲７六歩 △３四歩 ▲２二角ナリ(88) △同銀 ▲４五角",
+        "   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ２二角なり(88)\n   4 同　銀(31)\n   5 ４五角打\n",
         "▲７六歩 *好手\n△３四歩\n*comment\n▲２二角成 △同　銀\n▲４五角   ",
     ],
 )
@@ -67,6 +77,38 @@ def test_times_and_ends_of_other_notations() -> None:
     record = read(f"{HEAD}７六歩[00:05] ３四歩（0:07） ２六歩( 0:-3/) 投了\n")
     assert [played.time_ms for played in record.moves] == [5000, 7000, None]
     assert (record.termination, record.result) == (Termination.RESIGN, Result.BLACK_WIN)
+
+
+def test_numbers_in_brackets_are_no_times() -> None:
+    record = read(f"{HEAD}(1)▲７六歩 (2)△３四歩\n(3)▲２六歩 (4)△８四歩(5) (5)▲２五歩(7)\n")
+    assert [played.time_ms for played in record.moves] == [None, None, None, 5000, 7000]
+    assert [played.time_ms for played in read(f"{HEAD}▲７六歩 (2)△３四歩").moves] == [None, None]
+    assert [played.time_ms for played in read(f"{HEAD}７六歩(2)３四歩(3)").moves] == [2000, 3000]
+
+
+@pytest.mark.parametrize(
+    ("behind", "time_ms"),
+    [
+        ("(27)   ( 0:05/00:00:05)", 5000),
+        ("(27) (好手) ( 0:05/)", 5000),
+        ("(27)   ( 0:05/00:0", 5000),
+        ("(27)   ( 0:0", None),
+        ("(27", None),
+        ("(27)( 99999:99/)", None),
+        ("(27)( 0:60/)", None),
+        ("(27)(1:60:00)", None),
+        ("(27)(999999999)", None),
+    ],
+)
+def test_a_time_that_is_none_is_left_out(behind: str, time_ms: int | None) -> None:
+    (played,) = read(f"{TABLE}   1 ２六歩{behind}\n").moves
+    assert (played.move.usi(), played.time_ms) == ("2g2f", time_ms)
+
+
+def test_a_move_that_is_understood_in_part_is_none() -> None:
+    for line in ("   3 ２二角ヌリ(88)", "   3 ２二角?(88)"):
+        with pytest.raises(RecordError, match="line 7: ply 3: neither a move nor the end of the game: '3 ２二角"):
+            read(f"{TABLE}   1 ７六歩(77)\n   2 ３四歩(33)\n{line}\n")
 
 
 def test_two_moves_on_a_line_of_kif() -> None:
@@ -149,6 +191,7 @@ def test_urls_stay_as_they_are() -> None:
 def test_a_long_line_of_anything_takes_no_time() -> None:
     size = 50_000
     pieces = (" ", "　", "1", "(", "▲", "同", "、", "▲７六歩(", "1 ", "先手 ", "/ ", "まで", "により", "( )", "手", "'")
+    pieces += ("(1)", "①", "先手の勝", "先手", "初手 ", "moves ", "先", "(a) ", "1手で", "甲の", "投了 ")
     for piece in pieces:
         for before in ("", "▲７六歩 ", "   1 ７六歩(77) ", "まで1手で", "先手："):
             list(scan_records(f"手合割：平手\n{before}{piece * size}x\n".encode(), name="long"))

@@ -28,32 +28,45 @@ from fukayomi.shogi.record import (
 )
 
 ENDINGS = {word: Termination(name) for word, name in _native.csa_endings()}
-# Ends for which CSA has no statement stand in the summary: the first word is floodgate's, the others are ours.
 SUMMARY_WORDS = {
+    Termination.RESIGN: "toryo",
+    Termination.DECLARATION: "kachi",
+    Termination.TIME_UP: "time up",
+    Termination.ILLEGAL_MOVE: "illegal move",
+    Termination.REPETITION: "repetition",
     Termination.PERPETUAL_CHECK: "oute_sennichite",
+    Termination.IMPASSE: "jishogi",
+    Termination.MAX_PLIES: "max_moves",
+    Termination.DRAW: "draw",
+    Termination.MATE: "mate",
+    Termination.NO_MATE: "no_mate",
     Termination.CRASH: "crash",
     Termination.STALL: "stall",
     Termination.PROTOCOL: "protocol",
     Termination.ADJUDICATION: "adjudication",
+    Termination.INTERRUPTED: "interrupted",
+    Termination.TAKEN_BACK: "taken_back",
+    Termination.ERROR: "error",
+    Termination.OTHER: "other",
+    Termination.NONE: "none",
 }
-# The first words of shogi-server's summaries, with _ for a space, and what they mean
+"""The first words of summaries that we write; as far as shogi-server has them, they are its own."""
+# The first words of summaries, with _ for a space, and what they mean
 _SUMMARY_ENDINGS = {
-    "toryo": Termination.RESIGN,
-    "kachi": Termination.DECLARATION,
-    "time_up": Termination.TIME_UP,
-    "illegal_move": Termination.ILLEGAL_MOVE,
+    **{word.replace(" ", "_"): termination for termination, word in SUMMARY_WORDS.items()},
     "illegal_kachi": Termination.ILLEGAL_MOVE,
     "uchifuzume": Termination.ILLEGAL_MOVE,
     "oute_kaihimore": Termination.ILLEGAL_MOVE,
     "outori": Termination.ILLEGAL_MOVE,
     "sennichite": Termination.REPETITION,
-    "jishogi": Termination.IMPASSE,
-    "max_moves": Termination.MAX_PLIES,
     "chudan": Termination.INTERRUPTED,
     "abnormal": Termination.INTERRUPTED,
-    **{word: termination for termination, word in SUMMARY_WORDS.items()},
 }
+_BROKEN_OFF = ("chudan", "abnormal")  # shogi-server names a winner there, but nobody won
+UNDECIDED = "unknown"
+"""What a summary that we write says of both sides if nobody knows who won."""
 _OUTCOMES = {("win", "lose"): Result.BLACK_WIN, ("lose", "win"): Result.WHITE_WIN, ("draw", "draw"): Result.DRAW}
+_OUTCOMES[UNDECIDED, UNDECIDED] = Result.UNKNOWN
 _FIELDS = {
     "N+": "black_name",
     "N-": "white_name",
@@ -104,13 +117,13 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
     record.comment = "\n".join(comments)
     record.illegal_move, record.illegal_move_time_ms = game.illegal_move, game.illegal_move_time_ms
     if game.ending is not None:
-        _read_ending(record, game.ending, game.turn)
+        read_ending(record, game.ending, game.turn)
         record.ending_time_ms = game.ending_time_ms
         record.ending_comment = "\n".join(take_ending_word(record, game.ending_comments, game.turn))
     if game.outcome:
         _apply_outcome(record, _RESULTS[game.outcome])
     if record.summary:
-        _apply_summary(record, game.turn)
+        apply_summary(record, game.turn)
     return record
 
 
@@ -120,7 +133,8 @@ def _error(damage: tuple[int, bool, list[str]], name: str) -> RecordError:
     return (IllegalMoveInRecordError if is_illegal_move else RecordError)(name, line, reason)
 
 
-def _read_ending(record: Record, word: str, turn: Color) -> None:
+def read_ending(record: Record, word: str, turn: Color) -> None:
+    """Take the end from the word of a statement, with `turn` to move."""
     record.termination = ENDINGS.get(word, Termination.OTHER)
     if record.illegal_move:
         record.result = winner_is(turn.opponent)
@@ -139,17 +153,19 @@ def _apply_outcome(record: Record, result: Result) -> None:
     record.result = result
 
 
-def _apply_summary(record: Record, turn: Color) -> None:
+def apply_summary(record: Record, turn: Color) -> None:
     """Take the end from the summary if that names one; without a statement any summary is an end."""
     word, _, rest = record.summary.partition(":")
+    key = word.strip().replace(" ", "_")
     results = [part.rpartition(" ")[2] for part in rest.split(":")]
-    termination = _SUMMARY_ENDINGS.get(word.strip().replace(" ", "_"), Termination.OTHER)
-    if termination is Termination.REPETITION and "win" in results:
-        termination = Termination.PERPETUAL_CHECK
-    if termination is Termination.OTHER and record.termination is not Termination.NONE:
+    termination = _SUMMARY_ENDINGS.get(key)
+    if termination is None and record.termination is not Termination.NONE:
         return
+    termination = termination or Termination.OTHER
+    if key == "sennichite" and "win" in results:
+        termination = Termination.PERPETUAL_CHECK
     if record.termination is not termination:
         record.termination = termination
         record.result = result_of(termination, turn)
-    if len(results) == 2 and termination is not Termination.INTERRUPTED:
+    if len(results) == 2 and key not in _BROKEN_OFF:
         record.result = _OUTCOMES.get((results[0], results[1]), record.result)

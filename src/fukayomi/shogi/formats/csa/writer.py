@@ -6,12 +6,17 @@ from collections.abc import Sequence
 from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, ShogiError
 from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
-from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS
+from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS, UNDECIDED, apply_summary, read_ending
 from fukayomi.shogi.formats.fouls import foul_of, is_japanese
-from fukayomi.shogi.formats.kif.endings import ENDING_WORD
+from fukayomi.shogi.formats.kif.end_writer import own_word
+from fukayomi.shogi.formats.kif.endings import End, ending_notes
 from fukayomi.shogi.formats.notation import last_target
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
 
+# Ends for which CSA has no statement
+_BY_SUMMARY = (
+    Termination.PERPETUAL_CHECK, Termination.CRASH, Termination.STALL, Termination.PROTOCOL, Termination.ADJUDICATION,
+)  # fmt: skip
 _NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:\s|$)")
 
 
@@ -114,40 +119,70 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
 def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
     lines = [_illegal_move_line(record, board, turn)] if record.illegal_move else []
     is_shown = bool(lines) and not lines[0].startswith("'")
+    if is_shown and "ILLEGAL" not in _end_word(record, turn, is_shown):  # no end of a foul
+        lines, is_shown = [_unshown(record.illegal_move)], False
     lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
     lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
-    if word == "CHUDAN" and record.ending_word:
-        lines += _comment_lines(f"{ENDING_WORD}{record.ending_word}")
+    if own := own_word(record, turn):  # the summary tells the winner
+        said = Termination.INTERRUPTED if word == "CHUDAN" else record.termination
+        lines += _comment_lines("\n".join(ending_notes(record, End(said, record.result), own)))
     lines += _comment_lines(record.ending_comment)
-    summary = record.summary
-    if not summary and record.termination in SUMMARY_WORDS:
-        outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
-        names = (name.replace(":", "_") for name in (record.black_name, record.white_name))
-        ends = outcomes.get(record.result, ("", ""))
-        sides = (f"{name} {end}".rstrip() for name, end in zip(names, ends, strict=True))
-        summary = ":".join((SUMMARY_WORDS[record.termination], *sides))
-    return lines + ([f"'summary:{' '.join(summary.splitlines())}"] if summary else [])
+    summary = " ".join(record.summary.splitlines())
+    told = _told(record, word, turn, summary, is_illegal_move_shown=is_shown)
+    needs_word = record.termination in _BY_SUMMARY and not summary
+    if needs_word or told != (record.termination, record.result):
+        summary = _summary(record)
+    return lines + ([f"'summary:{summary}"] if summary else [])
+
+
+def _told(
+    record: Record, word: str, turn: Color, summary: str, *, is_illegal_move_shown: bool
+) -> tuple[Termination, Result]:
+    """The end that a reader takes from the statement and the summary."""
+    read = Record(illegal_move=record.illegal_move if is_illegal_move_shown else "", summary=summary)
+    if word:
+        read_ending(read, word, turn)
+    if word == "CHUDAN" and (own := own_word(record, turn)):
+        read.termination, read.ending_word = record.termination, own
+    if summary:
+        apply_summary(read, turn)
+    return read.termination, read.result
+
+
+def _summary(record: Record) -> str:
+    """The end in the form of shogi-server's summaries: ``toryo:alice win:bob lose``."""
+    outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
+    names = (" ".join(name.splitlines()).replace(":", "_") for name in (record.black_name, record.white_name))
+    ends = outcomes.get(record.result, (UNDECIDED, UNDECIDED))
+    sides = (f"{name} {end}".lstrip() for name, end in zip(names, ends, strict=True))
+    return ":".join((SUMMARY_WORDS[record.termination], *sides))
 
 
 def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
-    """The CSA word for the end; if CSA has none, one with the same winner."""
+    """The CSA word for the end; if CSA has none, one with the same winner or without one."""
     loser_is_to_move = record.result == winner_is(turn.opponent)
+    is_won = record.result in (Result.BLACK_WIN, Result.WHITE_WIN)
+    sided = f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
     match record.termination:
         case Termination.CRASH | Termination.STALL | Termination.PROTOCOL:
-            if record.result not in (Result.BLACK_WIN, Result.WHITE_WIN):
-                return "ERROR"
-            return f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
-        case Termination.ILLEGAL_MOVE if not is_illegal_move_shown and record.result == winner_is(turn):
-            return f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side not to move
+            return sided if is_won else "ERROR"
+        case Termination.ILLEGAL_MOVE if is_illegal_move_shown:
+            return "ILLEGAL_MOVE"
+        case Termination.ILLEGAL_MOVE if record.result == winner_is(turn):
+            return sided  # a foul of the side not to move
         case Termination.PERPETUAL_CHECK:
             return "SENNICHITE"
         case Termination.ADJUDICATION:
             return "HIKIWAKE" if record.result is Result.DRAW else "TORYO" if loser_is_to_move else "CHUDAN"
-        case Termination.OTHER if record.ending_word:
-            return "CHUDAN"
+        case Termination.NONE if record.result is Result.UNKNOWN:
+            return ""
         case termination:
-            return {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "")
+            word = {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "CHUDAN")
+            is_told = result_of(termination, turn) is record.result
+            if is_told or result_of(termination, turn) is Result.UNKNOWN:
+                return word
+            return "HIKIWAKE" if record.result is Result.DRAW else "CHUDAN"  # the word would name another winner
 
 
 def _illegal_move_line(record: Record, board: CsaBoard, turn: Color) -> str:
@@ -165,5 +200,9 @@ def _illegal_move_line(record: Record, board: CsaBoard, turn: Color) -> str:
     try:
         return sign + _move_text(Move.from_usi(text), board, sign)
     except (ShogiError, KeyError, ValueError):  # not a USI move, no such piece, or it cannot promote
-        printable = "".join(character if character.isprintable() else "?" for character in text[:120])
-        return f"'* illegal move: {printable}"
+        return _unshown(text)
+
+
+def _unshown(text: str) -> str:
+    printable = "".join(character if character.isprintable() else "?" for character in text[:120])
+    return f"'* illegal move: {printable}"

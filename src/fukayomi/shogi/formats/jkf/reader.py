@@ -12,7 +12,7 @@ from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.kif.board import handicap_sfen
-from fukayomi.shogi.formats.kif.endings import end_of_word, take_ending_word
+from fukayomi.shogi.formats.kif.endings import NAMES, End, end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
 from fukayomi.shogi.formats.kif.moves import move_from_raw
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
@@ -20,6 +20,7 @@ from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import (
     BLACK,
     START_SFEN,
+    Color,
     Move,
     PieceType,
     Position,
@@ -185,27 +186,19 @@ class _JkfReader:
             elif isinstance(special, str) and record.termination is Termination.NONE:
                 if not is_over:
                     self._give_notes(self.path[-1] if self.path else record)
-                self._read_special(special)
+                end = end_of_special(special, self.position.turn)
+                record.termination, record.result, record.ending_word = end
                 record.ending_time_ms = _time_ms(item.get("time"))
             self._notes += self._lines(item)
+        is_foul = record.termination is Termination.ILLEGAL_MOVE
         if illegal is not None or record.termination is not Termination.NONE:
             self._give_notes_to_end()
         else:
             self._give_notes(self.path[-1] if self.path else record)
-        if illegal is not None and (not illegal.is_illegal or record.termination is not Termination.ILLEGAL_MOVE):
+        if illegal is not None and (not illegal.is_illegal or not is_foul):
             kind = IllegalMoveInRecordError if illegal.is_illegal else RecordError
             raise kind(record.name, None, f"ply {len(self.path) + 1}: {illegal}") from illegal
         return forks
-
-    def _read_special(self, word: str) -> None:
-        record, turn = self.record, self.position.turn
-        record.termination = ENDINGS.get(word, Termination.OTHER)
-        if word not in ENDINGS:
-            record.termination, record.result, record.ending_word = end_of_word(_text(word), turn)
-        elif word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
-            record.result = Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN
-        else:
-            record.result = result_of(record.termination, turn)
 
     def _give_notes(self, place: RecordedMove | Variation | Record) -> None:
         """Give the comments that were collected to a move or to what begins; those with & before them are bookmarks."""
@@ -213,7 +206,7 @@ class _JkfReader:
         bookmarks = [line[1:] for line in self._notes if line.startswith("&")]
         self._notes = []
         if comments:
-            place.comment = "\n".join(comments)
+            place.comment = "\n".join([place.comment, *comments] if place.comment else comments)
         if bookmarks:
             place.bookmark = "\n".join(bookmarks)
         if comments and isinstance(place, RecordedMove):
@@ -323,15 +316,35 @@ class _JkfReader:
                     check_plies(len(self.path) + 1, self.record.name, None)
                     self._give_notes(self.path[-1] if len(self.path) > begin else variation)
                     self._play(found)
+                elif isinstance(special := found.get("special"), str):
+                    self._give_notes(self.path[-1] if len(self.path) > begin else variation)
+                    self._notes.append(_word_of(special))
                 self._notes += self._lines(found)
-            except ValueError:  # damage, or an illegal move
+            except ValueError as error:  # damage, or an illegal move
+                self.record.leave_out(None, f"the rest of a variation from move {begin + 1}: {error}")
                 break
         self._give_notes(self.path[-1] if len(self.path) > begin else variation)
         variation.moves = self.path[begin:]
         if variation.moves:
             self._owners += [len(self.record.variations)] * len(variation.moves)
             self.record.variations.append(variation)
+        else:
+            self.record.leave_out(None, f"a variation from move {begin + 1} without moves")
         return forks
+
+
+def _word_of(special: str) -> str:
+    """What an end is called in a comment."""
+    return NAMES[ENDINGS[special]] if special in ENDINGS else _text(special)
+
+
+def end_of_special(word: str, turn: Color) -> End:
+    """How a game ended with this word of JKF, and `turn` to move."""
+    if word not in ENDINGS:
+        return end_of_word(_text(word), turn)
+    if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
+        return End(ENDINGS[word], Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN)
+    return End(ENDINGS[word], result_of(ENDINGS[word], turn))
 
 
 def _newest_first(forks: _Forks) -> list[tuple[int, object]]:

@@ -8,8 +8,10 @@ from typing import Any
 from fukayomi.shogi.formats.csa.board import CsaBoard
 from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.jkf.reader import end_of_special
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.endings import ENDING_WORD, ending_of
+from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import header_pairs
 from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
 from fukayomi.shogi.formats.notation import last_target, move_name
@@ -31,7 +33,7 @@ def write_jkf(record: Record) -> str:
     """Write a record as JKF, with its variations as forks.
 
     Raises:
-        RecordError: JKF cannot express how the game ended, or a variation has no place in the record.
+        RecordError: A variation has no place in the record, or the variations are nested too deeply.
     """
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     clocks = _Clocks()
@@ -188,8 +190,8 @@ def _end_items(record: Record, position: Position, clocks: _Clocks) -> list[_Obj
         special = "-ILLEGAL_ACTION" if position.turn == BLACK else "+ILLEGAL_ACTION"
     else:
         special = _SPECIALS.get(ending.word, "CHUDAN")
-    if ending.word not in (*_SPECIALS, "反則勝ち"):
-        comments.insert(0, f"{ENDING_WORD}{ending.word}")
+    said = end_of_special(special, position.turn)
+    comments = ending_notes(record, said, own_word(record, position.turn)) + comments
     turn = position.turn.opponent if illegal else position.turn
     item = {"special": special} | clocks.play(turn, record.ending_time_ms)
     clocks.take_back(len(items) + 1)

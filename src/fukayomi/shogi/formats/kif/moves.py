@@ -24,11 +24,11 @@ RANKS = {
 JAPANESE = (
     r"(?:(?P<file>[1-9１-９])(?P<rank>[1-9１-９一二三四五六七八九])|同)[\s　、]*"
     r"(?P<piece>成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬龍竜])"
-    r"(?P<marks>[右左直上行入引寄]*)(?:(?P<how>不成|成|生|打)り?)?[\s　]*"
+    r"(?P<marks>[右左直上行入引寄]*)(?:(?P<how>不成|成|生|打|不?ナリ|不?なり|ナラズ|ならず)り?)?[\s　]*"
     r"(?:[(（](?P<from_file>[0-9０-９])(?P<from_rank>[0-9０-９])[)）])?"
 )
 """A move without the mark of its side."""
-MOVE = re.compile(rf"[\s　]*(?P<number>[0-9０-９]{{1,6}})[\s　]+(?P<move>[▲△▼▽☗☖]?{JAPANESE})[\s　]*(?P<rest>.*)")
+MOVE = re.compile(rf"[\s　]*(?P<number>[0-9０-９]{{1,6}})[\s　]+(?P<move>[▲△▼▽☗☖⛊⛉]?{JAPANESE})[\s　]*(?P<rest>.*)")
 """A line of KIF with a move."""
 _DROPPED = 80  # raw moves have 80 + piece type as the origin of a drop
 _PROMOTION = 1 << 14
@@ -44,6 +44,11 @@ def target_of(found: re.Match[str], last: int | None) -> int | None:
         last: Target of the move before, for 同.
     """
     return FILES[found["file"]] * 9 + RANKS[found["rank"]] if found["file"] else last
+
+
+def how_of(found: re.Match[str]) -> str | None:
+    """打, 成, or something else for neither."""
+    return "成" if found["how"] in ("ナリ", "なり") else found["how"]
 
 
 def is_drop(found: re.Match[str]) -> bool:
@@ -78,7 +83,7 @@ def read_move(found: re.Match[str], position: Position, last: int | None) -> Mov
             raise MoveError("a piece in hand is not promoted, and the king is never in hand")
         return move_from_raw(target | (_DROPPED + piece) << 7)
     if found["from_file"] is None:
-        return _only_move(find_moves(position, target, piece, found["marks"], found["how"]))
+        return _only_move(find_moves(position, target, piece, found["marks"], how_of(found)))
     square = f"{int(found['from_file'])}{int(found['from_rank'])}"
     origin = origin_of(found)
     if origin is None:
@@ -90,7 +95,7 @@ def read_move(found: re.Match[str], position: Position, last: int | None) -> Mov
         raise MoveError(f"there is {PIECE_NAMES[standing.type]} on {square}")
     if origin == target:
         raise MoveError("it does not move")
-    return move_from_raw(target | origin << 7 | (_PROMOTION if found["how"] == "成" else 0))
+    return move_from_raw(target | origin << 7 | (_PROMOTION if how_of(found) == "成" else 0))
 
 
 def _only_move(moves: list[Move]) -> Move:

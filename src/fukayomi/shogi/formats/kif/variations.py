@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from fukayomi.shogi.formats.kif.header import comment_of
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
@@ -16,9 +17,27 @@ Lines = Iterator[tuple[int, str]]
 """Lines with their numbers."""
 
 
-def branch_number(found: re.Match[str]) -> int:
-    """The number of the first move of a variation; 0, which no move has, if it is missing."""
-    return int(found[1] or 0)
+class Branch(NamedTuple):
+    """The line above a variation."""
+
+    number: int
+    """Of the first move; 0, which no move has, if it is missing."""
+    line: int
+    """Number of the line."""
+
+    @classmethod
+    def of(cls, found: re.Match[str], line: int) -> "Branch":
+        """The line that `BRANCH` matched."""
+        return cls(int(found[1] or 0), line)
+
+
+class Stop(NamedTuple):
+    """Why a variation ends with a line."""
+
+    said: str
+    """The end of the game that the line tells, or what is wrong with it."""
+    is_end: bool
+    """Whether it is the end of a game."""
 
 
 class Play:
@@ -50,11 +69,14 @@ class Play:
         """Give the comments and bookmarks that were collected to the last move."""
         played = self.moves[-1]
         if self.comments:
-            played.comment = "\n".join(self.comments)
+            played.comment = "\n".join([played.comment, *self.comments] if played.comment else self.comments)
             read_remarks(played.comment, played)
             self.comments = []
         if self.bookmarks:
             played.bookmark, self.bookmarks = "\n".join(self.bookmarks), []
+
+
+PlayLine = Callable[[Play, str], Stop | None]
 
 
 class _Tree:
@@ -131,66 +153,84 @@ def read_variations(
     record: Record,
     position: Position,
     first_number: int,
-    branch: int,
+    branch: Branch,
     lines: Lines,
-    play_line: Callable[[Play, str], bool],
+    play_line: PlayLine,
 ) -> None:
     """Read the variations below a game; one that begins at a move leaves the line above it there.
 
     Args:
-        record: The game; gets the variations.
+        record: The game; gets the variations, and a note of what is left out.
         position: Position after its last move; left somewhere else.
         first_number: The number that the record gives its first move.
-        branch: Number of the first move of the first variation.
-        lines: The lines below that number.
-        play_line: Plays the moves of a line; False if the variation ends there.
+        branch: The line above the first variation.
+        lines: The lines below that.
+        play_line: Plays the moves of a line; says why the variation ends there, if it does.
     """
     tree = _Tree(record, position)
-    number: int | None = branch
-    while number is not None and tree.steps_left > 0:
-        ply = number - first_number + 1
+    following: Branch | None = branch
+    while following is not None and tree.steps_left > 0:
+        branch, ply = following, following.number - first_number + 1
         if not tree.go_to(ply):
-            number = _next_branch(lines)
+            record.leave_out(branch.line, f"a variation from move {branch.number or '?'}, where no line comes to")
+            following = _next_branch(lines)
             continue
-        variation = Variation(ply)
-        number = _read_variation(variation, Play(position, tree.path, []), lines, play_line)
+        variation, play = Variation(ply), Play(position, tree.path, [])
+        stop, following = _read_variation(variation, play, lines, play_line)
+        if stop is not None and not stop[1].is_end:
+            record.leave_out(stop[0], f"the rest of a variation from move {branch.number}: {stop[1].said}")
         if len(tree.path) >= ply:
             tree.add(variation)
+        elif stop is not None and stop[1].is_end:
+            reason = f"a variation without moves from move {branch.number}, which is a comment on the move before"
+            if record.leave_out(stop[0], reason):
+                _comment_on(record, tree.path, [variation.comment, *play.comments])
+        elif stop is None:
+            record.leave_out(branch.line, f"a variation from move {branch.number} without moves")
+    if following is not None:
+        record.leave_out(following.line, "all variations from here on: there are too many")
+
+
+def _comment_on(record: Record, path: list[RecordedMove], comments: list[str]) -> None:
+    """Add what is known of a variation without moves to the comment on the last move of the path."""
+    place = path[-1] if path else record
+    place.comment = "\n".join(filter(None, [place.comment, f"変化：{len(path) + 1}手", *comments]))
 
 
 def _read_variation(
-    variation: Variation, play: Play, lines: Lines, play_line: Callable[[Play, str], bool]
-) -> int | None:
+    variation: Variation, play: Play, lines: Lines, play_line: PlayLine
+) -> tuple[tuple[int, Stop] | None, Branch | None]:
     """Read the moves of a variation up to its end or the first that is illegal.
 
     Returns:
-        The number of the first move of the next variation.
+        The line where it stopped before its end and why, and the line above the next variation.
     """
     begin = len(play.moves)
-    is_over = False
-    branch: int | None = None
-    for _, line in lines:
-        is_begun = len(play.moves) > begin
+    stop: tuple[int, Stop] | None = None
+    branch: Branch | None = None
+    for number, line in lines:
         if (comment := comment_of(line)) is not None:
             play.comments.append(comment)
         elif found := BRANCH.match(line):
-            branch = branch_number(found)
+            branch = Branch.of(found, number)
             break
         elif line.startswith("&"):
             play.bookmarks.append(line[1:])
-        elif is_over or not line.strip() or line[0] == "#":
+        elif stop is not None or not line.strip() or line[0] == "#":
             continue
-        elif is_begun:
-            play.add_comments()
-            is_over = not play_line(play, line)
         else:
-            variation.comment, play.comments = "\n".join(play.comments), []
-            variation.bookmark, play.bookmarks = "\n".join(play.bookmarks), []
-            is_over = not play_line(play, line)
+            if len(play.moves) > begin:
+                play.add_comments()
+            else:
+                variation.comment, play.comments = "\n".join(play.comments), []
+                variation.bookmark, play.bookmarks = "\n".join(play.bookmarks), []
+            if (stopped := play_line(play, line)) is not None:
+                stop = number, stopped
+                play.comments += [stopped.said] if stopped.is_end else []
     if len(play.moves) > begin:
         play.add_comments()
-    return branch
+    return stop, branch
 
 
-def _next_branch(lines: Lines) -> int | None:
-    return next((branch_number(found) for _, line in lines if (found := BRANCH.match(line))), None)
+def _next_branch(lines: Lines) -> Branch | None:
+    return next((Branch.of(found, number) for number, line in lines if (found := BRANCH.match(line))), None)

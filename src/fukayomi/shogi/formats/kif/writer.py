@@ -4,7 +4,8 @@ import unicodedata
 from collections.abc import Iterable
 
 from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import write_move
 from fukayomi.shogi.formats.notation import last_target
@@ -28,7 +29,7 @@ def write_kif(record: Record, *, encoding: str = "utf-8") -> str:
         encoding: Encoding that the first line declares: ``utf-8`` or ``shift_jis``.
 
     Raises:
-        RecordError: KIF cannot express how the game ended, or a variation has no place in the game.
+        RecordError: A variation has no place in the game.
         ValueError: There is no such encoding of KIF.
     """
     if encoding not in _DECLARED:
@@ -158,6 +159,9 @@ def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]
     if ending is not None:
         lines.append(_line(number, ending.word, clocks.play(record.ending_time_ms)))
         plies += 1
+        told = ending.told(position.turn, (record.black_name, record.white_name))
+        notes = ending_notes(record, told, own_word(record, position.turn))
+        lines += text_comment_lines("\n".join(notes))
         lines += [*end_comment_lines(record), f"まで{number - 1}手で{ending.closing}"]
     else:
         lines += end_comment_lines(record)
