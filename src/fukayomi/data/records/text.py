@@ -105,7 +105,7 @@ def _end_of_csa(data: bytes) -> int:
     # Games without a slash between them: the last one begins with its version.
     at = len(data)
     while (at := data.rfind(b"\nV", 0, at)) >= 0:
-        if _BEGINS_CSA.match(data, at + 1):
+        if data.find(b"\n", at + 1) >= 0 and _BEGINS_CSA.match(data, at + 1):
             return at + 1
     return 0
 
