@@ -15,6 +15,7 @@ from fukayomi.shogi.formats.kif.board import (
     is_row,
     looks_like_row,
     row_sfen,
+    why_unknown,
 )
 from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves, is_western
 from fukayomi.shogi.formats.limits import MOST_PLIES
@@ -164,7 +165,7 @@ class Head:
         if self.rows:
             return self._sfen_of_board(handicap)
         if handicap is None:
-            what = f"unknown handicap {self.handicap[:40]!r} without a board: add the board, or name another handicap"
+            what = f"{why_unknown(self.handicap)}: add the board, or name another handicap"
             raise RecordError(self.name, self.handicap_line, what)
         if self.hands_line:
             raise RecordError(self.name, self.hands_line, "pieces in hand without a board")
