@@ -76,7 +76,7 @@ void CsaBoard::set_up(std::string_view statement) {
     } else if (kind == '+' || kind == '-') {
         put_pieces(kind == '+' ? BLACK : WHITE, statement.substr(2));
     } else if (kind >= '1' && kind <= '9') {
-        if (!set_visible_row(kind - '1', statement.substr(2))) set_row(kind - '1', characters(statement.substr(2)));
+        set_any_row(kind - '1', statement.substr(2));
     } else {
         refuse({"no such way to set up a board"});
     }
@@ -91,25 +91,33 @@ void CsaBoard::take_away(std::string_view pieces) {
     }
 }
 
-// Nine squares, each a star or a piece, however many blanks stand between them. False if the text is anything else.
-bool CsaBoard::set_visible_row(int rank, std::string_view row) {
-    std::array<Piece, 9> squares{};
-    std::size_t count = 0;
+void CsaBoard::set_any_row(int rank, std::string_view row) {
+    constexpr std::size_t SQUARE = 3;
+    const std::vector<Piece> squares = visible_squares(row);
+    if (squares.size() != 9) {
+        const bool has_blank_squares = row.find(std::string(SQUARE, ' ')) != std::string_view::npos;
+        if (!squares.empty() && !has_blank_squares) refuse({std::to_string(squares.size()) + " squares instead of 9"});
+        set_row(rank, characters(row));
+        return;
+    }
+    for (int column = 0; column < 9; ++column) at(make_square(8 - column, rank)) = squares[static_cast<std::size_t>(column)];
+}
+
+// Squares, each a star or a piece, however many blanks stand between them. None if the text is anything else.
+std::vector<Piece> CsaBoard::visible_squares(std::string_view row) {
+    std::vector<Piece> squares;
     while (!(row = strip(row)).empty()) {
-        if (count == squares.size()) return false;
-        Piece& square = squares[count++];
+        Piece& square = squares.emplace_back(NO_PIECE);
         if (row[0] == '*') {
             row.remove_prefix(1);
             continue;
         }
         const PieceType type = row.size() < 3 ? NO_PIECE_TYPE : piece_from_csa(row.substr(1, 2));
-        if ((row[0] != '+' && row[0] != '-') || type == NO_PIECE_TYPE) return false;
+        if ((row[0] != '+' && row[0] != '-') || type == NO_PIECE_TYPE) return {};
         square = make_piece(row[0] == '+' ? BLACK : WHITE, type);
         row.remove_prefix(3);
     }
-    if (count != squares.size()) return false;
-    for (int column = 0; column < 9; ++column) at(make_square(8 - column, rank)) = squares[static_cast<std::size_t>(column)];
-    return true;
+    return squares;
 }
 
 // Three characters a square; blanks alone are an empty one, too.

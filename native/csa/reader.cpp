@@ -29,8 +29,19 @@ bool may_be_protocol(std::string_view line) {
     return line.size() > 1 && line[0] >= 'A' && line[0] <= 'z' && (line[1] > '9' || line[1] == '+' || line[1] == '-');
 }
 
-bool is_comment_or_information(std::string_view line) {
-    return line.empty() || line[0] == '\'' || line[0] == 'N' || line[0] == '$' || line[0] == 'V';
+// Whether a line below the end begins with a move: other lines with a sign are for people.
+bool is_move(std::string_view text) {
+    constexpr std::size_t MOVE = 7;
+    const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+    const auto is_part_of_word = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1, 4)) == 4 &&
+           is_capital(text[5]) && is_capital(text[6]) && (text.size() == MOVE || !is_part_of_word(text[MOVE]));
+}
+
+// Whether a line below the end has information about the game: "N+alice", "$END_TIME:12:00", "V2.2".
+bool is_information(std::string_view line) {
+    return line.starts_with("N+") || line.starts_with("N-") || is_csa_version(line) ||
+           (line[0] == '$' && line.find(':') < line.find(' '));
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -53,8 +64,8 @@ public:
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
         if (!is_plain(line) && begins_with_space(line)) line = strip(line);
+        if (is_ended() && !line.empty() && line[0] != '\'' && !is_information(line)) return read_after_end(line);
         if (may_be_protocol(line) && is_protocol(line)) return read_protocol(line);
-        if (game_.ending && !is_comment_or_information(line)) return read_after_end(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
             case '-':
@@ -98,6 +109,7 @@ private:
                 has_joined_comments_ = true;
                 return read_comment(rest);
             }
+            if (is_ended()) return read_after_end(rest);
             const std::size_t comma = rest.find(',');
             read_statement(rest.substr(0, comma));
             rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
@@ -113,7 +125,7 @@ private:
                 else read_move(text);
                 break;
             case 'T': read_time(text); break;
-            case '%': read_ending(text); break;
+            case '%': end_with(strip(text.substr(1))); break;
             case 'P': read_setup(text); break;
             default: fail({"no CSA statement"}, text);
         }
@@ -148,7 +160,6 @@ private:
 
     void read_move(std::string_view text) {
         if (illegal_) throw *illegal_;
-        if (game_.ending) fail({"a move after the end of the game"}, text);
         const Color mover = text[0] == '+' ? BLACK : WHITE;
         if (!position_) {
             if (!turn_) turn_ = mover;
@@ -199,54 +210,82 @@ private:
 
     // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
+        if (game_.moves.empty() && !is_over()) return;
+        std::int64_t& time_ms = is_ended() ? game_.ending_time_ms
+                                : illegal_ ? game_.illegal_move_time_ms
+                                           : game_.times_ms.back();
+        if (const std::optional<std::int64_t> read = time_of(text)) time_ms = *read;
+    }
+
+    // "T12" or "T1.5" in milliseconds.
+    static std::optional<std::int64_t> time_of(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
-        if (game_.moves.empty() && !game_.ending && !illegal_) return;
-        std::int64_t& time_ms = game_.ending ? game_.ending_time_ms
-                                : illegal_   ? game_.illegal_move_time_ms
-                                             : game_.times_ms.back();
         const std::string_view number = strip(text.substr(1));
         const std::size_t whole = count_digits(number);
         std::string_view fraction = number.substr(whole);
         if (!fraction.empty()) {
             fraction.remove_prefix(1);
-            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size()) return;
+            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size()) return {};
         }
-        if (number.empty() || whole > MOST_DIGITS) return;
+        if (number.empty() || whole > MOST_DIGITS) return {};
         std::string milliseconds(fraction.substr(0, 3));
         milliseconds.resize(3, '0');
-        time_ms = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
-    }
-
-    void read_ending(std::string_view text) {
-        if (!game_.ending) end_with(strip(text.substr(1)));
+        return 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
     }
 
     void end_with(std::string_view word) {
         if (!position_) start();
         if (illegal_ && termination_of(word) != ILLEGAL_MOVE) throw *illegal_;
         game_.ending = word;
+        is_guess_ = false;
     }
 
-    // What the server said about the end: "#TIME_UP", then "#SENTE_WIN". Other lines with # are for people.
-    void read_notice(std::string_view line) {
+    // What the server said about the end: "#TIME_UP", then "#SENTE_WIN". False for other lines with #, which are for people.
+    bool read_notice(std::string_view line) {
         const std::string_view word = strip(line.substr(1));
         if (const std::string_view outcome = outcome_of_notice(word); !outcome.empty()) {
             is_empty_ = false;
             if (game_.outcome.empty()) game_.outcome = outcome;
         } else if (const std::string_view ending = ending_of_notice(word); !ending.empty()) {
             is_empty_ = false;
-            if (!game_.ending) end_with(ending);
+            if (!game_.ending || is_guess_) end_with(ending);
+        } else if (is_notice(line) && !is_over() && (!game_.moves.empty() || turn_)) {
+            end_with(word);
+            is_guess_ = true;
+        } else {
+            return false;
         }
+        return true;
     }
 
     // The end of the game counts; another end, a board or a remark below it is kept as a comment.
     void read_after_end(std::string_view line) {
-        if (line.starts_with('#')) return read_notice(line);
-        const bool is_sign = line.starts_with('+') || line.starts_with('-');
-        if (is_sign && strip_end(line).size() > 1) fail({"a move after the end of the game"}, line);
-        if (line.starts_with('T')) return read_time(line);
-        if (is_sign || (line[0] == '%' && strip(line.substr(1)) == *game_.ending)) return;
+        if (is_move(line)) {
+            if (!is_guess_) fail({"a move after the end of the game"}, line);
+            take_back_end();
+            return read_line(line, line_);
+        }
+        if (line[0] == '#' && read_notice(line)) return;
+        if (line[0] == '%' && take_ending(strip(line.substr(1)))) return;
+        if (line[0] == 'T' && time_of(line)) return read_time(line);
+        if (strip_end(line) == "+" || strip_end(line) == "-" || is_farewell(line)) return;
         add_comment(line);
+    }
+
+    // Whether the word after % below the end is the end, or the end again.
+    bool take_ending(std::string_view word) {
+        const bool is_first = !game_.ending || (is_guess_ && word != *game_.ending);
+        if (is_first) end_with(word);
+        return is_first || word == *game_.ending;
+    }
+
+    // A word after # that nobody listed ended no game if a move follows.
+    void take_back_end() {
+        game_.ending.reset();
+        game_.ending_time_ms = CsaGame::NO_TIME;
+        is_guess_ = false;
+        for (std::string& comment : game_.ending_comments) game_.comments.emplace_back(game_.moves.size(), std::move(comment));
+        game_.ending_comments.clear();
     }
 
     // The names stand in what a server sends before a game, the rest is for the client.
@@ -262,7 +301,7 @@ private:
         } else if (line.starts_with("'*")) {
             if (!is_over()) note_plain_score(line.substr(2));
             add_comment(line.substr(2));
-        } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
+        } else if (!game_.moves.empty() && !is_ended() && is_visits(line.substr(1))) {  // after the move on its line
             add_comment(line.substr(1));
         } else if (line.starts_with("'black_rate:") || line.starts_with("'white_rate:")) {
             read_rating(line);
@@ -334,7 +373,8 @@ private:
         if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
     }
 
-    bool is_over() const { return game_.ending || illegal_; }
+    bool is_ended() const { return game_.ending || !game_.outcome.empty(); }
+    bool is_over() const { return is_ended() || illegal_; }
 
     void add_comment(std::string_view text) {
         if (is_over()) game_.ending_comments.emplace_back(strip(text));
@@ -381,6 +421,7 @@ private:
     std::optional<Color> turn_;         // as long as nothing says it, none
     std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
+    bool is_guess_ = false;  // the end is a word after # that nobody listed
     bool is_empty_ = true;
     bool has_joined_comments_ = false;
 };
@@ -416,8 +457,7 @@ bool CsaReader::read_game(CsaGame& game) {
     const auto is_game = [this, &line, &parser, &game] {
         const std::size_t before = at_;
         if (!take_line(line) || (line.starts_with('/') && strip(line) == "/")) return false;
-        const bool is_version = line.size() > 1 && line[0] == 'V' && line[1] >= '1' && line[1] <= '3';
-        const bool is_next = is_version && (game.damage || !parser.is_empty());
+        const bool is_next = is_csa_version(line) && (game.damage || !parser.is_empty());
         if (is_next) {
             at_ = before;
             --line_;

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,8 @@ class EvaluatedNetwork:
             "test": self.test, "network": self.network, "minus": self.minus, "positions": self.positions,
         }  # fmt: skip
         for name, estimate in self.measures.items():
-            found |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            value = None if isnan(estimate.value) else estimate.value  # the policy's, on a test set without moves
+            found |= {name: value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
         return found
 
 

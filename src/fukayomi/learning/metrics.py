@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ class Metrics(Tabular):
     """Number of positions."""
     policy_loss: float
     """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over all 2187 labels: the mean
-    over the positions that have a move, 0 if none has."""
+    over the positions that have a move, NaN if none has."""
     result_loss: float
     """Binary cross-entropy of the game's result."""
     search_value_loss: float
@@ -32,7 +33,8 @@ class Metrics(Tabular):
     total_loss: float
     """policy + (1 - val_lambda) * result + val_lambda * search value; policy is 0 in a position without a move."""
     policy_accuracy: float
-    """Share of positions with a move whose most likely label is it; in hcpe3 and avg, the most visited move."""
+    """Share of positions with a move whose most likely label is it; in hcpe3 and avg, the most visited move. NaN if
+    none has a move."""
     value_accuracy: float
     """Share of positions whose value (0.5 or more: won) agrees with the result; draws count as won, as in dlshogi."""
     policy_entropy: float
@@ -49,9 +51,16 @@ class Metrics(Tabular):
         values = asdict(self)
         return values | values.pop("heads")
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all are numbers, but for those of the policy on a test set without moves."""
+        return all(isfinite(value) for name, value in self.as_dict().items() if name not in _OF_MOVES)
+
 
 MEASURES = tuple(field.name for field in fields(Metrics) if field.name not in ("positions", "heads"))
 """The names of the metrics, in order."""
+_OF_MOVES = ("policy_loss", "policy_accuracy")
+"""Those that a test set without moves does not have."""
 
 
 def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda: float) -> Tensor:
@@ -88,15 +97,17 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
 def of_positions_with_moves(means: Floats, with_moves: int, positions: int) -> Floats:
     """Means [..., 7 * K] over all positions, where those of the policy's targets are over the positions with a move.
 
+    They are NaN if no position has one.
+
     Args:
         means: Of `position_metrics`, of K networks.
         with_moves: Positions that have a move, which some rows of psv do not have.
         positions: All positions.
     """
-    if with_moves in (0, positions):
+    if with_moves == positions:
         return means
     factors = np.ones(len(MEASURES))
-    factors[[MEASURES.index("policy_loss"), MEASURES.index("policy_accuracy")]] = positions / with_moves
+    factors[[MEASURES.index(name) for name in _OF_MOVES]] = positions / with_moves if with_moves else np.nan
     return means * np.tile(factors, means.shape[-1] // len(MEASURES))
 
 

@@ -146,6 +146,29 @@ def test_games_repeated_by_engines_that_do_not_vary_are_different_games(tmp_path
     assert count(games, later) == (7, 7)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "2026-01-03 21:37", "2026/1/3(土) 21:37", "2026年1月3日(土) 21時37分", "２０２６／０１／０３　２１：３７",
+        "2026.1.3 午後9:37", "2026年01月03日 21時", "令和8年1月3日 21:37:56", "R8.1.3", "Jan 3",
+        "20260103 213756", "2026-01-03T21:37:56+09:00",
+    ],
+)  # fmt: skip
+def test_a_time_is_the_same_in_any_spelling(shown: str) -> None:
+    seen = SeenGames()
+    record = made_game(0)
+    for name, time, is_copy in (
+        ("b/1.csa", "2026/01/04 21:37:56", False),
+        ("a/1.csa", record.start_time, False),
+        ("a/1.kif", shown, True),
+        ("a/2.csa", "2026/01/03 21:38", False),
+        ("c/1.jkf", "2026年1月4日 21時37分56秒", True),
+        ("c/2.jkf", "2026年1月3日 21時39分", False),
+    ):
+        record.name, record.start_time = name, time
+        assert seen.is_copy(record) == is_copy, name
+
+
 def test_times_are_compared_as_far_as_both_records_tell_them(tmp_path: Path) -> None:
     """As a folder with the same games as KIF without a date and as CSA with one."""
     times = ["2026/01/03 21:37:56", "2026/01/03 21:37:57", "2026/01/04 09:00:00"]

@@ -28,7 +28,7 @@ CSA = [
     "what is this\n",
     "To_Move:+\nI+1249,840\n# a note\nBEGIN Time\n\tV2\nEND Time\n",  # no game either
     "　+\n#TIME_UP\n",
-    "PI\n+\n+2726FU\n%TORYO\n",
+    "PI\n+\n+2726FU\n%TORYO\nV2.2 program\n--------\n",
 ]
 USI = [
     "startpos moves 7g7f 3c3d", "# a comment", "", "startpos moves 7g7f 7g7f", "position startpos", "sfen nonsense",

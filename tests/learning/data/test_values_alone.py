@@ -1,17 +1,22 @@
 """Rows of psv without a move: their values are learned from, and the policy is left out of the loss."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from command_runs import run, run_json
 
 from fukayomi.data import write_data
 from fukayomi.data.formats.psv import psv_record
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.learning import Dataset, TrainingSettings, evaluate, evaluate_networks, train
 from fukayomi.learning.data.tensors import TensorBatch
+from fukayomi.learning.listeners.json_lines import JsonLinesListener
 from fukayomi.learning.loss import LossWeights, compute_losses
+from fukayomi.learning.metrics import MEASURES
 from fukayomi.nn import NetworkConfig, PolicyValueNetwork
 from fukayomi.shogi import Position
 
@@ -73,7 +78,27 @@ def test_training_and_evaluation_take_them(tmp_path: Path, data: Dataset) -> Non
     table = evaluate_networks({"net": network}, {"test": data})
     assert table.results[0].measures["policy_loss"].value == pytest.approx(both.policy_loss, rel=1e-5)
     values = evaluate(network, write_pool(tmp_path / "values.psv", None, None))
-    assert (values.policy_loss, values.policy_accuracy) == (0, 0)
+    assert np.isnan([values.policy_loss, values.policy_accuracy]).all()
+    assert (values.result_loss > 0, values.total_loss > 0, values.is_finite) == (True, True, True)
+
+
+def test_there_are_no_figures_of_the_policy_without_moves(tmp_path: Path) -> None:
+    data = write_pool(tmp_path / "values.psv", *[None] * 8)
+    settings = TrainingSettings(steps=2, batch=4, warmup=0, amp="off", lr=0.1)
+    run_folder = tmp_path / "run"
+    trained = train(TINY, data, run_folder, test=data, settings=settings, device="cpu", listener=JsonLinesListener())
+    log = [json.loads(line) for line in (run_folder / "log.jsonl").read_text().splitlines()]
+    (test,) = [line["test"] for line in log if "test" in line]
+    assert (test["policy_loss"], test["policy_accuracy"], test["result_loss"] > 0) == (None, None, True)
+    networks = {"a": PolicyValueNetwork(TINY), "b": PolicyValueNetwork(TINY)}
+    table = evaluate_networks(networks, {"test": data}, resamples=20)
+    for row in table.rows():
+        assert {row[f"policy_{name}{end}"] for name in ("loss", "accuracy") for end in ("", "_low", "_high")} == {None}
+        assert row["result_loss_low"] is not None
+    printed = run("eval-model", trained.checkpoint, tmp_path / "values.psv", "--resamples", 20)[1]
+    (row,) = (line for line in printed.splitlines() if line.startswith("checkpoint"))
+    assert len(re.findall(r"[0-9]\.[0-9]{4}", row)) == len(MEASURES) - 2
+    assert run_json("eval-model", trained.checkpoint, tmp_path / "values.psv")["results"][0]["policy_loss"] is None
 
 
 def test_hcpe_may_not_lack_a_move(tmp_path: Path) -> None:

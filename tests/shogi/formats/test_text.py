@@ -130,3 +130,38 @@ def test_hostile_text_takes_bounded_memory() -> None:
 def test_other_data_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"not text|neither UTF-8"):
         decode_text(data)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_line_of_moves_in_utf_16_without_a_mark(codec: str) -> None:
+    for moves in (
+        "▲７六歩△３四歩▲２二角成△同銀",
+        "７六歩　３四歩　２二角成　同銀",
+        "▲７六歩△３四歩▲２二角成△同　銀△投了",
+    ):
+        record = read_record(moves.encode(codec))
+        assert record.usi_moves()[:4] == ["7g7f", "3c3d", "8h2b+", "3a2b"]
+    for encoding in ("cp932", "euc_jp"):  # as before
+        assert read_record("▲７六歩△３四歩▲２二角成△同銀".encode(encoding)).usi_moves()[0] == "7g7f"
+
+
+@pytest.mark.parametrize("damage", [b"", b"*\xff\xff\n", b"*\x82\n", "*名人戦\n".encode()])
+def test_half_width_katakana_in_shift_jis(damage: bytes) -> None:
+    record = read_record(KIF.encode("cp932") + "*ｱｲｳｴ\n*ﾃｽﾄ ｶｲｾﾂ\n".encode("cp932") + damage)
+    assert record.moves[1].comment.split("\n")[:2] == ["ｱｲｳｴ", "ﾃｽﾄ ｶｲｾﾂ"]
+    assert (record.black_name, record.moves[0].comment) == ("高橋ソ", "コメント表")
+
+
+@pytest.mark.parametrize("name", ["羽生善治", "高橋", "中原　誠", "渡辺"])
+def test_a_name_in_euc_jp_that_was_cut_within_a_letter(name: str) -> None:
+    for text in (KIF, "先手：高橋ソ\n   1 ７六歩(77)\n"):
+        data = text.encode("euc_jp").replace("高橋ソ".encode("euc_jp"), name.encode("euc_jp")[:-1])
+        record = read_record(data)
+        assert (record.black_name, record.usi_moves()[0]) == (name[:-1] + "�", "7g7f")
+
+
+def test_line_ends_that_were_written_twice() -> None:
+    for line_end in ("\r\r\n", "\r\r\r\n"):
+        record = read_record(KIF.replace("\n", line_end).encode("cp932"))
+        assert (record.black_name, record.moves[0].comment) == ("高橋ソ", "コメント表")
+    assert decode_text(b"a" + b"\r" * 3_000_000 + b"\r\nb" + b"\r" * 3_000_000) == "a\nb" + "\r" * 3_000_000

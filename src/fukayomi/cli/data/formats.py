@@ -213,4 +213,4 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
             "any number of duplicate rows"
         )
     if good is not None:
-        typer.echo(f"wrote {report.good:,} good records to {good}")
+        typer.echo(f"wrote {counted(report.good, 'good record')} to {good}")

@@ -18,7 +18,18 @@ from fukayomi.data.records.columns import RecordColumns, start_key
 from fukayomi.shogi.record import Record
 from fukayomi.tabular import counted
 
-_TIME = re.compile(r"(\d{4})\D(\d{1,2})\D(\d{1,2})(?:\D.*?(?P<minute>\d{1,2}:\d{2})(?::(?P<second>\d{2}))?)?", re.ASCII)
+_DAY = re.compile(
+    r"(?<![0-9])(?:(?P<year>[0-9]{4})|(?P<era>令和|平成|昭和|[RHS])(?P<era_year>[0-9]{1,2}|元))[^0-9]"
+    r"(?P<month>[0-9]{1,2})[^0-9](?P<day>[0-9]{1,2})(?![0-9])"
+    r"|(?<![0-9])(?P<compact>(?:19|20)[0-9]{6})(?=T?[0-9]{4}|[^0-9]|$)"
+)
+_CLOCK = re.compile(
+    r"(?P<half>午前|午後|[AaPp][Mm])?\s{0,4}(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
+    r"|時(?:(?P<minutes>[0-9]{1,2})分(?:(?P<seconds>[0-9]{1,2})秒)?)?)(?:\s?(?P<english>[AaPp][Mm]))?"
+    r"|^T?(?P<digits>[0-9]{4}(?:[0-9]{2})?)$"
+)
+_ERAS = {"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "昭和": 1925, "S": 1925}
+_LONGEST_TIME = 200  # characters
 _NUMBER = re.compile(r"#\d+$")
 
 
@@ -71,12 +82,33 @@ def _player(name: str) -> str:
 
 def _time_of(text: str) -> tuple[str, ...]:
     """Day, minute and second at which a game began, as far as a record tells them."""
-    found = _TIME.search(text)
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST_TIME]).strip()
+    found = _DAY.search(plain)
     if found is None:
         return ()
-    day = "-".join(f"{int(part):02}" for part in found.groups()[:3])
-    minute, second = found["minute"], found["second"]
-    return tuple(part for part in (day, minute and minute.zfill(5), minute and second) if part)
+    if compact := found["compact"]:
+        day = f"{compact[:4]}-{compact[4:6]}-{compact[6:]}"
+    else:
+        in_era = 1 if found["era_year"] == "元" else int(found["era_year"] or 0)
+        year = int(found["year"]) if found["year"] else _ERAS[found["era"]] + in_era
+        day = f"{year:04}-{int(found['month']):02}-{int(found['day']):02}"
+    clock = _CLOCK.search(plain[found.end() :].strip())
+    return (day, *_clock(clock)) if clock else (day,)
+
+
+def _clock(found: re.Match[str]) -> tuple[str, ...]:
+    """Minute and second, as far as they are told: ``10:05``, ``10時5分0秒``, ``午後1:05``, ``100500``."""
+    if digits := found["digits"]:
+        hour, minute, second = digits[:2], digits[2:4], digits[4:]
+    else:
+        hour, minute = found["hour"], found["minute"] or found["minutes"]
+        if minute is None:  # 10時 tells no minute
+            return ()
+        second = found["second"] or found["seconds"] or ""
+    half = (found["half"] or found["english"] or "").lower()
+    hours = int(hour) % 12 + 12 * (half in ("午後", "pm")) if half else int(hour)
+    start = f"{hours:02}:{int(minute):02}"
+    return (start, f"{int(second):02}") if second else (start,)
 
 
 class _Seen(NamedTuple):

@@ -20,7 +20,7 @@ _FIRST = 1 << 14  # bytes read first: they hold most games, and asking for a who
 _HAS_CSA = re.compile(
     rb"^(?!(?:[ \t]|\xe3\x80\x80)*(?:['V$#]|BEGIN |END |[A-Za-z_]{2,}[+-]?:|[A-MOQ-SUW-Za-z_][+-])).*\S", re.MULTILINE
 )
-_BEGINS_CSA = re.compile(rb"^/[ \t\r]*$|^(?=V[1-3])", re.MULTILINE)
+_BEGINS_CSA = re.compile(rb"^/[ \t\r]*$|^(?=V[1-3][.0-9]*[ \t\r]*$)", re.MULTILINE)
 _USI_GAMES = re.compile(rb"^(?!#).*\S", re.MULTILINE)
 
 
@@ -103,7 +103,11 @@ def _end_of_csa(data: bytes) -> int:
         if end >= 0 and data[at:end].strip() == b"/":
             return end + 1
     # Games without a slash between them: the last one begins with its version.
-    return max(data.rfind(b"\nV" + version) + 1 for version in (b"1", b"2", b"3"))
+    at = len(data)
+    while (at := data.rfind(b"\nV", 0, at)) >= 0:
+        if data.find(b"\n", at + 1) >= 0 and _BEGINS_CSA.match(data, at + 1):
+            return at + 1
+    return 0
 
 
 def _end_of_line(data: bytes) -> int:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import islice
 
 from fukayomi.shogi.formats.kif.board import is_row
+from fukayomi.shogi.formats.kif.header import without_mark
 from fukayomi.shogi.formats.kif.tokens import is_moves, is_western
 
 
@@ -55,7 +56,7 @@ def detect_format(text: str) -> Format:
             has_csa_comment = has_csa_comment or line.startswith("'*")
             continue
         may_be_csa = False  # only comments may precede the first CSA statement
-        if _KI2.match(line):
+        if _KI2.match(line) and without_mark(line) == line:
             return Format.KI2
         if _KIF.match(line):
             return Format.KIF

@@ -13,6 +13,11 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import NamedTuple
 
+_RETURNS = re.compile("(?<!\r)\r+\n")
+_KATAKANA_RUN = re.compile("[\uff61-\uff9f]+")
+_SHORTEST_KATAKANA = 3  # letters of a word; fewer are a sign of EUC-JP
+_MOVE_LETTER = re.compile("[▲△▼▽☗☖０-９一二三四五六七八九同歩香桂銀金角飛玉王馬龍竜と成手]")
+_MOVE_SHARE = 0.4  # of letters in moves, for a line of UTF-16 that has nothing else to show it
 _DECLARED = re.compile(rb"encoding\s*=\s*([A-Za-z0-9_\-]+)", re.IGNORECASE)
 _DECLARED_WITHIN = 200  # bytes; the declaration is on the first or second line
 _SAMPLE = 10_000  # bytes
@@ -62,7 +67,9 @@ def _tidy(text: str) -> str:
     """Text without byte order marks and DOS's end of file, with LF at the end of lines if that was CR alone."""
     text = text.replace("\ufeff", "").rstrip("\x1a")
     returns = text.count("\r")
-    if returns and returns - text.count("\r\n") > text.count("\n"):
+    if "\r\r\n" in text:  # some programs write the end of lines twice
+        text = _RETURNS.sub("\n", text)
+    elif returns and returns - text.count("\r\n") > text.count("\n"):
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
 
@@ -72,10 +79,25 @@ def utf_16_codec(data: bytes) -> str | None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"  # the mark tells the order of the bytes
     if b"\0" not in data[:_SAMPLE]:
+        return _codec_of_moves(data) if len(data) <= _SAMPLE else None
+    sample = data[: min(_SAMPLE, len(data)) & ~1]
+    texts = {codec: sample.decode(codec, "replace") for codec in ("utf-16-le", "utf-16-be")}
+    letters = {codec: len(_LETTERS.findall(text)) for codec, text in texts.items()}
+    codec = max(letters, key=lambda codec: letters[codec])
+    return codec if letters[codec] >= _UTF_16_SHARE * len(texts[codec]) else None
+
+
+def _codec_of_moves(data: bytes) -> str | None:
+    """The codec for a line of moves in UTF-16, which has neither a line break nor any other zero byte."""
+    if not data or len(data) % 2:
         return None
-    codec = "utf-16-le" if data[1:_SAMPLE:2].count(0) > data[0:_SAMPLE:2].count(0) else "utf-16-be"
-    sample = data[: _SAMPLE & ~1].decode(codec, "replace")
-    return codec if len(_LETTERS.findall(sample)) >= _UTF_16_SHARE * len(sample) else None
+    if any(not _CONTROL.search(text) and _LOST not in text for text in (_decode_cp932(data), _decode_euc(data))):
+        return None
+    for codec in ("utf-16-le", "utf-16-be"):
+        text = data.decode(codec, "replace")
+        if len(_LETTERS.findall(text)) == len(text) and len(_MOVE_LETTER.findall(text)) >= _MOVE_SHARE * len(text):
+            return codec
+    return None
 
 
 def _decode_utf16(data: bytes) -> str | None:
@@ -159,9 +181,11 @@ def _decode_foreign(data: bytes, *, is_utf_8: bool, legacy: "tuple[_Decode, _Dec
     utf_8 = _Utf8.of(data)
     is_utf_8 = is_utf_8 or utf_8.is_likely
     if not is_utf_8 and not utf_8.wide:
-        for decode in legacy:
-            if _LOST not in (text := decode(data)):
-                return text.split("\n")
+        first, second = (decode(data) for decode in legacy)
+        if _LOST not in first:
+            return first.split("\n")
+        if _LOST not in second and _faults(second) < _faults(first):
+            return second.split("\n")
     return [_decode_line(line, legacy, is_utf_8=is_utf_8) for line in data.split(b"\n")]
 
 
@@ -200,11 +224,16 @@ def _decode_line(line: bytes, legacy: tuple[_Decode, _Decode], *, is_utf_8: bool
     if utf_8.is_likely or (is_utf_8 and utf_8.lost <= 1):
         return utf_8.text
     first, second = (decode(line) for decode in legacy)
-    if _LOST not in first:
+    if _LOST not in first and all(len(run) >= _SHORTEST_KATAKANA for run in _KATAKANA_RUN.findall(first)):
         return first
     if _LOST not in second and not _HALF_WIDTH.search(second):
         return second
-    return min(first, second, utf_8.text, key=lambda text: text.count(_LOST))
+    return min(first, second, utf_8.text, key=_faults)
+
+
+def _faults(text: str) -> int:
+    """How much speaks against an encoding: lost characters, and half-width katakana, which records hardly ever have."""
+    return 2 * text.count(_LOST) + len(_HALF_WIDTH.findall(text))
 
 
 def _likely_encodings(data: bytes, foreign: bytes) -> tuple[_Decode, _Decode]:
@@ -212,8 +241,8 @@ def _likely_encodings(data: bytes, foreign: bytes) -> tuple[_Decode, _Decode]:
     declared = _DECLARED.search(data, 0, _DECLARED_WITHIN)
     encoding = _NAMES.get(declared[1].decode("ascii").lower()) if declared else None
     if encoding is None:
-        sample = foreign[:_SAMPLE].decode("cp932", errors="ignore")
-        encoding = "euc_jp" if _HALF_WIDTH.search(sample) else "cp932"
+        sample = foreign[:_SAMPLE]
+        encoding = "cp932" if _faults(_decode_cp932(sample)) <= _faults(_decode_euc(sample)) else "euc_jp"
     return (_decode_cp932, _decode_euc) if encoding == "cp932" else (_decode_euc, _decode_cp932)
 
 

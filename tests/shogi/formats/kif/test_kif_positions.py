@@ -72,6 +72,13 @@ def framed(rows: list[str]) -> str:
         ("飛車香落ち", ORACLE_HANDICAPS["rook and lance"]),
         ("飛車角落ち", ORACLE_HANDICAPS["two pieces"]),
         ("飛車角落ち(二枚落ち)", ORACLE_HANDICAPS["two pieces"]),
+        ("裸王", "4k4/9/9/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"),
+        ("トンボ落ち", "4k4/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"),
+        ("金二枚落ち", "lns1k1snl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"),
+        ("銀2枚落ち", "ln1gkg1nl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"),
+        ("飛車落ち（飛落ち）", ORACLE_HANDICAPS["rook"]),
+        ("香平（香落ち）", ORACLE_HANDICAPS["lance"]),
+        ("平手・香落ち（平手）", START_SFEN),
         ("香得", "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w L 1"),
         ("飛車得", "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w R 1"),
         ("八枚得", "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w RB2S2N2L 1"),
@@ -232,3 +239,25 @@ def test_hands_are_read_or_refused(text: str) -> None:
         assert str(found).startswith("game.kif, line")
     else:
         assert Position.from_sfen(found.initial_sfen).sfen() == found.initial_sfen
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        *(
+            (name, "names several games and not this one")
+            for name in ("角香平", "角平香", "角香交じり", "半香", "平手・香落ち")
+        ),
+        *(
+            (name, "does not tell which pieces are missing")
+            for name in ("右四枚落ち", "右八枚落ち", "十一枚落ち", "12枚落ち", "歩落ち")
+        ),
+        ("裸玉（歩三兵）", "names two positions"),
+        ("20枚落ち", "without a board"),
+        ("99枚落ち", "without a board"),
+    ],
+)
+def test_a_name_with_several_meanings_needs_a_board(name: str, what: str) -> None:
+    with pytest.raises(RecordError, match=f"line 1: (unknown )?handicap '{name}' {what}: add the board"):
+        read(f"手合割：{name}\n   1 ７六歩(77)\n")
+    assert read(f"手合割：{name}\n{framed(ROWS)}後手番\n   1 ３四歩(33)\n").usi_moves() == ["3c3d"]

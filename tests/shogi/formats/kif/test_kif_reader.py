@@ -72,7 +72,7 @@ def test_a_game(encoding: str, line_break: str) -> None:
 def test_damaged_utf_16_is_refused() -> None:
     for data, what in (
         (b"\xff\xfe\x00\xd8", "neither UTF-8 nor UTF-16"),
-        (b"\xff\xfea\x00\x00\x00b\x00", "it begins 'a"),
+        (b"\xff\xfea\x00\x00\x00\x00\x00", "not text: zero byte"),
     ):
         with pytest.raises(RecordError, match=what):
             next(read_records(data, name="game.kif"))

@@ -7,8 +7,9 @@ The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the m
 score, too. Other comments are ignored, except floodgate's ratings, summary and end time.
 
 81Dojo's files and logs of clients have lines of the server's protocol. ``To_Move:+``, ``BEGIN Time`` and the like are
-skipped; ``#TIME_UP``, ``#RESIGN`` and the like end the game, ``#SENTE_WIN`` and ``#GOTE_WIN`` tell the winner. Text
-below the end is a comment of the last move.
+skipped; ``#TIME_UP``, ``#RESIGN`` and the like end the game, ``#SENTE_WIN`` and ``#GOTE_WIN`` tell the winner. A word
+for the end that nobody listed (``%ADJOURNED``, ``#WIN(DISCONNECT)``) is the record's `ending_word`. Text below the end
+is a comment on it.
 """
 
 from collections.abc import Iterator
@@ -118,8 +119,8 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
     record.illegal_move, record.illegal_move_time_ms = game.illegal_move, game.illegal_move_time_ms
     if game.ending is not None:
         read_ending(record, game.ending, game.turn)
-        record.ending_time_ms = game.ending_time_ms
-        record.ending_comment = "\n".join(take_ending_word(record, game.ending_comments, game.turn))
+    record.ending_time_ms = game.ending_time_ms
+    record.ending_comment = "\n".join(take_ending_word(record, game.ending_comments, game.turn))
     if game.outcome:
         _apply_outcome(record, _RESULTS[game.outcome])
     if record.summary:
@@ -136,6 +137,7 @@ def _error(damage: tuple[int, bool, list[str]], name: str) -> RecordError:
 def read_ending(record: Record, word: str, turn: Color) -> None:
     """Take the end from the word of a statement, with `turn` to move."""
     record.termination = ENDINGS.get(word, Termination.OTHER)
+    record.ending_word = "" if word in ENDINGS else word[:_LONGEST_QUOTE]
     if record.illegal_move:
         record.result = winner_is(turn.opponent)
     elif word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):

@@ -57,6 +57,8 @@ _SPELLINGS = {
     "七枚落": "右七枚落",
     "九枚落": "右九枚落",
     "十九枚落": "裸玉",
+    "裸王": "裸玉",
+    "トンボ落": "トンボ",
     "青空": "青空将棋",
     "二枚持": "二枚得",
     "平": "平手",
@@ -80,6 +82,11 @@ _LAST_RANK = "lnsgkgsnl"
 _PLACES = {"金": (3, 5), "銀": (2, 6), "桂": (1, 7), "香": (0, 8)}
 """Where White's pieces stand on the last rank: right and left."""
 _PIECES_GIVEN = re.compile(r"(?:飛|角|[右左両]?[金銀桂香])+(?=落)")
+_BRACKET = re.compile(r"\(([^()]*)\)$")
+_EVEN_OR_PIECE = r"(?:平手?|[飛角香](?:落ち?)?)"
+_SERIES = re.compile(rf"半香落?|{_EVEN_OR_PIECE}(?:[・、,/／と]?{_EVEN_OR_PIECE}){{1,3}}(?:交(?:ぜ|じ?り)?)?")
+"""Several handicaps, which the games of a series have in turn."""
+_COUNT = re.compile(r"[右左]?(?:十?[一二三四五六七八九]|十)枚落|歩落")
 _ONE_GIVEN = re.compile(r"([右左両]?)([飛角金銀桂香])")
 
 _LETTERS = {
@@ -111,10 +118,40 @@ def handicap_sfen(name: str) -> str | None:
     >>> handicap_sfen("香得")
     'lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w L 1'
     """
-    plain = re.sub(r"\s|\([^()]*\)$", "", unicodedata.normalize("NFKC", name))
+    plain, inner = _plain(name)
+    sfen = _sfen_of(plain)
+    other = _sfen_of(_plain(inner)[0]) if inner else None
+    if other is None or sfen is None or _SERIES.fullmatch(plain):
+        return other or sfen
+    return sfen if other == sfen else None
+
+
+def why_unknown(name: str) -> str:
+    """What is wrong with the name of a handicap for which `handicap_sfen` knows no position."""
+    plain, inner = _plain(name)
+    quoted = repr(name[:40])
+    if inner and _sfen_of(plain) is not None:
+        return f"handicap {quoted} names two positions"
+    if _SERIES.fullmatch(plain):
+        return f"handicap {quoted} names several games and not this one"
+    if _COUNT.fullmatch(plain):
+        return f"handicap {quoted} does not tell which pieces are missing"
+    return f"unknown handicap {quoted} without a board"
+
+
+def _plain(name: str) -> tuple[str, str]:
+    """The name of a handicap in one spelling, and what stands in brackets behind it."""
+    plain = re.sub(r"\s", "", unicodedata.normalize("NFKC", name))
+    bracket = _BRACKET.search(plain)
+    plain = plain[: bracket.start()] if bracket else plain
     plain = re.sub(r"([飛香])車|角行|桂馬|([金銀])将", lambda found: found[0][0], plain)
-    plain = re.sub(r"[0-9]{1,2}(?=枚)", lambda found: _kanji_number(int(found[0])), plain)
+    plain = re.sub(r"(?<![0-9])1?[0-9](?=枚)", lambda found: _kanji_number(int(found[0])), plain)
+    plain = re.sub(r"([金銀桂香])(?:二枚)(?=落|得)", r"両\1", plain)
     plain = re.sub(r"(?<=[落得持])(?:ち|とし|し)$", "", plain)
+    return plain, bracket[1] if bracket else ""
+
+
+def _sfen_of(plain: str) -> str | None:
     plain = _SPELLINGS.get(plain, plain)
     if plain.endswith("得"):  # what White lacks is in Black's hand
         plain = plain[:-1] + "落"

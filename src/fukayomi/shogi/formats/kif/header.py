@@ -15,6 +15,7 @@ from fukayomi.shogi.formats.kif.board import (
     is_row,
     looks_like_row,
     row_sfen,
+    why_unknown,
 )
 from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves, is_western
 from fukayomi.shogi.formats.limits import MOST_PLIES
@@ -42,7 +43,11 @@ _FIELDS = {
     "戦型": "opening",
 }
 _PLAYERS = ("先手", "下手", "後手", "上手")
-_SECOND_PLAYER = re.compile(r"[\s　/／、,](先手|下手|後手|上手)[\s　]{0,8}[：:]")
+_SEPARATORS = " \t　/／、,|｜・"
+_NEXT_KEY = re.compile(rf"[{_SEPARATORS}][▲△▼▽☗☖]?({'|'.join((*_FIELDS, '手合割'))})[\s　]{{0,8}}[：:](?!//)")
+"""The key of another header on the same line."""
+_VERSUS = re.compile(r"(?<=[\s　])(?:vs\.?|v\.s\.|対|－|―|-)$", re.IGNORECASE)
+_MARKED_PLAYER = re.compile(r"[\s　]{0,8}([▲△▼▽☗☖])[\s　]{0,8}(?=(?P<key>先手|下手|後手|上手)?[\s　]{0,8}[：:])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BLACK = ("先手", "下手")
 
@@ -71,7 +76,7 @@ class Head:
     ply: int = 1
 
     def read(self, line: str, number: int) -> None:
-        """Read a line of the head; lines without meaning are skipped.
+        """Read a line of the head; one that is not understood is a comment.
 
         Raises:
             RecordError: The line is damaged.
@@ -92,11 +97,12 @@ class Head:
         elif found := _PLY.match(line):
             self.ply = min(int(found[1]), MOST_PLIES) + 1
         elif found := _KEY.fullmatch(line):
-            self._read_field(found[1], found[2].strip(), number)
+            self._read_fields(found[1], found[2].strip(), number)
         elif looks_like_row(line) or 0 < len(self.rows) < 9:
             raise RecordError(self.name, number, f"not a row of a board: {line[:60]!r}")
         else:
             self._skip(line, number)
+            self.comments.append(line.strip())
 
     def is_name(self, line: str) -> bool:
         """Whether a line that may be a move (``先手：7g7f``) is the name of a player, who has none yet."""
@@ -122,12 +128,21 @@ class Head:
         if self.hands[color]:
             self.hands_line = number
 
+    def _read_fields(self, key: str, value: str, number: int) -> None:
+        """Read a header, or several on one line if the first is one of those that records always have."""
+        at = 0
+        others = _NEXT_KEY.finditer(value) if key in _FIELDS or key == "手合割" else ()
+        for other in others:
+            before = value[at : other.start()].strip().rstrip(_SEPARATORS)
+            if key in _PLAYERS and other[1] in _PLAYERS:
+                before = _VERSUS.sub("", before).rstrip(_SEPARATORS)
+            self._read_field(key, before, number)
+            key, at = other[1], other.end()
+        self._read_field(key, value[at:].strip(), number)
+
     def _read_field(self, key: str, value: str, number: int) -> None:
         if key == "手合割":
             self.handicap, self.handicap_line = value, number
-        elif key in _PLAYERS and (other := _SECOND_PLAYER.search(value)):
-            self.fields.setdefault(key, []).append(value[: other.start()].rstrip(" \t　/／、,"))
-            self.fields.setdefault(other[1], []).append(value[other.end() :].strip())
         elif key != "変化":
             self.fields.setdefault(key, []).append(value)
             if key not in _FIELDS and is_moves(value):
@@ -150,7 +165,7 @@ class Head:
         if self.rows:
             return self._sfen_of_board(handicap)
         if handicap is None:
-            what = f"unknown handicap {self.handicap[:40]!r} without a board: add the board, or name another handicap"
+            what = f"{why_unknown(self.handicap)}: add the board, or name another handicap"
             raise RecordError(self.name, self.handicap_line, what)
         if self.hands_line:
             raise RecordError(self.name, self.hands_line, "pieces in hand without a board")
@@ -192,6 +207,16 @@ def comment_of(line: str) -> str | None:
     if line.startswith("'"):
         return line[2:] if line.startswith("'*") else line[1:]
     return line.strip() if _URL.match(line) else None
+
+
+def without_mark(line: str) -> str:
+    """A line for a player without the mark before it: ``▲先手：甲``, ``▲：甲``. Other lines stay as they are."""
+    found = _MARKED_PLAYER.match(line)
+    if found is None:
+        return line
+    key = "" if found["key"] else "先手" if found[1] in "▲▼☗" else "後手"
+    plain = key + line[found.end() :]
+    return line if is_moves(plain) else plain
 
 
 def one_line(text: str) -> str:
@@ -267,6 +292,7 @@ def read_head(
     head, ends_at = Head(name), ends_at or begins_moves
     lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
     for number, line in lines:
+        line = without_mark(line)
         if ends_at(line) and not head.is_name(line):
             return head, chain([(number, line)], lines)
         head.read(line, number)
