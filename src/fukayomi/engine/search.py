@@ -115,12 +115,12 @@ class SearchResult(Tabular):
         return self.progress.error
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """One row per line; moves are in USI form."""
+        """One row per line; moves are in USI form. A move without visits has no win rate, no score and no mate."""
         return [
             {
                 "move": line.move.usi(),
-                "winrate": line.winrate,
-                "cp": line.cp,
+                "winrate": line.winrate if has_score(line) else None,
+                "cp": line.cp if has_score(line) else None,
                 "mate": line.mate,
                 "visits": line.visits,
                 "prior": line.prior,

@@ -159,7 +159,7 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_written(tmp_path: Path) ->
         write(tmp_path / "damaged.csa", GAME[:60] + "???" + GAME[60:]),
         write(tmp_path / "README", "read me"),
         tmp_path / "broken.zip",
-        write(tmp_path / "three.csa", f"{GAME}/\n{GAME}/\n+7776FU\n+7776FU\n".replace("N+a", "N+c")),
+        write(tmp_path / "three.csa", f"{GAME}/\n{GAME}/\n+7776FU\n+7776FU\n"),
     ]
     heard: list[tuple[str, int, int | None]] = []
 

@@ -53,6 +53,8 @@ class Answer:
     """The last statement about the chosen move: score and line."""
     search: SearchAnswer | None = None
     """All that was said, with every line of MultiPV; None if the answer names no move."""
+    is_pondered: bool = False
+    """Whether the engine had pondered the position: its own times then count from before `used_ms`."""
 
 
 class Player(ABC):

@@ -275,8 +275,8 @@ def score_of(info: Info | None) -> tuple[int | None, int | None]:
 
 
 def _reported_ms(answer: Answer) -> int | None:
-    """The time that an engine says it took; None if it says nothing."""
-    infos = () if answer.search is None else answer.search.infos
+    """The time that an engine says it took; None if it says nothing, or counts from before its clock ran."""
+    infos = () if answer.search is None or answer.is_pondered else answer.search.infos
     return max((info.time_ms for info in infos if info.time_ms is not None), default=None)
 
 

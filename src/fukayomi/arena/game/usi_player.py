@@ -156,7 +156,7 @@ class UsiPlayer(Player):
                 answer = self._answer(client, limit_ms)
                 if answer.used_ms == 0.0:
                     self._answered_early()
-                return answer
+                return replace(answer, is_pondered=True)
             stopped_ms = self._end_ponder(client)
             if stopped_ms > limit_ms:
                 return Answer("", stopped_ms, None)

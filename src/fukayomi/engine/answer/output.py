@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi._native import centipawns
+from fukayomi.engine.search import has_score
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.tabular import printable
 from fukayomi.usi.text import Info, UsiScore, shorten
@@ -67,7 +68,10 @@ def info_lines(infos: Iterable[Info]) -> list[str]:
 
 
 def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
-    """The progress of a search in USI's terms, one info for each of the first MultiPV lines."""
+    """The progress of a search in USI's terms, one info for each of the first MultiPV lines.
+
+    Moves that were not visited have no score, and so no line. The first line is that of the position, which has one.
+    """
     return [
         Info(
             depth=line.depth,
@@ -83,4 +87,5 @@ def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
             pv=tuple(move.usi() for move in line.pv),
         )
         for number, line in enumerate(progress.lines[: settings.multipv], 1)
+        if number == 1 or has_score(line)
     ]

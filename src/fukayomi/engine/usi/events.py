@@ -9,7 +9,7 @@ import math
 import queue
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from fukayomi.engine.usi.job import Job
@@ -83,6 +83,7 @@ class Events:
         self._quit: Line | None = None
         self._busy: Busy | None = None
         self._asked_s = self._began_s = 0.0  # when what the session is busy with was asked for, and when it began
+        self._freed_s = -math.inf  # when it was last no longer busy
         self.has_ended = False
         """Whether the input has ended: nobody sends `stop` any more."""
 
@@ -100,7 +101,7 @@ class Events:
 
     def end(self) -> None:
         """Note that the session is no longer busy."""
-        self._busy = None
+        self._busy, self._freed_s = None, time.monotonic()
 
     def next(self, timeout_s: float = math.inf) -> Event | None:
         """Wait for the next event that can be handled; None: there was none so long, or the input has just ended."""
@@ -136,7 +137,11 @@ class Events:
         if self._busy is Busy.LOADING and self._quit is not None:
             self._waiting.clear()
             return self._quit
-        return self._waiting.popleft()
+        command = self._waiting.popleft()
+        if isinstance(command, Line) and command.time_s < self._freed_s and command.time_s - self._asked_s < TOGETHER_S:
+            # It waited for what came together with it: its clock begins now.
+            return replace(command, time_s=self._freed_s)
+        return command
 
     def _due_s(self) -> float:
         """When the first command must be handled, whatever the session is busy with (`time.monotonic`)."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fukayomi.shogi.formats.candidates import MoveError
 from fukayomi.shogi.formats.fouls import japanese_foul
-from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import end_of_closing, ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import JAPANESE, read_move
@@ -53,7 +53,7 @@ def _end_lines(record: Record, position: Position) -> list[str]:
     if (ending := ending_of(record, position.turn)) is not None:
         lines.append(f"まで{len(record)}手で{ending.closing}")
         said = end_of_closing(ending.closing, position.turn, (record.black_name, record.white_name))
-        lines += text_comment_lines("\n".join(ending_notes(record, said, own_word(record, position.turn))))
+        lines += text_comment_lines("\n".join(ending_notes(record, said, noted_word(record, position.turn))))
     return lines + end_comment_lines(record)
 
 

@@ -8,7 +8,7 @@ from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
 from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS, UNDECIDED, apply_summary, read_ending
 from fukayomi.shogi.formats.fouls import foul_of, is_japanese
-from fukayomi.shogi.formats.kif.end_writer import own_word
+from fukayomi.shogi.formats.kif.end_writer import noted_word
 from fukayomi.shogi.formats.kif.endings import End, ending_notes
 from fukayomi.shogi.formats.notation import last_target
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
@@ -124,7 +124,7 @@ def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
     lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
     lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
-    if own := own_word(record, turn):  # the summary tells the winner
+    if own := noted_word(record, turn):  # the summary tells the winner
         said = Termination.INTERRUPTED if word == "CHUDAN" else record.termination
         lines += _comment_lines("\n".join(ending_notes(record, End(said, record.result), own)))
     lines += _comment_lines(record.ending_comment)
@@ -143,7 +143,7 @@ def _told(
     read = Record(illegal_move=record.illegal_move if is_illegal_move_shown else "", summary=summary)
     if word:
         read_ending(read, word, turn)
-    if word == "CHUDAN" and (own := own_word(record, turn)):
+    if word == "CHUDAN" and (own := noted_word(record, turn)):
         read.termination, read.ending_word = record.termination, own
     if summary:
         apply_summary(read, turn)

@@ -10,7 +10,7 @@ from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
 from fukayomi.shogi.formats.jkf.reader import end_of_special
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import header_pairs
 from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
@@ -191,7 +191,7 @@ def _end_items(record: Record, position: Position, clocks: _Clocks) -> list[_Obj
     else:
         special = _SPECIALS.get(ending.word, "CHUDAN")
     said = end_of_special(special, position.turn)
-    comments = ending_notes(record, said, own_word(record, position.turn)) + comments
+    comments = ending_notes(record, said, noted_word(record, position.turn)) + comments
     turn = position.turn.opponent if illegal else position.turn
     item = {"special": special} | clocks.play(turn, record.ending_time_ms)
     clocks.take_back(len(items) + 1)

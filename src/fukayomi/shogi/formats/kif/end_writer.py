@@ -86,6 +86,14 @@ def own_word(record: Record, turn: Color) -> str:
     return word if is_read and end == end_of_word(word, turn) and end.termination is record.termination else ""
 
 
+def noted_word(record: Record, turn: Color) -> str:
+    """The word of the record itself, if `take_ending_word` takes it for one and for the same end in a comment."""
+    word = record.ending_word
+    end = end_of_word(word, turn)
+    is_same = end.word == word and end.termination is record.termination
+    return word if is_same and word == " ".join(word.split()) else ""
+
+
 def _word(record: Record, turn: Color, winner: Color | None) -> str:
     """The word for the termination."""
     match record.termination:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
-from fukayomi.shogi.formats.kif.end_writer import ending_of, own_word
+from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
 from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
 from fukayomi.shogi.formats.kif.moves import write_move
@@ -160,7 +160,7 @@ def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]
         lines.append(_line(number, ending.word, clocks.play(record.ending_time_ms)))
         plies += 1
         told = ending.told(position.turn, (record.black_name, record.white_name))
-        notes = ending_notes(record, told, own_word(record, position.turn))
+        notes = ending_notes(record, told, noted_word(record, position.turn))
         lines += text_comment_lines("\n".join(notes))
         lines += [*end_comment_lines(record), f"まで{number - 1}手で{ending.closing}"]
     else:
