@@ -31,7 +31,7 @@ def say(text: str) -> None:
 def answer(ply: int) -> None:
     move = MOVES[ply] if ply < len(MOVES) else "resign"
     guess = GUESSES.get(str(ply + 1), MOVES[ply + 1] if ply + 1 < len(MOVES) else "-")
-    say(f"info depth 1 score cp 10 pv {move}")
+    say(f"info depth 1 score cp 10 time 1 pv {move}")
     say(f"bestmove {move}" if guess == "-" else f"bestmove {move} ponder {guess}")
 
 

@@ -4,6 +4,8 @@ import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
 from patience import PATIENCE_S
 
+from fukayomi.engine import Engine, Network
+from fukayomi.engine.evaluators.stubs import hash_evaluator
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go
@@ -51,6 +53,18 @@ def test_multipv_holds_from_the_next_go_without_isready(start: Start) -> None:
     last = answer.infos[-3:]
     assert [info.multipv for info in last] == [1, 2, 3]
     assert len({info.pv[0] for info in last}) == 3
+
+
+def test_moves_that_were_not_visited_have_no_line(start: Start) -> None:
+    client = start(MultiPV="8")
+    client.position()
+    infos = [info for info in client.go(Go(nodes=4), PATIENCE_S).infos if info.nodes == 4]
+    assert 0 < len(infos) < 4  # the root's own evaluation took one of the nodes
+    with Engine(Network(hash_evaluator(16))) as engine:
+        rows = engine.search(Position(), nodes=4, multipv=8).rows()
+    assert [row["visits"] == 0 for row in rows] == [row["winrate"] is None for row in rows]
+    assert [row["visits"] == 0 for row in rows] == [row["cp"] is None for row in rows]
+    assert any(row["visits"] == 0 for row in rows)
 
 
 def test_searchmoves(start: Start) -> None:

@@ -65,6 +65,16 @@ def test_what_was_asked_before_the_network_was_ready_is_answered(engine_command:
 
 
 @LAST
+@pytest.mark.parametrize("go", ["go movetime 200", "go btime 0 wtime 0 byoyomi 300"])
+def test_the_clock_of_a_script_begins_when_the_network_is_ready(go: str, last: str) -> None:
+    """Loading takes longer than the move may."""
+    slow = (sys.executable, str(HELPERS / "odd_engine.py"), "slow-start", "1.0")
+    lines = run(slow, f"isready\nposition startpos\n{go}\n{last}")
+    assert answers(lines) == ["readyok", "bestmove"]
+    assert nodes(lines)[0] > 0
+
+
+@LAST
 @pytest.mark.parametrize("go", ["go infinite", "go ponder", "go", "go ponder btime 0 wtime 0 byoyomi 60000"])
 def test_a_search_without_an_end_is_stopped_and_answered(engine_command: Command, go: str, last: str) -> None:
     assert answers(run(engine_command, f"{READY}{go}\n{last}")) == ["usiok", "readyok", "bestmove"]

@@ -112,6 +112,12 @@ def test_the_time_counts_from_ponderhit(ponderer: Ponderers) -> None:
     assert all(300 <= time_ms < 590 for time_ms in sorted(used)[:3]), used  # one may be held up by the machine
 
 
+def test_a_move_that_was_pondered_has_no_overhead(ponderer: Ponderers) -> None:
+    """The time that an engine reports counts from `go ponder`, that of the referee from `ponderhit`."""
+    played = play(ponderer("b", guesses="3=4a3b"), ponderer("w"), 5)
+    assert [answer.reported_ms for answer in played.answers if answer.engine == "b"] == [1, None, 1]
+
+
 def test_the_time_to_stop_is_the_engines_own(ponderer: Ponderers) -> None:
     played = play(ponderer("b", "slow-stop", guesses="1=8c8d"), ponderer("w"), 3)
     times = [move.time_ms or 0 for move in played.record.moves]
