@@ -334,7 +334,7 @@ def test_no_clock_is_needed_if_every_engine_has_one(tmp_path: Path) -> None:
     arguments = [*TWO, "--engine-clock", "a=nodes=1", "--max-plies", "4", "--games", "2", "--out", tmp_path / "out"]
     code, _, said = run(*arguments)
     assert code == 1
-    assert "clock is missing" in said
+    assert "clock is missing: not all engines have one of their own (b)" in said
     assert run(*arguments, "--engine-clock", "b=depth=1")[0] == 0
 
 

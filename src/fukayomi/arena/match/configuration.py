@@ -100,8 +100,12 @@ def _complete(found: Mapping[str, Any]) -> dict[str, Any]:
     if "undeclared_options" in complete:
         default = complete.pop("undeclared_options")
         complete["engine"] = [{"undeclared_options": default, **engine} for engine in tables]
-    if complete.get("clock") is None and tables and all(engine.get("clock") is not None for engine in tables):
+    without = [engine for engine in tables if engine.get("clock") is None]
+    if complete.get("clock") is None and tables and not without:
         complete["clock"] = tables[0]["clock"]  # nobody plays by it
+    if complete.get("clock") is None and 0 < len(without) < len(tables):
+        names = ", ".join(str(engine.get("name")) for engine in without)
+        raise ConfigurationError(f"clock is missing: not all engines have one of their own ({names})")
     return complete
 
 
