@@ -21,6 +21,7 @@
 #include "codec/selfplay_rules.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/position.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -47,7 +48,7 @@ Position position_from_psfen(const nb::bytes& psfen) {
 template <auto CONVERT, class In, class Out>
 void convert_rows(const In& in, const Out& out) {
     const std::size_t n = common_rows(in, out);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     CONVERT(n, in.data(), out.data());
 }
 
@@ -57,7 +58,7 @@ FoundRecords bad_records(const PackedRows& packed, const std::optional<Rows<cons
     const std::size_t n = moves ? common_rows(packed, *moves) : packed.shape(0);
     std::vector<BadRecord> found;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         found = find_bad_records(n, packed.data(), moves ? moves->data() : nullptr, psv);
     }
     FoundRecords rows;
@@ -87,12 +88,12 @@ void bind_records(nb::module_& m) {
     m.def("moves_to_psv", &convert_rows<moves_to_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "moves"_a.noconvert(), "psv_moves"_a.noconvert(),
           "Convert moves from hcpe to psv.\n\n"
-          "Args:\n    moves: uint16 [N], as `Move.raw`.\n    psv_moves: uint16 [N], written.\n\n"
+          "Args:\n    moves: uint16 [N], as `Move.raw`; 0, no move, stays 0.\n    psv_moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("moves_from_psv", &convert_rows<moves_from_psv, Rows<const std::uint16_t>, Rows<std::uint16_t>>,
           "psv_moves"_a.noconvert(), "moves"_a.noconvert(),
           "Convert moves from psv to hcpe.\n\n"
-          "Args:\n    psv_moves: uint16 [N].\n    moves: uint16 [N], written.\n\n"
+          "Args:\n    psv_moves: uint16 [N]; 0, no move, stays 0.\n    moves: uint16 [N], written.\n\n"
           "Raises:\n    InvalidMoveError: An entry is not a move; the message names its index.");
     m.def("book_keys", &convert_rows<book_keys_of, PackedRows, Rows<std::uint64_t>>, "hcps"_a.noconvert(),
           "keys"_a.noconvert(),
@@ -102,7 +103,7 @@ void bind_records(nb::module_& m) {
     m.def("find_bad_records", &bad_records, "packed"_a.noconvert(), "moves"_a.noconvert().none(), nb::kw_only(),
           "psv"_a = false,
           "Find records with an impossible position or an illegal move; return the index and the reason of each.\n\n"
-          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions.\n"
+          "Args:\n    packed: uint8 [N, 32].\n    moves: uint16 [N]; None to check only the positions. In psv 0 is no move, and not bad.\n"
           "    psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.");
 }
 
@@ -124,7 +125,7 @@ auto column_of(const DecodedGames& decoded) {
 }
 
 DecodedGames decoded_games(const Rows<const std::uint8_t>& data, bool last, bool searching) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return decode_hcpe3({data.data(), data.shape(0)}, last, searching);
 }
 
@@ -138,7 +139,7 @@ nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>
                          span(evals),  span(candidates), span(candidate_moves), span(candidate_visits)};
     std::vector<std::uint8_t> out;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         out = encode_hcpe3(games);
     }
     return nb::bytes(out.data(), out.size());
@@ -146,7 +147,7 @@ nb::bytes encoded_games(const PackedRows& starts, const Rows<const std::uint8_t>
 
 std::vector<GameEnding> endings_of(const PackedRows& starts, const Rows<const std::uint64_t>& plies,
                                    const Rows<const std::uint16_t>& moves) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return judge_endings({starts.data(), starts.size()}, {plies.data(), plies.size()}, {moves.data(), moves.size()});
 }
 
@@ -155,7 +156,7 @@ void bind_endings(nb::module_& m) {
         .def_ro("is_mated", &GameEnding::is_mated, "The side to move has no legal move.")
         .def_ro("repetition", &GameEnding::repetition, "As `Position.repetition`.")
         .def_ro("occurrences", &GameEnding::occurrences, "As `Position.occurrences`.")
-        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24.")
+        .def_ro("can_declare", &GameEnding::can_declare, "Whether the side to move may declare a win by 27 points or 24, or by the try rule.")
         .def_ro("black_to_move", &GameEnding::black_to_move, "Whether Black is to move.")
         .def_ro("fourfold_before", &GameEnding::fourfold_before,
                 "Number of moves after which a position had occurred four times and the game went on; -1 if never.");
@@ -165,7 +166,7 @@ void bind_endings(nb::module_& m) {
 }
 
 SelfplayCheck checked_selfplay(const DecodedGames& games, const SelfplayRules& rules) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return check_selfplay(games.games, rules);
 }
 

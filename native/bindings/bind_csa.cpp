@@ -14,8 +14,10 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "csa/moves.hpp"
 #include "csa/reader.hpp"
 #include "shogi/position.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -36,14 +38,14 @@ auto column_of(const CsaGame& game) {
 }
 
 std::optional<CsaGame> next_game(CsaReader& reader) {
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return reader.next();
 }
 
 HcpArray hcps_of(const CsaGame& game) {
     std::vector<Hcp> hcps;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         hcps = game.hcps();
     }
     return new_array<std::uint8_t, nb::shape<-1, HCP_BYTES>>(hcps.data()->data(), hcps.size() * HCP_BYTES,
@@ -57,6 +59,10 @@ std::vector<std::tuple<Move, std::uint64_t>> visits_of(std::string_view text, co
 }
 
 std::vector<std::pair<std::string, std::string>> endings() { return {CSA_ENDINGS.begin(), CSA_ENDINGS.end()}; }
+
+std::optional<std::int64_t> known_time(std::int64_t time_ms) {
+    return time_ms == CsaGame::NO_TIME ? std::nullopt : std::optional(time_ms);
+}
 
 }  // namespace
 
@@ -81,7 +87,14 @@ void bind_csa(nb::module_& m) {
         .def_ro("pvs", &CsaGame::pvs, "The PV of each score, as text.")
         .def_ro("comments", &CsaGame::comments, "The other comments: number of moves before each, and its text.")
         .def_ro("ending", &CsaGame::ending, "The word after %; None without one.")
+        .def_prop_ro("ending_time_ms", [](const CsaGame& game) { return known_time(game.ending_time_ms); },
+                     "Time of the side to move before the end; None if unknown.")
+        .def_ro("ending_comments", &CsaGame::ending_comments, "Comments on the end, and text below it.")
+        .def_prop_ro("outcome", [](const CsaGame& game) { return std::string(game.outcome); },
+                     "What a server said about the winner: black_win, white_win, draw, or empty.")
         .def_ro("illegal_move", &CsaGame::illegal_move, "The illegal move that ended the game, as written; empty if there is none.")
+        .def_prop_ro("illegal_move_time_ms", [](const CsaGame& game) { return known_time(game.illegal_move_time_ms); },
+                     "Time of the illegal move; None if unknown.")
         .def_ro("turn", &CsaGame::turn, "The side to move at the end.")
         .def("__len__", [](const CsaGame& game) { return game.moves.size(); })
         .def("hcps", &hcps_of,

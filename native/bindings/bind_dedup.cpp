@@ -12,6 +12,7 @@
 #include "bindings.hpp"
 #include "dedup/groups.hpp"
 #include "dedup/reduce.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,7 +61,7 @@ OutColumn<T> column_array(std::vector<T>&& values) {
 template <class Run>
 auto without_gil(Run run) {
     try {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         return run();
     } catch (const std::out_of_range& e) {
         throw nb::value_error(e.what());

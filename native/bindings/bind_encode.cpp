@@ -27,6 +27,7 @@
 #include "shogi/position.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -89,7 +90,7 @@ LabelsArray legal_labels(const Position& position) {
 HcpArray game_hcps(const Position& start, const Rows<const std::uint16_t>& moves) {
     std::vector<Hcp> hcps;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         hcps = replay_hcps(start.board(), moves.shape(0), moves.data());
     }
     return new_array<std::uint8_t, nb::shape<-1, HCP_BYTES>>(hcps.data()->data(), hcps.size() * HCP_BYTES,
@@ -103,14 +104,14 @@ using Packed2Rows = Rows<std::uint8_t, PACKED2_BYTES>;
 
 void decode_hcps(const HcpRows& hcps, const Packed1Rows& planes1, const Packed2Rows& planes2) {
     const std::size_t n = common_rows(hcps, planes1, planes2);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     decode_hcp_batch(n, hcps.data(), planes1.data(), planes2.data());
 }
 
 void legal_moves_of(const HcpRows& hcps, const Rows<std::uint16_t, MAX_MOVES>& moves,
                     const Rows<std::uint16_t, MAX_MOVES>& labels, const Rows<std::uint16_t>& counts) {
     const std::size_t n = common_rows(hcps, moves, labels, counts);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     legal_move_batch(n, hcps.data(), moves.data(), labels.data(), counts.data());
 }
 
@@ -119,7 +120,7 @@ void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Pac
                   const std::optional<Rows<const double>>& eval_scales) {
     const std::size_t n = common_rows(records, planes1, planes2, labels, results, values);
     if (eval_scales) common_rows(records, *eval_scales);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
     decode_hcpe_batch(n, records.data(), eval_scales ? eval_scales->data() : nullptr, out);
 }
@@ -141,7 +142,7 @@ std::pair<Places, Weights> decode_averages(const Rows<const std::uint8_t, POSITI
     if (!(temperature >= 0)) throw nb::value_error("temperature must not be negative");
     SoftPolicy policy;
     try {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
         policy = decode_average_batch(n, positions.data(), moves.shape(0), moves.data(), temperature, out);
     } catch (const std::out_of_range& e) {
@@ -157,14 +158,14 @@ void unpack_planes(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1,
     const std::size_t count2 = features2.shape(1);
     if (count2 != FEATURES2 && count2 != COLOUR_PLANE + 1)
         throw nb::value_error(("features2 must have 57 or 58 planes, not " + std::to_string(count2)).c_str());
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     unpack_batch(n, planes1.data(), planes2.data(), count2, features1.data(), features2.data());
 }
 
 void gather_logits(const Rows<const float, POLICY_LABELS>& policy, const Rows<const std::uint16_t, MAX_MOVES>& labels,
                    const Rows<const std::uint16_t>& counts, const Rows<float, MAX_MOVES>& logits) {
     const std::size_t n = common_rows(policy, labels, counts, logits);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     try {
         gather_batch(n, policy.data(), labels.data(), counts.data(), logits.data());
     } catch (const std::out_of_range& e) {
@@ -179,6 +180,7 @@ void bind_constants(nb::module_& m) {
     m.attr("PACKED1_BYTES") = PACKED1_BYTES;
     m.attr("PACKED2_BYTES") = PACKED2_BYTES;
     m.attr("POLICY_LABELS") = POLICY_LABELS;
+    m.attr("NO_POLICY_LABEL") = NO_POLICY_LABEL;
     m.attr("MAX_MOVES") = MAX_MOVES;
     m.attr("EVAL_SCALE") = EVAL_SCALE;
     m.attr("MATE_CP") = MATE_CP;
@@ -245,7 +247,7 @@ void bind_batched(nb::module_& m) {
           "Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.\n\n"
           "Args:\n    records: uint8 [N, 38].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n"
-          "    labels: uint16 [N], written: the policy label of the best move.\n"
+          "    labels: uint16 [N], written: the policy label of the best move; NO_POLICY_LABEL where the move is 0.\n"
           "    results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.\n"
           "    values: float32 [N], written: 1 / (1 + exp(-eval / scale)).\n"
           "    eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.\n\n"
@@ -292,7 +294,7 @@ std::pair<Places, Weights> decode_games(const GameIndex& index, const Rows<const
     if (eval_scales.shape(0) != index.files()) throw nb::value_error("eval_scales must have an entry for each file");
     SoftPolicy policy;
     try {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         const Targets out{planes1.data(), planes2.data(), labels.data(), results.data(), values.data()};
         policy = index.decode(n, numbers.data(), temperature, n_step, eval_scales.data(), out);
     } catch (const std::out_of_range& e) {
@@ -310,7 +312,7 @@ void follow_games(const GameIndex& index, const Rows<const std::int64_t>& number
     const std::span<const double> plies(horizons.data(), horizons.shape(0));
     if (!std::ranges::all_of(plies, [](double m) { return m >= 1; })) throw nb::value_error("a horizon must be 1 or more");
     try {
-        const nb::gil_scoped_release release;
+        const Unlocked release;
         index.follow(n, numbers.data(), plies, eval_scales.data(), {replies.data(), plies_left.data(), values.data()});
     } catch (const std::out_of_range& e) {
         throw nb::index_error(e.what());
@@ -338,7 +340,7 @@ void bind_game_index(nb::module_& m) {
            "Add a file; `read_on` reads it.\n\n"
            "Args:\n    data: uint8 [N], the bytes of the file, usually memory-mapped; they must not change.\n"
            "    name: Name of the file, for messages.")
-        .def("read_on", &GameIndex::read_on, "size"_a, nb::call_guard<nb::gil_scoped_release>(),
+        .def("read_on", &GameIndex::read_on, "size"_a, nb::call_guard<Unlocked>(),
              "Read about `size` more bytes of the last file; False at its end.\n\n"
              "Raises:\n    InvalidPackedError: A game is incomplete or invalid, or its candidates have no visits; the\n"
              "        message names the file, the game, the move and the offset.")

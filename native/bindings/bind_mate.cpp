@@ -15,6 +15,7 @@
 #include "mate/mate_solver.hpp"
 #include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,6 +30,12 @@ void require_between(const char* name, std::int64_t value, std::int64_t low, std
     if (value >= low && value <= high) return;
     throw nb::value_error((std::string(name) + " is " + std::to_string(value) + "; it must be between " +
                            std::to_string(low) + " and " + std::to_string(high)).c_str());
+}
+
+// Whether this is the thread that handles signals. Others must not take the GIL amid a search: the program may have ended.
+bool is_main_thread() {
+    const nb::module_ threading = nb::module_::import_("threading");
+    return threading.attr("current_thread")().is(threading.attr("main_thread")());
 }
 
 // One search at a time.
@@ -48,17 +55,18 @@ public:
         limits.shortest = shortest;
         limits.share = share;
         bool is_signalled = false;
-        limits.interrupted = [&is_signalled] {
-            const nb::gil_scoped_acquire acquire;
-            is_signalled = PyErr_CheckSignals() != 0;
-            return is_signalled;
-        };
+        if (is_main_thread())
+            limits.interrupted = [&is_signalled] {
+                const nb::gil_scoped_acquire acquire;
+                is_signalled = PyErr_CheckSignals() != 0;
+                return is_signalled;
+            };
         if (is_busy_.exchange(true)) throw std::runtime_error("the solver is already searching");
         const Busy busy{is_busy_};
         const Board board = position.board();
         MateSolution solution;
         {
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             solution = solver_.solve(board, limits);
         }
         if (is_signalled) throw nb::python_error();

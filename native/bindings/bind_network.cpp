@@ -20,6 +20,7 @@
 #include "network/processor.hpp"
 #include "network/runner.hpp"
 #include "slots.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -122,14 +123,14 @@ std::shared_ptr<ResidualNetwork> make_network(
     weights.last_bias = last_bias;
     const Precision precision = precision_named(precision_name);
     const Kernels& kernels = kernels_named(instructions, channels, precision);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return std::make_shared<ResidualNetwork>(weights, kernels, precision);
 }
 
 bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, const Labels& labels, const Counts& counts,
          std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
     require_rows(n, planes1, planes2, labels, counts, logits, values);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     try {
         return runner.run(n, {planes1.data(), planes2.data(), labels.data(), counts.data()}, {logits.data(), values.data()});
     } catch (const std::out_of_range& e) {

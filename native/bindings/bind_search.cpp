@@ -24,6 +24,7 @@
 #include "search/search.hpp"
 #include "shogi/usi_move.hpp"
 #include "slots.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,13 +38,13 @@ int gather(Search& search, Batch& batch, const Planes1& planes1, const Planes2& 
         throw nb::value_error(("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
                                std::to_string(batch.capacity())).c_str());
     require_rows(limit, planes1, planes2, labels, counts);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return search.gather(batch, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit, nodes.value_or(SIZE_MAX));
 }
 
 void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values) {
     require_rows(batch.size(), logits, values);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     search.apply(batch, logits.data(), values.data());
 }
 
@@ -60,7 +61,7 @@ nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<c
 
 bool prove(Search& search, const Position& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Position position = pos;
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return search.prove(position, winner, mate_plies);
 }
 
@@ -71,7 +72,7 @@ void run(const Evaluator& evaluator, const Planes1& planes1, const Planes2& plan
     for (std::size_t row = 0; row < n; ++row)
         if (counts.data()[row] > MAX_MOVES)
             throw nb::value_error(("row " + std::to_string(row) + " has a count above " + std::to_string(MAX_MOVES)).c_str());
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     evaluator.run({planes1.data(), planes2.data(), labels.data(), counts.data()}, n, {logits.data(), values.data()});
 }
 
@@ -196,7 +197,7 @@ void bind_cache(nb::module_& m) {
 }
 
 void bind_search_figures(nb::class_<Search>& type) {
-    const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+    const auto unlocked = nb::call_guard<Unlocked>();
     type.def_prop_ro("nodes", &Search::nodes, unlocked, "Number of leaves expanded since set_position, by an evaluator or from the cache.")
         .def_prop_ro("evaluations", &Search::evaluations, unlocked, "Nodes that took a row of a batch.")
         .def_prop_ro("playouts", &Search::playouts, unlocked,
@@ -231,7 +232,7 @@ void bind_search_figures(nb::class_<Search>& type) {
 }
 
 void bind_search_class(nb::module_& m) {
-    const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+    const auto unlocked = nb::call_guard<Unlocked>();
     nb::class_<Search> type(m, "Search",
         "A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.\n\n"
         "    search.set_position(position)\n"
@@ -247,7 +248,7 @@ void bind_search_class(nb::module_& m) {
         .def("set_position", [](Search& search, const Position& pos, const std::vector<Move>& search_moves,
                                std::optional<std::uint64_t> nodes, bool explores) {
             const Position position = pos;
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             return search.set_position(position, search_moves, nodes, explores);
         }, "pos"_a, "search_moves"_a = std::vector<Move>(), nb::kw_only(), "nodes"_a = nb::none(), "explores"_a = true,
              "Make a position the root. Batches in flight are cancelled: applying them changes nothing.\n\n"
@@ -258,7 +259,7 @@ void bind_search_class(nb::module_& m) {
              "Returns:\n    Whether the tree was kept: the game is the last one or goes on from it by moves in the tree.\n\n"
              "Raises:\n    ValueError: A search move is not legal.")
         .def("compare", [](Search& search, const std::vector<Move>& moves) {
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             search.compare(moves);
         }, "moves"_a,
              "Give visits to these root moves alone, to each the same number, until the position is set again.\n\n"
@@ -299,7 +300,7 @@ void bind_search_class(nb::module_& m) {
              "    as an evaluated node.\n\nRaises:\n    ValueError: The winner cannot mate after this number of plies.")
         .def("enter_mate", [](Search& search, const Position& pos, const std::vector<Move>& moves) {
             const Position position = pos;
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             return search.enter_mate(position, moves);
         }, "pos"_a, "moves"_a,
              "Enter a mate that was found elsewhere, with its line, which the lines of the search then end with.\n\n"

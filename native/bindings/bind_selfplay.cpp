@@ -15,6 +15,7 @@
 #include "parameters.hpp"
 #include "selfplay/pool.hpp"
 #include "slots.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,14 +26,14 @@ namespace {
 std::size_t gather(SelfplayPool& pool, std::size_t share, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
                    const Counts& counts, std::size_t limit, int network) {
     require_rows(limit, planes1, planes2, labels, counts);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return pool.gather(share, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit, network);
 }
 
 void apply(SelfplayPool& pool, std::size_t share, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values,
            int network) {
     require_rows(pool.rows(share, network), logits, values);
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     pool.apply(share, logits.data(), values.data(), network);
 }
 
@@ -125,7 +126,7 @@ void bind_games(nb::module_& m) {
 }
 
 void bind_pool(nb::module_& m) {
-    const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+    const auto unlocked = nb::call_guard<Unlocked>();
     nb::class_<SelfplayPool>(m, "SelfplayPool",
         "Many games at once, which fill batches together. Any method may be called from any thread.\n\n"
         "    pool.add(0, Position())\n"
@@ -145,7 +146,7 @@ void bind_pool(nb::module_& m) {
         .def("add", [](SelfplayPool& pool, std::uint64_t index, const Position& opening, const SelfplayPlayer& black,
                        const SelfplayPlayer& white) {
             GameSetup setup{index, opening, {black, white}};
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             pool.add(std::move(setup));
         }, "index"_a, "opening"_a, "black"_a = SelfplayPlayer(), "white"_a = SelfplayPlayer(),
              "Queue a game. It begins when a place is free.\n\nArgs:\n    index: Its number; its random numbers depend on it.\n"
@@ -166,13 +167,13 @@ void bind_pool(nb::module_& m) {
         .def("take_waiting", &SelfplayPool::take_waiting, unlocked,
              "The games in which another program has come to move since the last call. `answer` or `restart` each.")
         .def("answer", [](SelfplayPool& pool, std::uint64_t index, std::optional<Move> move, int eval) {
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             return pool.answer(index, move.value_or(Move()), eval);
         }, "index"_a, "move"_a.none(), "eval"_a = 0,
              "Play the other program's move.\n\nArgs:\n    move: None: it resigns.\n    eval: Its evaluation in centipawns.\n\n"
              "Returns:\n    Whether the game was waiting for it.\n\nRaises:\n    InvalidMoveError: The move is not legal.")
         .def("restart", [](SelfplayPool& pool, std::uint64_t index, const SelfplayPlayer& black, const SelfplayPlayer& white) {
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             return pool.restart(index, {black, white});
         }, "index"_a, "black"_a, "white"_a,
              "Begin a game again that is waiting for another program, which failed.\n\nArgs:\n    black: Player.\n    white: Player.\n\n"
@@ -183,7 +184,7 @@ void bind_pool(nb::module_& m) {
         .def_prop_ro("playing", &SelfplayPool::playing, unlocked, "Number of games that are queued or being played.")
         .def_prop_ro("shares", &SelfplayPool::shares, "Number of shares.")
         .def("totals", [](const SelfplayPool& pool) {
-            const nb::gil_scoped_release release;
+            const Unlocked release;
             const SelfplayTotals totals = pool.totals();
             return std::tuple(totals.searches, totals.playouts, totals.evaluations);
         },

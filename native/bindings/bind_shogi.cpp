@@ -26,6 +26,7 @@
 #include "shogi/illegal.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -132,7 +133,7 @@ std::uint64_t perft_of(const Position& position, int depth) {
     if (depth < 0 || depth > DEEPEST_PERFT)
         throw nb::value_error(("depth " + std::to_string(depth) + " is not in 0 to 20").c_str());
     Board pos = position.board();
-    const nb::gil_scoped_release release;
+    const Unlocked release;
     return perft(pos, depth);
 }
 
@@ -212,10 +213,16 @@ void bind_enums(nb::module_& m) {
                      "Whether this is a promoted piece.")
         .def_prop_ro("unpromoted", [](PieceType t) { return unpromote(t); }, "The piece before promotion, as it is held in hand.");
     nb::enum_<DeclarationRule>(m, "DeclarationRule",
-                               "Rule for declaring a win with an entered king (入玉宣言).")
+                               "Rule for winning with an entered king (入玉宣言).")
         .value("NONE", DeclarationRule::NONE, "Nobody may declare.")
-        .value("POINTS_24", DeclarationRule::POINTS_24, "31 points (24点法).")
-        .value("POINTS_27", DeclarationRule::POINTS_27, "28 points for Black, 27 for White (27点法).");
+        .value("POINTS_24", DeclarationRule::POINTS_24, "31 points; 24 to 30 are a draw (24点法).")
+        .value("POINTS_27", DeclarationRule::POINTS_27, "28 points for Black, 27 for White (27点法).")
+        .value("POINTS_24_HANDICAP", DeclarationRule::POINTS_24_HANDICAP,
+               "POINTS_24, where the pieces that a handicap leaves out count for White.")
+        .value("POINTS_27_HANDICAP", DeclarationRule::POINTS_27_HANDICAP,
+               "POINTS_27, where the pieces that a handicap leaves out count for White.")
+        .value("TRY", DeclarationRule::TRY,
+               "The king moves to 5a (Black) or 5i (White), where the enemy's king starts (トライルール).");
     nb::enum_<Repetition>(m, "Repetition", "What a repeated position means for the side to move (千日手).")
         .value("NONE", Repetition::NONE)
         .value("DRAW", Repetition::DRAW)
@@ -385,7 +392,20 @@ void bind_position_questions(nb::class_<Position>& cls) {
              "Number of times that the position has occurred, including now.")
         .def("can_declare_win",
              [](const Position& position, DeclarationRule rule) { return position.board().can_declare_win(rule); },
-             "rule"_a, "Whether the side to move may declare a win (入玉宣言).");
+             "rule"_a,
+             "Whether the side to move wins by a declaration (入玉宣言); under the try rule, by `try_move`.")
+        .def("can_declare_draw",
+             [](const Position& position, DeclarationRule rule) { return position.board().can_declare_draw(rule); },
+             "rule"_a,
+             "Whether a declaration of the side to move makes the game a draw: with 24 to 30 points under a 24-point\n"
+             "rule.")
+        .def("try_move",
+             [](const Position& position) {
+                 const Move move = position.board().try_move();
+                 return move ? std::optional(move) : std::nullopt;
+             },
+             "The move of the king to the square where the enemy's king starts, 5a for Black and 5i for White, which\n"
+             "wins under the try rule (トライルール); None if it is not legal.");
 }
 
 void bind_position_board(nb::class_<Position>& cls) {
@@ -475,7 +495,8 @@ void bind_position(nb::module_& m) {
              "    allow_missing_king: Accept positions without a king, such as mate problems.\n\n"
              "Raises:\n    InvalidSfenError: The text is not an SFEN, or its position is impossible.")
         .def_static("from_usi", [](const nb::str& text) { return Position::from_usi(utf8(text)); }, "text"_a,
-             "Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
+             "Parse the arguments of USI's `position` command, with the word `position` or without it:\n"
+             "`startpos moves 7g7f` or `sfen SFEN moves ...`.\n\n"
              "Raises:\n    InvalidSfenError: The start is neither `startpos` nor a valid SFEN.\n"
              "    InvalidMoveError: A word is not a move.\n"
              "    IllegalMoveError: A move is not legal.")

@@ -29,7 +29,8 @@ GameEnding judge(Board pos, std::span<const std::uint16_t> moves) {
     ending.is_mated = !has_legal_move(pos);
     ending.repetition = history.fourfold();
     ending.occurrences = history.occurrences();
-    ending.can_declare = pos.can_declare_win(DeclarationRule::POINTS_27) || pos.can_declare_win(DeclarationRule::POINTS_24);
+    ending.can_declare = pos.can_declare_win(DeclarationRule::POINTS_27) ||
+                         pos.can_declare_win(DeclarationRule::POINTS_24) || pos.can_declare_win(DeclarationRule::TRY);
     ending.black_to_move = pos.turn() == BLACK;
     return ending;
 }

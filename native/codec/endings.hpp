@@ -13,7 +13,7 @@ struct GameEnding {
     bool is_mated = false;
     Repetition repetition = Repetition::NONE;  // fourfold, seen from the side to move
     int occurrences = 1;                       // of the last position
-    bool can_declare = false;                  // by 27 points, or by 24
+    bool can_declare = false;                  // by 27 points, by 24, or by the try rule
     bool black_to_move = true;
     int fourfold_before = -1;  // moves before a position that had occurred four times though the game went on
 };

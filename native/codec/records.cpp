@@ -48,15 +48,15 @@ void psfens_to_hcps(std::size_t n, const std::uint8_t* psfens, std::uint8_t* hcp
 void moves_to_psv(std::size_t n, const std::uint16_t* moves, std::uint16_t* psv) {
     for_each_record(n, [&](std::size_t i) {
         const Move m(moves[i]);
-        if (!is_move(m)) reject_move(m.raw(), "hcpe");
-        psv[i] = psv_move(m);
+        if (m && !is_move(m)) reject_move(m.raw(), "hcpe");
+        psv[i] = m ? psv_move(m) : std::uint16_t{0};
     });
 }
 
 void moves_from_psv(std::size_t n, const std::uint16_t* psv, std::uint16_t* moves) {
     for_each_record(n, [&](std::size_t i) {
         const Move m = move_from_psv(psv[i]);
-        if (!m) reject_move(psv[i], "psv");
+        if (!m && psv[i] != 0) reject_move(psv[i], "psv");
         moves[i] = m.raw();
     });
 }
@@ -71,7 +71,7 @@ std::vector<BadRecord> find_bad_records(std::size_t n, const std::uint8_t* packe
     for (std::size_t i = 0; i < n; ++i) {
         try {
             const Board pos = psv ? decode_psfen(view(packed, i)) : decode_hcp(view(packed, i));
-            if (moves == nullptr) continue;
+            if (moves == nullptr || (psv && moves[i] == 0)) continue;
             const Move m = psv ? move_from_psv(moves[i]) : Move(moves[i]);
             if (!is_move(m)) reject_move(moves[i], psv ? "psv" : "hcpe");
             require_legal(pos, m);

@@ -15,7 +15,8 @@ namespace fukayomi {
 void hcps_to_psfens(std::size_t n, const std::uint8_t* hcps, std::uint8_t* psfens);
 void psfens_to_hcps(std::size_t n, const std::uint8_t* psfens, std::uint8_t* hcps);
 
-// hcpe's moves [n] -> psv's [n], and back. What is no move throws ParseError(MOVE).
+// hcpe's moves [n] -> psv's [n], and back; 0 stays 0, which in psv is a position without a move. What is no move throws
+// ParseError(MOVE).
 void moves_to_psv(std::size_t n, const std::uint16_t* moves, std::uint16_t* psv);
 void moves_from_psv(std::size_t n, const std::uint16_t* psv, std::uint16_t* moves);
 
@@ -23,7 +24,7 @@ void moves_from_psv(std::size_t n, const std::uint16_t* psv, std::uint16_t* move
 void book_keys_of(std::size_t n, const std::uint8_t* hcps, std::uint64_t* keys);
 
 // The records whose position the rules do not allow, or whose move (null: none is looked at) is not legal in it. With
-// `psv` they are packed sfens and psv's moves, otherwise hcps and hcpe's moves.
+// `psv` they are packed sfens and psv's moves (0: none, which is not bad), otherwise hcps and hcpe's moves.
 struct BadRecord {
     std::size_t index;
     std::string reason;

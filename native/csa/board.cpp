@@ -76,7 +76,7 @@ void CsaBoard::set_up(std::string_view statement) {
     } else if (kind == '+' || kind == '-') {
         put_pieces(kind == '+' ? BLACK : WHITE, statement.substr(2));
     } else if (kind >= '1' && kind <= '9') {
-        set_row(kind - '1', characters(statement.substr(2)));
+        set_any_row(kind - '1', statement.substr(2));
     } else {
         refuse({"no such way to set up a board"});
     }
@@ -91,6 +91,36 @@ void CsaBoard::take_away(std::string_view pieces) {
     }
 }
 
+void CsaBoard::set_any_row(int rank, std::string_view row) {
+    constexpr std::size_t SQUARE = 3;
+    const std::vector<Piece> squares = visible_squares(row);
+    if (squares.size() != 9) {
+        const bool has_blank_squares = row.find(std::string(SQUARE, ' ')) != std::string_view::npos;
+        if (!squares.empty() && !has_blank_squares) refuse({std::to_string(squares.size()) + " squares instead of 9"});
+        set_row(rank, characters(row));
+        return;
+    }
+    for (int column = 0; column < 9; ++column) at(make_square(8 - column, rank)) = squares[static_cast<std::size_t>(column)];
+}
+
+// Squares, each a star or a piece, however many blanks stand between them. None if the text is anything else.
+std::vector<Piece> CsaBoard::visible_squares(std::string_view row) {
+    std::vector<Piece> squares;
+    while (!(row = strip(row)).empty()) {
+        Piece& square = squares.emplace_back(NO_PIECE);
+        if (row[0] == '*') {
+            row.remove_prefix(1);
+            continue;
+        }
+        const PieceType type = row.size() < 3 ? NO_PIECE_TYPE : piece_from_csa(row.substr(1, 2));
+        if ((row[0] != '+' && row[0] != '-') || type == NO_PIECE_TYPE) return {};
+        square = make_piece(row[0] == '+' ? BLACK : WHITE, type);
+        row.remove_prefix(3);
+    }
+    return squares;
+}
+
+// Three characters a square; blanks alone are an empty one, too.
 void CsaBoard::set_row(int rank, const Characters& row) {
     for (std::size_t column = 0; column < 9; ++column) {
         std::string cell;

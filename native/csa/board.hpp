@@ -36,6 +36,8 @@ public:
 private:
     using Characters = std::vector<std::string_view>;
     void take_away(std::string_view pieces);
+    void set_any_row(int rank, std::string_view row);
+    static std::vector<Piece> visible_squares(std::string_view row);
     void set_row(int rank, const Characters& row);
     void put_pieces(Color color, std::string_view pieces);
     void give_the_rest(Color color);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "csa/moves.hpp"
+#include "csa/protocol.hpp"
 #include "csa/text.hpp"
 #include "shogi/errors.hpp"
 #include "shogi/illegal.hpp"
-#include "shogi/usi_move.hpp"
 
 namespace fukayomi {
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::string_view OTHER_ENDING = "other";
 constexpr std::string_view ILLEGAL_MOVE = "illegal_move";
+constexpr std::string_view ILLEGAL_MOVE_WORD = "ILLEGAL_MOVE";
 
 std::string_view termination_of(std::string_view word) {
     const auto is_word = [word](const auto& ending) { return ending.first == word; };
@@ -20,88 +22,26 @@ std::string_view termination_of(std::string_view word) {
     return found == CSA_ENDINGS.end() ? OTHER_ENDING : found->second;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+// Quick answers for the usual lines.
+bool is_plain(std::string_view line) { return !line.empty() && line[0] > ' ' && line[0] <= '~'; }
 
-std::size_t count_digits(std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+bool may_be_protocol(std::string_view line) {
+    return line.size() > 1 && line[0] >= 'A' && line[0] <= 'z' && (line[1] > '9' || line[1] == '+' || line[1] == '-');
 }
 
-std::int64_t to_number(std::string_view digits) {
-    std::int64_t number = 0;
-    for (const char c : digits) number = 10 * number + (c - '0');
-    return number;
-}
-
-// AobaZero's note on a move, with and without its value: "v=0.5,782,7776FU,430" or "782,7776FU,430".
-bool is_visits(std::string_view text) {
-    constexpr std::size_t MOST_DIGITS = 9;
-    if (text.starts_with("v=")) return true;
-    const std::size_t visits = count_digits(text);
-    if (visits == 0 || visits > MOST_DIGITS) return false;
-    text.remove_prefix(visits);
+// Whether a line below the end begins with a move: other lines with a sign are for people.
+bool is_move(std::string_view text) {
+    constexpr std::size_t MOVE = 7;
     const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-    return text.size() >= 8 && text[0] == ',' && count_digits(text.substr(1, 4)) == 4 && is_capital(text[5]) &&
-           is_capital(text[6]) && text[7] == ',';
+    const auto is_part_of_word = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    return text.size() >= MOVE && (text[0] == '+' || text[0] == '-') && count_digits(text.substr(1, 4)) == 4 &&
+           is_capital(text[5]) && is_capital(text[6]) && (text.size() == MOVE || !is_part_of_word(text[MOVE]));
 }
 
-// A move as it is written: CSA names the piece after the move, so that only the board tells whether it promotes.
-struct WrittenMove {
-    Square from;  // NO_SQUARE for a drop
-    Square to;
-    PieceType piece;
-};
-
-[[noreturn]] void refuse_move(std::string_view text) {
-    const std::vector<std::string_view> letters = characters(text);
-    const auto pair = [&letters](std::size_t i) { return std::string(letters[i]).append(letters[i + 1]); };
-    if (letters.size() == 6 && piece_from_csa(pair(4)) != NO_PIECE_TYPE)
-        for (const std::size_t i : {2U, 0U})
-            if (square_from_csa(pair(i)) == NO_SQUARE) throw CsaRefusal{{"", pair(i), " is not a square"}};
-    throw CsaRefusal{{"not a move"}};
-}
-
-// Throws CsaRefusal.
-WrittenMove decode_move(std::string_view text) {
-    if (text.size() != 6) refuse_move(text);
-    const WrittenMove move{square_from_csa(text.substr(0, 2)), square_from_csa(text.substr(2, 2)),
-                           piece_from_csa(text.substr(4))};
-    if (move.piece == NO_PIECE_TYPE || move.to == NO_SQUARE) refuse_move(text);
-    if (move.from == NO_SQUARE) {
-        if (!text.starts_with("00")) refuse_move(text);
-        if (move.piece >= KING) throw CsaRefusal{{std::string(csa_name(move.piece)) + " cannot be dropped"}};
-    } else if (move.from == move.to) {
-        try {
-            move_from_usi(usi(move.from) + usi(move.to) + (is_promoted(move.piece) ? "+" : ""));
-        } catch (const ParseError& error) {
-            throw CsaRefusal{{error.what()}};
-        }
-    }
-    return move;
-}
-
-// The move, or none where another piece stands.
-std::optional<Move> find_move(const WrittenMove& move, const Board& pos) {
-    if (move.from == NO_SQUARE) return Move::drop(move.piece, move.to);
-    const Piece standing = pos.piece_on(move.from);
-    if (standing == make_piece(pos.turn(), move.piece)) return Move::normal(move.from, move.to, false);
-    if (is_promoted(move.piece) && standing == make_piece(pos.turn(), unpromote(move.piece)))
-        return Move::normal(move.from, move.to, true);
-    return std::nullopt;
-}
-
-// A move of the side to move, without its sign. Throws ParseError(MOVE) if it is none, or if another piece stands there.
-Move move_from_csa(std::string_view text, const Board& pos) {
-    const auto reject = [text](const std::string& why) {
-        return ParseError(ParseError::Kind::MOVE, "invalid CSA move " + quoted(text) + ": " + why);
-    };
-    try {
-        if (const std::optional<Move> move = find_move(decode_move(text), pos)) return *move;
-    } catch (const CsaRefusal& refusal) {
-        std::string why;
-        for (const std::string& part : refusal.why) why += part;
-        throw reject(why);
-    }
-    throw reject("there is no such piece");
+// Whether a line below the end has information about the game: "N+alice", "$END_TIME:12:00", "V2.2".
+bool is_information(std::string_view line) {
+    return line.starts_with("N+") || line.starts_with("N-") || is_csa_version(line) ||
+           (line[0] == '$' && line.find(':') < line.find(' '));
 }
 
 std::string with_sign(Color color, PieceType type) { return csa_sign(color) + std::string(csa_name(type)); }
@@ -123,6 +63,9 @@ public:
     void read_line(std::string_view line, std::size_t number) {
         line_ = number;
         while (line.ends_with('\r')) line.remove_suffix(1);
+        if (!is_plain(line) && begins_with_space(line)) line = strip(line);
+        if (is_ended() && !line.empty() && line[0] != '\'' && !is_information(line)) return read_after_end(line);
+        if (may_be_protocol(line) && is_protocol(line)) return read_protocol(line);
         switch (line.empty() ? '\0' : line[0]) {
             case '+':
             case '-':
@@ -133,6 +76,7 @@ public:
                 else read_joined(line);
                 break;
             case '\'': read_comment(line); break;
+            case '#': read_notice(line); break;
             case 'N':
             case '$':
             case 'V': read_header(line); break;
@@ -143,8 +87,11 @@ public:
 
     void finish() {
         if (!position_) start();
+        const bool mover_lost = game_.outcome == (position_->turn() == BLACK ? CSA_WHITE_WIN : CSA_BLACK_WIN);
+        if (illegal_ && !game_.ending && mover_lost) game_.ending = ILLEGAL_MOVE_WORD;
         if (illegal_ && !game_.ending) throw *illegal_;
         game_.turn = position_->turn();
+        give_plain_scores();
     }
 
 private:
@@ -158,7 +105,11 @@ private:
 
     void read_joined(std::string_view rest) {
         while (!rest.empty()) {
-            if (rest[0] == '\'') return read_comment(rest);  // a comment may have commas
+            if (rest[0] == '\'') {  // a comment may have commas
+                has_joined_comments_ = true;
+                return read_comment(rest);
+            }
+            if (is_ended()) return read_after_end(rest);
             const std::size_t comma = rest.find(',');
             read_statement(rest.substr(0, comma));
             rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
@@ -174,7 +125,7 @@ private:
                 else read_move(text);
                 break;
             case 'T': read_time(text); break;
-            case '%': read_ending(text); break;
+            case '%': end_with(strip(text.substr(1))); break;
             case 'P': read_setup(text); break;
             default: fail({"no CSA statement"}, text);
         }
@@ -209,7 +160,6 @@ private:
 
     void read_move(std::string_view text) {
         if (illegal_) throw *illegal_;
-        if (game_.ending) fail({"a move after the end of the game"}, text);
         const Color mover = text[0] == '+' ? BLACK : WHITE;
         if (!position_) {
             if (!turn_) turn_ = mover;
@@ -258,42 +208,100 @@ private:
         game_.illegal_move = text;
     }
 
+    // What is no time is left out, and so is a negative one, which a server with a fault wrote.
     void read_time(std::string_view text) {
+        if (game_.moves.empty() && !is_over()) return;
+        std::int64_t& time_ms = is_ended() ? game_.ending_time_ms
+                                : illegal_ ? game_.illegal_move_time_ms
+                                           : game_.times_ms.back();
+        if (const std::optional<std::int64_t> read = time_of(text)) time_ms = *read;
+    }
+
+    // "T12" or "T1.5" in milliseconds.
+    static std::optional<std::int64_t> time_of(std::string_view text) {
         constexpr std::size_t MOST_DIGITS = 9;
-        const std::string_view number = strip_end(text).substr(1);
+        const std::string_view number = strip(text.substr(1));
         const std::size_t whole = count_digits(number);
         std::string_view fraction = number.substr(whole);
         if (!fraction.empty()) {
             fraction.remove_prefix(1);
-            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size())
-                fail({"no time"}, text);
+            if (number[whole] != '.' || fraction.empty() || count_digits(fraction) != fraction.size()) return {};
         }
-        if (whole > MOST_DIGITS) fail({"no time"}, text);
-        if (game_.moves.empty() || game_.ending || illegal_) return;
+        if (number.empty() || whole > MOST_DIGITS) return {};
         std::string milliseconds(fraction.substr(0, 3));
         milliseconds.resize(3, '0');
-        game_.times_ms.back() = 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
+        return 1000 * to_number(number.substr(0, whole)) + to_number(milliseconds);
     }
 
-    void read_ending(std::string_view text) {
-        const std::string_view word = strip(text.substr(1));
-        const std::string_view termination = termination_of(word);
-        if (game_.ending) {
-            const std::string_view first = termination_of(*game_.ending);
-            if (termination != first) fail({"a second end of the game after " + std::string(first)}, text);
-            return;
-        }
+    void end_with(std::string_view word) {
         if (!position_) start();
-        if (illegal_ && termination != ILLEGAL_MOVE) throw *illegal_;
+        if (illegal_ && termination_of(word) != ILLEGAL_MOVE) throw *illegal_;
         game_.ending = word;
+        is_guess_ = false;
+    }
+
+    // What the server said about the end: "#TIME_UP", then "#SENTE_WIN". False for other lines with #, which are for people.
+    bool read_notice(std::string_view line) {
+        const std::string_view word = strip(line.substr(1));
+        if (const std::string_view outcome = outcome_of_notice(word); !outcome.empty()) {
+            is_empty_ = false;
+            if (game_.outcome.empty()) game_.outcome = outcome;
+        } else if (const std::string_view ending = ending_of_notice(word); !ending.empty()) {
+            is_empty_ = false;
+            if (!game_.ending || is_guess_) end_with(ending);
+        } else if (is_notice(line) && !is_over() && (!game_.moves.empty() || turn_)) {
+            end_with(word);
+            is_guess_ = true;
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    // The end of the game counts; another end, a board or a remark below it is kept as a comment.
+    void read_after_end(std::string_view line) {
+        if (is_move(line)) {
+            if (!is_guess_) fail({"a move after the end of the game"}, line);
+            take_back_end();
+            return read_line(line, line_);
+        }
+        if (line[0] == '#' && read_notice(line)) return;
+        if (line[0] == '%' && take_ending(strip(line.substr(1)))) return;
+        if (line[0] == 'T' && time_of(line)) return read_time(line);
+        if (strip_end(line) == "+" || strip_end(line) == "-" || is_farewell(line)) return;
+        add_comment(line);
+    }
+
+    // Whether the word after % below the end is the end, or the end again.
+    bool take_ending(std::string_view word) {
+        const bool is_first = !game_.ending || (is_guess_ && word != *game_.ending);
+        if (is_first) end_with(word);
+        return is_first || word == *game_.ending;
+    }
+
+    // A word after # that nobody listed ended no game if a move follows.
+    void take_back_end() {
+        game_.ending.reset();
+        game_.ending_time_ms = CsaGame::NO_TIME;
+        is_guess_ = false;
+        for (std::string& comment : game_.ending_comments) game_.comments.emplace_back(game_.moves.size(), std::move(comment));
+        game_.ending_comments.clear();
+    }
+
+    // The names stand in what a server sends before a game, the rest is for the client.
+    void read_protocol(std::string_view line) {
+        for (const std::string_view key : {"Name+:", "Name-:"})
+            if (line.starts_with(key))
+                game_.headers.emplace_back(std::string("N") + key[4], strip(line.substr(key.size())));
     }
 
     void read_comment(std::string_view line) {
         if (line.starts_with("'**")) {
             if (!read_score(line.substr(3))) add_comment(line.substr(3));
         } else if (line.starts_with("'*")) {
+            if (!is_over()) note_plain_score(line.substr(2));
             add_comment(line.substr(2));
-        } else if (!game_.moves.empty() && !game_.ending && is_visits(line.substr(1))) {  // after the move on its line
+        } else if (!game_.moves.empty() && !is_ended() && is_visits(line.substr(1))) {  // after the move on its line
             add_comment(line.substr(1));
         } else if (line.starts_with("'black_rate:") || line.starts_with("'white_rate:")) {
             read_rating(line);
@@ -319,6 +327,38 @@ private:
         return true;
     }
 
+    // "'* 30" or "'* 30 -3334FU", as clients send it to floodgate. Whose it is, give_plain_scores says.
+    void note_plain_score(std::string_view text) {
+        constexpr std::size_t MOST_DIGITS = 9;
+        if (!begins_with_space(text)) return;
+        text = strip(text);
+        const bool has_sign = text.starts_with('+') || text.starts_with('-');
+        const std::size_t digits = count_digits(text.substr(has_sign));
+        const std::string_view line = text.substr(has_sign + digits);
+        if (digits == 0 || digits > MOST_DIGITS || (!line.empty() && !is_line_of_moves(line))) return;
+        const auto score = static_cast<std::int32_t>(to_number(text.substr(has_sign, digits)));
+        plain_scores_.push_back({game_.comments.size(), text[0] == '-' ? -score : score, strip(line)});
+    }
+
+    // Gives the scores of note_plain_score to the moves on their lines or above them. Where the first stands above the
+    // first move and none below the last, they belong to the moves below them.
+    void give_plain_scores() {
+        if (plain_scores_.empty() || game_.moves.empty()) return;
+        const auto before = [this](const PlainScore& noted) { return game_.comments[noted.comment].first; };
+        const bool stand_above = !has_joined_comments_ && before(plain_scores_.front()) == 0 &&
+                                 before(plain_scores_.back()) < game_.moves.size();
+        for (const PlainScore& noted : plain_scores_) {
+            auto& [count, text] = game_.comments[noted.comment];
+            const std::size_t move = count - !stand_above;  // of the first, none
+            if (move >= game_.moves.size() || game_.scores[move] != CsaGame::NO_SCORE) continue;
+            game_.scores[move] = noted.score;
+            game_.pvs[move] = noted.pv;
+            text.clear();
+            count = TAKEN;
+        }
+        std::erase_if(game_.comments, [](const auto& comment) { return comment.first == TAKEN; });
+    }
+
     // "'black_rate:NAME:3563.2"; a name may have colons.
     void read_rating(std::string_view line) {
         constexpr std::size_t KEY = std::string_view("'black_rate").size();
@@ -333,7 +373,13 @@ private:
         if (whole > 0 && (rest.empty() || is_fraction)) game_.headers.emplace_back(line.substr(0, KEY), number);
     }
 
-    void add_comment(std::string_view text) { game_.comments.emplace_back(game_.moves.size(), strip(text)); }
+    bool is_ended() const { return game_.ending || !game_.outcome.empty(); }
+    bool is_over() const { return is_ended() || illegal_; }
+
+    void add_comment(std::string_view text) {
+        if (is_over()) game_.ending_comments.emplace_back(strip(text));
+        else game_.comments.emplace_back(game_.moves.size(), strip(text));
+    }
 
     void read_header(std::string_view line) {
         if (line.starts_with("N+") || line.starts_with("N-")) {
@@ -361,13 +407,23 @@ private:
         add_comment(note);
     }
 
+    static constexpr std::size_t TAKEN = std::numeric_limits<std::size_t>::max();
+    struct PlainScore {
+        std::size_t comment;  // its number among the comments
+        std::int32_t score;
+        std::string_view pv;
+    };
+
     CsaGame& game_;
+    std::vector<PlainScore> plain_scores_;
     std::size_t line_ = 0;
     std::optional<CsaBoard> board_;
     std::optional<Color> turn_;         // as long as nothing says it, none
     std::optional<Board> position_;  // from the first move on
     std::optional<CsaDamage> illegal_;
+    bool is_guess_ = false;  // the end is a word after # that nobody listed
     bool is_empty_ = true;
+    bool has_joined_comments_ = false;
 };
 
 }  // namespace
@@ -393,12 +449,21 @@ std::optional<CsaGame> CsaReader::next() {
     return std::nullopt;
 }
 
-// The game up to the next line with nothing but a slash, or to the end. False if there is none.
+// The game up to the next line with nothing but a slash, the next version line, or the end. False if there is none.
 bool CsaReader::read_game(CsaGame& game) {
     game.text = text_;
     GameParser parser(game);
     std::string_view line;
-    const auto is_game = [this, &line] { return take_line(line) && !(line.starts_with('/') && strip(line) == "/"); };
+    const auto is_game = [this, &line, &parser, &game] {
+        const std::size_t before = at_;
+        if (!take_line(line) || (line.starts_with('/') && strip(line) == "/")) return false;
+        const bool is_next = is_csa_version(line) && (game.damage || !parser.is_empty());
+        if (is_next) {
+            at_ = before;
+            --line_;
+        }
+        return !is_next;
+    };
     bool goes_on = true;
     try {
         while ((goes_on = is_game())) parser.read_line(line, line_);
@@ -419,33 +484,6 @@ bool CsaReader::take_line(std::string_view& line) {
     at_ = end + 1;
     ++line_;
     return true;
-}
-
-std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos) {
-    constexpr std::size_t MOST_DIGITS = 12;  // so that no sum overflows
-    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
-    std::vector<VisitedMove> found;
-    const auto take_field = [&text] {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        const std::string_view field = text.substr(0, comma);
-        text.remove_prefix(std::min(comma + 1, text.size()));
-        return field;
-    };
-    while (!text.empty()) {
-        const std::string_view name = take_field();
-        const std::string_view visits = take_field();
-        const Move move = move_from_csa(name, pos);
-        if (!pos.is_legal(move)) throw ParseError(ParseError::Kind::MOVE, std::string(name) + " is not legal");
-        const std::size_t digits = count_digits(visits);
-        if (digits == 0 || digits > MOST_DIGITS ||
-            !std::all_of(visits.begin() + static_cast<std::ptrdiff_t>(digits), visits.end(), is_letter))
-            throw ParseError(ParseError::Kind::MOVE, quoted(visits) + " is not a number of visits");
-        const auto number = static_cast<std::uint64_t>(to_number(visits.substr(0, digits)));
-        const auto same = std::find_if(found.begin(), found.end(), [move](const VisitedMove& v) { return v.move == move; });
-        if (same == found.end()) found.push_back({move, number});
-        else same->visits += number;
-    }
-    return found;
 }
 
 }  // namespace fukayomi

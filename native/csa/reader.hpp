@@ -2,7 +2,8 @@
 // rules as it is read.
 //
 // Comments: `'** SCORE PV`, `'* TEXT` and AobaZero's visits belong to the move above them; other comments are for people
-// and are left out, but for floodgate's ratings, summary and end time.
+// and are left out, but for floodgate's ratings, summary and end time. `'* SCORE` is a score, too. What servers send to
+// clients is left out, but for names and the end (csa/protocol.hpp).
 #pragma once
 
 #include <array>
@@ -68,7 +69,11 @@ struct CsaGame {
     std::vector<std::string_view> pvs;   // in `text`
     std::vector<std::pair<std::size_t, std::string>> comments;  // how many moves stand before each, and its text
     std::optional<std::string> ending;   // the word after %
+    std::string_view outcome;            // CSA_BLACK_WIN and so on, if a server told; empty otherwise
+    std::int64_t ending_time_ms = NO_TIME;
+    std::vector<std::string> ending_comments;  // what stands below the end
     std::string illegal_move;            // the statement that ended the game
+    std::int64_t illegal_move_time_ms = NO_TIME;
     Color turn = BLACK;                  // to move at the end
     std::shared_ptr<const std::string> text;
 
@@ -80,7 +85,8 @@ struct CsaGame {
 class CsaReader {
 public:
     explicit CsaReader(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
-    // The next game, good or damaged; what has nothing but blank lines and comments is none.
+    // The next game, good or damaged; what has nothing but blank lines and comments is none. Games stand between lines with a
+    // slash; a version line begins a game, too.
     std::optional<CsaGame> next();
 
 private:
@@ -92,14 +98,5 @@ private:
     std::size_t at_ = 0;
     std::size_t line_ = 0;  // the number of the line taken last
 };
-
-struct VisitedMove {
-    Move move;
-    std::uint64_t visits;
-};
-
-// The candidates of a search as AobaZero notes them: 7776FU,430m,2726FU,352l, a letter behind the visits or none; a move
-// that stands there twice has the sum. Throws ParseError(MOVE) for what is none of it, and for a move that is not legal.
-std::vector<VisitedMove> read_visits(std::string_view text, const Board& pos);
 
 }  // namespace fukayomi

@@ -53,6 +53,8 @@ std::string_view strip(std::string_view text) {
     return strip_end(text);
 }
 
+bool begins_with_space(std::string_view text) { return !text.empty() && space_at_front(text) > 0; }
+
 std::vector<std::string_view> characters(std::string_view text) {
     std::vector<std::string_view> found;
     for (std::size_t at = 0; at < text.size();) {

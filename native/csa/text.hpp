@@ -10,6 +10,8 @@ namespace fukayomi {
 std::string_view strip_end(std::string_view text);
 std::string_view strip(std::string_view text);
 
+bool begins_with_space(std::string_view text);
+
 // Its characters.
 std::vector<std::string_view> characters(std::string_view text);
 

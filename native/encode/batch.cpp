@@ -144,7 +144,8 @@ void decode_hcpe_batch(std::size_t n, const std::uint8_t* records, const double*
         const PieceSets sets =
             encode_packed_hcp(HcpView(record, HCP_BYTES), packed1(out.planes1, i), packed2(out.planes2, i));
         const auto eval = load<std::int16_t>(record + EVAL_OFFSET);
-        out.labels[i] = label_of(sets, Move(load<std::uint16_t>(record + MOVE_OFFSET)));
+        const Move move(load<std::uint16_t>(record + MOVE_OFFSET));
+        out.labels[i] = move ? label_of(sets, move) : NO_POLICY_LABEL;
         out.results[i] = result_for(sets.turn, record[RESULT_OFFSET]);
         out.values[i] =
             static_cast<float>(win_probability(eval, eval_scales == nullptr ? EVAL_SCALE : eval_scales[i]));

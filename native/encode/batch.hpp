@@ -33,7 +33,7 @@ void legal_move_batch(std::size_t n, const std::uint8_t* hcps, std::uint16_t* mo
 struct Targets {
     std::uint8_t* planes1;  // [n, 628]
     std::uint8_t* planes2;  // [n, 8]
-    std::uint16_t* labels;  // [n], of the best move
+    std::uint16_t* labels;  // [n], of the best move; NO_POLICY_LABEL where hcpe's move is 0
     float* results;         // [n], 1 won, 0.5 drawn, 0 lost
     float* values;          // [n], 0 to 1: the evaluation as a probability of winning
 };

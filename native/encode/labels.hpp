@@ -10,6 +10,7 @@
 namespace fukayomi {
 
 constexpr int POLICY_LABELS = 2187;
+constexpr std::uint16_t NO_POLICY_LABEL = 0xFFFF;  // of a position without a move to learn
 
 // Whether any piece of that side moves like this on an empty board. Takes any 16 bits.
 bool has_policy_label(Color turn, Move m);

@@ -62,6 +62,11 @@ void Leaf::put_mate_first() {
         }
 }
 
+Verdict verdict_of_fourth(const History& history) {
+    const Proof proof = proof_of(history.fourfold());
+    return {proof, proof == Proof::WIN || proof == Proof::LOSS ? NO_MATE_DISTANCE : std::uint16_t{0}};
+}
+
 bool reaches_fourth_occurrence(Board board, History& history, std::span<const Move> moves) {
     const std::size_t size = history.size();
     bool ends = false;
@@ -133,8 +138,7 @@ void LeafReader::replay(const Root& root, std::span<const Move> moves) {
 // What the rules make of the position. (docs/usi-options.md, "Repetition", has the table.)
 Verdict LeafReader::verdict(const Root& root, const SearchParams& params) {
     if (root.most_occurrences > 1)
-        if (const Proof proof = proof_of(history_.fourfold()); proof != Proof::NONE)
-            return {proof, proof == Proof::DRAW ? std::uint16_t{0} : NO_MATE_DISTANCE};
+        if (const Verdict v = verdict_of_fourth(history_); v.proof != Proof::NONE) return v;
     if (params.draw_ply > 0 && board_.ply() > params.draw_ply) {
         // Mate by the last move still counts.
         if (board_.is_check() && !has_legal_move(board_)) return {Proof::LOSS, 0};

@@ -57,6 +57,9 @@ struct Leaf {
     bool needs_row() const { return is_open() && !value; }
 };
 
+// The proof that the current position's fourth occurrence is, if it is one.
+Verdict verdict_of_fourth(const History& history);
+
 // Whether the game ends along these moves before the last of them, by the fourth occurrence of a position. A search for mates
 // does not know the past; its mate is none then. `history` is that of `board` and is left as it was.
 bool reaches_fourth_occurrence(Board board, History& history, std::span<const Move> moves);

@@ -160,6 +160,7 @@ bool Search::try_advance(const Position& position) {
     if (!played->empty()) mate_edge_ = 0;
     tree_.set_draw(draw_values(params_, position.board().turn()));
     begin_policy();
+    prove_fourth_occurrences();
     return true;
 }
 
@@ -383,7 +384,24 @@ void Search::expand(const Leaf& leaf, double value) {
     }
     const bool root_side_to_move = (leaf.path.size() & 1) != 0;
     tree_.back_up(leaf.path, root_side_to_move ? Values{value, 1.0 - value} : Values{1.0 - value, value});
+    if (is_root) prove_fourth_occurrences();
     deepest_ = std::max(deepest_, leaf.path.size() - 1);
+}
+
+// A move that ends the game by the fourth occurrence of a position should not wait for a visit.
+void Search::prove_fourth_occurrences() {
+    if (root_->most_occurrences < 3) return;
+    History history = root_->history;
+    for (const Move m : root_->moves) {
+        Board board = root_->board;
+        board.do_move(m);
+        history.push(board);
+        const Verdict verdict = verdict_of_fourth(history);
+        history.pop();
+        if (verdict.proof == Proof::NONE) continue;
+        const std::optional<Path> path = path_to({&m, 1});
+        if (path) tree_.prove(*path, verdict);
+    }
 }
 
 void Search::count_playout(const Leaf& leaf) {

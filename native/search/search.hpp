@@ -166,6 +166,7 @@ private:
     void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);
+    void prove_fourth_occurrences();
     void count_playout(const Leaf& leaf);
     void make_room(const Batch& batch);
     void undo(Batch& batch);

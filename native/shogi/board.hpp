@@ -61,6 +61,8 @@ public:
     bool is_legal(Move m) const;      // any 16 bits may be asked about
     bool gives_check(Move m) const;   // m must be legal
     bool can_declare_win(DeclarationRule rule) const;
+    bool can_declare_draw(DeclarationRule rule) const;  // 24 to 30 points under a 24-point rule
+    Move try_move() const;  // the king's move to the square where the enemy's king starts; none if it is not legal
 
     // m must be legal. The undo record is needed only by those who take the move back.
     void do_move(Move m, Undo& undo);
@@ -79,6 +81,7 @@ public:
     void finish(bool allow_missing_king = false);
 
 private:
+    int declared_points(bool with_handicap) const;  // of the side to move; -1: it may not declare
     struct Empty {};
     explicit Board(Empty) {}
     void remove(Piece p, Square s);

@@ -43,6 +43,8 @@ Board start_of(std::string_view start) {
 }  // namespace
 
 Position Position::from_usi(std::string_view text) {
+    std::string_view rest = text;
+    if (next_word(rest) == "position") text = rest;  // the whole command
     Position position(start_of(before_moves(text)));
     for (std::string_view word = next_word(text); !word.empty(); word = next_word(text)) position.push(move_from_usi(word));
     return position;

@@ -141,9 +141,10 @@ private:
     std::size_t size_ = 0;
 };
 
-// Who may declare a win, and with how many points (入玉宣言): each side 31 under the 24-point rule; Black 28 and White 27
-// under the 27-point rule.
-enum class DeclarationRule : std::uint8_t { NONE, POINTS_24, POINTS_27 };
+// Who wins with an entered king (入玉宣言): with 31 points under the 24-point rule, where 24 to 30 are a draw; Black with
+// 28 and White with 27 under the 27-point rule. With HANDICAP the pieces that the set lacks count for White, who gave
+// them up. TRY: who can move the king to the square on which the enemy's king starts.
+enum class DeclarationRule : std::uint8_t { NONE, POINTS_24, POINTS_27, POINTS_24_HANDICAP, POINTS_27_HANDICAP, TRY };
 
 // What a position that occurred before means for the side to move. WIN and LOSE are those of perpetual check;
 // SUPERIOR and INFERIOR compare the hands over the same board, which only the search uses.

@@ -77,16 +77,31 @@ class PieceType(enum.IntEnum):
         """The piece before promotion, as it is held in hand."""
 
 class DeclarationRule(enum.Enum):
-    """Rule for declaring a win with an entered king (入玉宣言)."""
+    """Rule for winning with an entered king (入玉宣言)."""
 
     NONE = 0
     """Nobody may declare."""
 
     POINTS_24 = 1
-    """31 points (24点法)."""
+    """31 points; 24 to 30 are a draw (24点法)."""
 
     POINTS_27 = 2
     """28 points for Black, 27 for White (27点法)."""
+
+    POINTS_24_HANDICAP = 3
+    """
+    POINTS_24, where the pieces that a handicap leaves out count for White.
+    """
+
+    POINTS_27_HANDICAP = 4
+    """
+    POINTS_27, where the pieces that a handicap leaves out count for White.
+    """
+
+    TRY = 5
+    """
+    The king moves to 5a (Black) or 5i (White), where the enemy's king starts (トライルール).
+    """
 
 class Repetition(enum.Enum):
     """What a repeated position means for the side to move (千日手)."""
@@ -251,7 +266,8 @@ class Position:
     @staticmethod
     def from_usi(text: str) -> Position:
         """
-        Parse the arguments of USI's `position` command: `startpos moves 7g7f` or `sfen SFEN moves ...`.
+        Parse the arguments of USI's `position` command, with the word `position` or without it:
+        `startpos moves 7g7f` or `sfen SFEN moves ...`.
 
         Raises:
             InvalidSfenError: The start is neither `startpos` nor a valid SFEN.
@@ -412,7 +428,21 @@ class Position:
         """Number of times that the position has occurred, including now."""
 
     def can_declare_win(self, rule: DeclarationRule) -> bool:
-        """Whether the side to move may declare a win (入玉宣言)."""
+        """
+        Whether the side to move wins by a declaration (入玉宣言); under the try rule, by `try_move`.
+        """
+
+    def can_declare_draw(self, rule: DeclarationRule) -> bool:
+        """
+        Whether a declaration of the side to move makes the game a draw: with 24 to 30 points under a 24-point
+        rule.
+        """
+
+    def try_move(self) -> Move | None:
+        """
+        The move of the king to the square where the enemy's king starts, 5a for Black and 5i for White, which
+        wins under the try rule (トライルール); None if it is not legal.
+        """
 
     def piece_on(self, square: int | str) -> Piece | None:
         """
@@ -687,7 +717,7 @@ def moves_to_psv(moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), ord
     Convert moves from hcpe to psv.
 
     Args:
-        moves: uint16 [N], as `Move.raw`.
+        moves: uint16 [N], as `Move.raw`; 0, no move, stays 0.
         psv_moves: uint16 [N], written.
 
     Raises:
@@ -699,7 +729,7 @@ def moves_from_psv(psv_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,
     Convert moves from psv to hcpe.
 
     Args:
-        psv_moves: uint16 [N].
+        psv_moves: uint16 [N]; 0, no move, stays 0.
         moves: uint16 [N], written.
 
     Raises:
@@ -724,7 +754,7 @@ def find_bad_records(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, 3
 
     Args:
         packed: uint8 [N, 32].
-        moves: uint16 [N]; None to check only the positions.
+        moves: uint16 [N]; None to check only the positions. In psv 0 is no move, and not bad.
         psv: Whether positions and moves are in psv's encoding instead of hcp and `Move.raw`.
     """
 
@@ -832,7 +862,9 @@ class GameEnding:
 
     @property
     def can_declare(self) -> bool:
-        """Whether the side to move may declare a win by 27 points or 24."""
+        """
+        Whether the side to move may declare a win by 27 points or 24, or by the try rule.
+        """
 
     @property
     def black_to_move(self) -> bool:
@@ -976,10 +1008,28 @@ class CsaGame:
         """The word after %; None without one."""
 
     @property
+    def ending_time_ms(self) -> int | None:
+        """Time of the side to move before the end; None if unknown."""
+
+    @property
+    def ending_comments(self) -> list[str]:
+        """Comments on the end, and text below it."""
+
+    @property
+    def outcome(self) -> str:
+        """
+        What a server said about the winner: black_win, white_win, draw, or empty.
+        """
+
+    @property
     def illegal_move(self) -> str:
         """
         The illegal move that ended the game, as written; empty if there is none.
         """
+
+    @property
+    def illegal_move_time_ms(self) -> int | None:
+        """Time of the illegal move; None if unknown."""
 
     @property
     def turn(self) -> fukayomi.Color:
@@ -1032,6 +1082,8 @@ PACKED1_BYTES: int = 628
 PACKED2_BYTES: int = 8
 
 POLICY_LABELS: int = 2187
+
+NO_POLICY_LABEL: int = 65535
 
 MAX_MOVES: int = 593
 
@@ -1124,7 +1176,7 @@ def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), 
         records: uint8 [N, 38].
         planes1: uint8 [N, 628], written.
         planes2: uint8 [N, 8], written.
-        labels: uint16 [N], written: the policy label of the best move.
+        labels: uint16 [N], written: the policy label of the best move; NO_POLICY_LABEL where the move is 0.
         results: float32 [N], written: 1 won, 0.5 drawn, 0 lost.
         values: float32 [N], written: 1 / (1 + exp(-eval / scale)).
         eval_scales: float64 [N]; None: 756.0864962951762, dlshogi's.

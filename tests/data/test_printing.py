@@ -15,9 +15,10 @@ from fukayomi.data.formats.averages import HEADER, MOVE, POSITION, header_bytes,
 from fukayomi.data.formats.book import BOOK_ENTRY, read_book
 from fukayomi.data.formats.cache import CacheError, read_cache
 from fukayomi.data.formats.kinds import DataFormat
+from fukayomi.data.formats.psv import psv_record
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.printing import describe
-from fukayomi.shogi import Move
+from fukayomi.shogi import START_SFEN, Move
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +137,28 @@ def test_parts_of_a_cache_are_read_from_any_position_on(files: dict[DataFormat, 
     for begin in (0, 1, 100, len(whole) - 1, len(whole)):
         found = [part.positions for part in read_cache(files[DataFormat.CACHE], 7, begin)]
         assert np.array_equal(np.concatenate([whole.positions[:0], *found]), whole.positions[begin:])
+
+
+def test_records_have_their_ends_times_and_variations(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    variation = "変化：2手\n   2 ８四歩(83)\n   3 ２六歩(27)\n"
+    game = "手合割：平手\n   1 ７六歩(77)   ( 0:03/)\n   2 ３四歩(33)\n   3 {}\n\n" + variation
+    path.write_text(game.format("封じ手   ( 0:01/)"), "utf-8")
+    (item,) = describe(path)
+    assert (item["end"], item["end_word"], item["end_time_ms"]) == ("other", "封じ手", 1000)
+    assert [move["time_ms"] for move in item["moves"]] == [3000, None]
+    assert item["variations"] == [{"ply": 2, "parent": None, "moves": ["8c8d", "2g2f"]}]
+    lines = printed(path)
+    assert "end other  end_word 封じ手" in lines[0]
+    assert lines[1:] == ["    1 7g7f           3 s", "    2 3c3d", "      variation from ply 2: 8c8d 2g2f"]
+    path.write_text(game.format("７五歩(77)   ( 0:02/)\n   4 反則負け"), "utf-8")
+    (item,) = describe(path)
+    assert (item["end"], item["illegal_move"], item["illegal_move_time_ms"]) == ("illegal_move", "7g7e", 2000)
+    assert "illegal_move 7g7e" in printed(path)[0]
+
+
+def test_a_row_of_psv_without_a_move_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.psv"
+    path.write_bytes(psv_record(START_SFEN, None, 30, 7, 1).tobytes())
+    assert json.loads(printed(path, "--json")[0])["move"] is None
+    assert printed(path) == [f"0  sfen {START_SFEN[:-1]}7  no move  eval 30  result black  ply 7"]

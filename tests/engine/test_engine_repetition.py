@@ -46,6 +46,15 @@ def test_the_fourth_occurrence_is_a_result(engine: Engine, game: str, move: str,
     assert (lines[move].winrate, lines[move].depth, lines[move].mate) == (winrate, 1, None)
 
 
+@pytest.mark.parametrize("nodes", [1, 300])
+def test_a_win_by_the_fourth_occurrence_needs_no_visit(engine: Engine, nodes: int) -> None:
+    cycle = " 9b9a 5a5b 9a9b 5b5a"
+    start = "sfen 4k4/+R8/9/9/9/9/9/9/4K4 b Gr2b3g4s4n4l9p 1 moves"
+    game = f"{start}{3 * cycle}".removesuffix(" 5b5a")
+    best = engine.search(position(game), nodes=nodes).lines[0]
+    assert (best.move.usi(), best.winrate, best.mate) == ("5b5a", 1.0, None)
+
+
 def test_a_recurrence_in_the_search_ends_nothing(engine: Engine) -> None:
     found = engine.search(position(SHUFFLE), nodes=NODES, multipv=600)
     assert found.progress.nodes == NODES

@@ -8,6 +8,7 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.shogi import Position
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
@@ -50,7 +51,9 @@ def play(game: ScheduledGame) -> PlayedGame:
         comment="two\nlines",
         headers={"MAX_MOVES": "320"},
     )
-    return PlayedGame(record, None)
+    movers = (game.black, game.white)
+    answers = [AnswerTime(movers[ply % 2], 10.0 * ply, 10 * ply - 3) for ply in range(len(record))]
+    return PlayedGame(record, None, answers=tuple(answers))
 
 
 def write_openings(path: Path, count: int) -> Path:

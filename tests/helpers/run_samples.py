@@ -14,7 +14,7 @@ from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.store import MatchStore
 from fukayomi.loop.configuration import build_settings, settings_text
 from fukayomi.loop.journal import Gated, Ingested, Journal, KeptNetwork, Measured, Played, Started, Trained
-from fukayomi.shogi.record import Result
+from fukayomi.shogi.record import Result, Termination
 
 OPENINGS = match_samples.openings_of(4)
 
@@ -54,13 +54,16 @@ class SampleMatch:
         self._store = MatchStore(folder, settings, openings)
         self._games = schedule(settings, openings)
 
-    def play(self, count: int, favourite: str = "") -> "SampleMatch":
-        """Play the next games; the favourite wins two of three."""
+    def play(self, count: int, favourite: str = "", loser: str = "") -> "SampleMatch":
+        """Play the next games; the favourite wins two of three, the loser loses on time in one of two."""
         for _ in range(count):
             game: ScheduledGame = next(self._games)
             played = match_samples.play(game)
             if favourite and game.number % 3:
                 played.record.result = Result.BLACK_WIN if game.black == favourite else Result.WHITE_WIN
+            if loser in (game.black, game.white) and game.number % 4 in (1, 2):
+                played.record.result = Result.WHITE_WIN if game.black == loser else Result.BLACK_WIN
+                played.record.termination = Termination.TIME_UP
             self._store.add(game, played)
         return self
 

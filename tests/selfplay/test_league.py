@@ -188,6 +188,19 @@ def test_an_engine_that_never_starts_ends_the_run_at_once(tmp_path: Path) -> Non
     assert "no memory" in note
 
 
+def test_an_engine_that_does_not_declare_its_options_ends_the_run_at_once(tmp_path: Path) -> None:
+    notes = Notes()
+    with (
+        league(engine("odd", options={"Styl": "wild"})) as opponents,
+        pytest.raises(LeagueError, match="odd cannot be used"),
+    ):
+        generate(SHORT, "<hash>", tmp_path, games=20, opponents=opponents, listener=notes)
+    assert any("engine odd: declares no option 'Styl'; did you mean Style" in note for note in notes.notes)
+    with league(engine("odd", options={"Styl": "wild"}, undeclared_options=True)) as opponents:
+        assert generate(SHORT, "<hash>", tmp_path / "meant", games=4, opponents=opponents).finished
+        assert "undeclared_options" not in opponents.settings["engines"][0]
+
+
 def test_a_game_in_which_an_engine_fails_is_played_again(tmp_path: Path) -> None:
     notes, deaths = Notes(), tmp_path / "deaths"
     with league(engine("mortal", f"deaths={deaths}", f"times={ATTEMPTS}")) as opponents:

@@ -33,6 +33,15 @@ def test_settings_reach_the_search() -> None:
     assert params.forced_playouts == 2
 
 
+@pytest.mark.parametrize("rule", ["none", "points_24", "points_27", "points_24_handicap", "points_27_handicap", "try"])
+def test_each_rule_of_declarations_reaches_the_search(rule: str) -> None:
+    settings = SelfplaySettings.model_validate({"declaration_rule": rule, "mate_depth": 7, "leaf_mate_nodes": 100})
+    params = settings.search_params()
+    assert params.declaration_rule is DeclarationRule[rule.upper()]
+    found = (params.leaf_mate_plies, params.leaf_mate_nodes, settings.params(1).mate_depth)
+    assert found == ((1, 0, 0) if rule == "try" else (3, 100, 7)), "a king in check may win by its answer"
+
+
 @pytest.mark.parametrize(
     ("values", "root"),
     [

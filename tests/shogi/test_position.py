@@ -133,6 +133,8 @@ def test_push_usi_refuses_what_is_no_move() -> None:
     [
         ("startpos", "startpos", 1),
         ("startpos moves", "startpos", 1),
+        ("position startpos moves 7g7f", "startpos moves 7g7f", 2),
+        (f" position  sfen {START_SFEN} moves 7g7f", "startpos moves 7g7f", 2),
         ("  startpos   moves  7g7f\t3c3d \n", "startpos moves 7g7f 3c3d", 3),
         (f"sfen {START_SFEN} moves 7g7f", "startpos moves 7g7f", 2),
         ("sfen 4k4/9/9/9/9/9/9/9/4K4 w P 9 moves 5a5b", "sfen 4k4/9/9/9/9/9/9/9/4K4 w P 9 moves 5a5b", 10),
@@ -150,7 +152,8 @@ def test_usi_position_text(text: str, usi: str, ply: int) -> None:
         ("", InvalidSfenError, "expected 'startpos' or 'sfen SFEN'"),
         ("moves 7g7f", InvalidSfenError, "expected 'startpos'"),
         ("startpos 7g7f", InvalidSfenError, "'startpos 7g7f'"),
-        ("position startpos", InvalidSfenError, "'position startpos'"),
+        ("position position startpos", InvalidSfenError, "position startpos'"),
+        ("position", InvalidSfenError, "expected 'startpos' or 'sfen SFEN'"),
         ("sfen moves 7g7f", InvalidSfenError, "found 0 fields"),
         ("sfen 9/9 b - 1", InvalidSfenError, "2 ranks"),
         ("startpos moves 7g7f 7g7", InvalidMoveError, "'7g7'"),

@@ -12,6 +12,7 @@ from fukayomi import (
     Position,
     Record,
     RecordError,
+    ShogiError,
     Termination,
     UnknownFormatError,
     read_record,
@@ -101,3 +102,9 @@ def test_bad_moves_in_japanese(text: str, error: type[Exception], reason: str) -
     with pytest.raises(error, match=reason):
         position.push_japanese(text)
     assert position == Position()
+
+
+def test_errors_of_records_are_those_of_shogi() -> None:
+    for data in (b"PI\n+\n+7776XX\n", b"PI\n+\n+5554FU\n%TORYO\n", b"hello"):
+        with pytest.raises(ShogiError):
+            read_record(data)

@@ -33,6 +33,15 @@ def test_a_search_gives_a_move_and_a_line() -> None:
         assert engine.search(Position(), depth=1).best in Position().legal_moves
 
 
+def test_an_option_that_does_not_exist_is_refused() -> None:
+    with UsiEngine(RANDOM, options={"Style": "wild"}) as engine:
+        assert engine.search(Position(), nodes=1).best in Position().legal_moves
+    with pytest.raises(ValueError, match="random: declares no option 'Styl'; did you mean Style"):
+        UsiEngine(RANDOM, options={"Styl": "wild"}).search(Position(), nodes=1)
+    with UsiEngine(RANDOM, options={"Styl": "wild"}, undeclared_options=True) as engine:
+        assert engine.search(Position(), nodes=1).best in Position().legal_moves
+
+
 def test_several_lines_of_a_real_engine(fairy_stockfish: str) -> None:
     engine = UsiEngine(fairy_stockfish, options={"UCI_Variant": "shogi", "Threads": 1, "Ponder": False})
     with engine:

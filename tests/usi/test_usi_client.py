@@ -1,5 +1,6 @@
 """The client against engines that stall, die and chatter."""
 
+import re
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from fukayomi.usi.client import (
     State,
     UsiClient,
 )
+from fukayomi.usi.options import OptionError
 from fukayomi.usi.text import Go, Info, parse_answer
 
 PRELUDE = """
@@ -30,6 +32,13 @@ def say(*lines):
 def say_hello():
     say("id name Mock 1", "id author nobody", "option name Depth type spin default 1 min 1 max 9", "usiok")
 """
+
+
+def declaring(body: str) -> UsiClient:
+    """An engine that declares what the body says."""
+    lines = "\n".join("    " + line for line in body.strip().splitlines())
+    code = f"{PRELUDE}\nfor line in sys.stdin:\n    line = line.strip()\n    if line == 'quit': break\n{lines}\n"
+    return UsiClient((sys.executable, "-S", "-E", "-c", code), timeout_s=PATIENCE_S)
 
 
 def mock(body: str, max_lines: int = 100_000) -> UsiClient:
@@ -257,6 +266,111 @@ def test_an_answer_is_not_lost_if_the_engine_dies_before_the_queued_options() ->
         assert client.wait_answer(PATIENCE_S).bestmove is not None
         with pytest.raises(EngineDiedError, match="exit code 3"):
             client.wait_ready()
+
+
+DECLARATIONS = """
+if line == 'usi':
+    say("option name DNN_Model type filename default x",
+        "option name Style type combo default Normal var Normal var Risky", "option name Clear Hash type button",
+        "option name Own type check default true", "option name Any type combo default x", "id name Mock",
+        "option name Depth type spin default 1 min 1 max 9", "usiok")
+if line == 'isready': say("readyok")
+"""
+
+
+def test_options_are_set_as_the_engine_spells_them() -> None:
+    heard: list[str] = []
+    with declaring(DECLARATIONS) as engine:
+        engine.handshake()
+        engine.listener = heard.append
+        given = {
+            "dnn_model": "a b.onnx", "STYLE": "risky", "clear hash": "", "Own": "False", "Depth": "+3", "Any": "thing",
+            "USI_Hash": "256", "USI_Ponder": "true",
+        }  # fmt: skip
+        assert engine.set_options(given) == []
+    assert [line for line in heard if "setoption" in line] == [
+        "> setoption name DNN_Model value a b.onnx", "> setoption name Style value Risky",
+        "> setoption name Clear Hash", "> setoption name Own value false", "> setoption name Depth value 3",
+        "> setoption name Any value thing", "> setoption name USI_Hash value 256",
+        "> setoption name USI_Ponder value true",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("DNN_Modell", "new.onnx", "declares no option 'DNN_Modell'; did you mean DNN_Model?"),
+        ("dnnmodel", "new.onnx", "did you mean DNN_Model?"),
+        ("Threads", "2", "declares no option 'Threads'; it has DNN_Model, Style, Clear Hash, Own, Any, Depth"),
+        ("Style", "Riksy", "Style takes one of Normal, Risky, not 'Riksy'; did you mean Risky?"),
+        ("Depth", "10", "Depth takes 1 to 9, not 10"),
+        ("Depth", "deep", "Depth takes an integer, not 'deep'"),
+        ("Own", "yes", "Own takes true or false, not 'yes'"),
+        ("Clear Hash", "now", "Clear Hash is a button, which takes no value; not 'now'"),
+        ("DNN_Model", "a\nquit", "one line of text"),
+        ("", "x", "one line of text"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused(name: str, value: str, said: str) -> None:
+    heard: list[str] = []
+    with declaring(DECLARATIONS) as engine:
+        engine.handshake()
+        engine.listener = heard.append
+        with pytest.raises(OptionError, match=re.escape(said)):
+            engine.set_options({name: value})
+        assert not heard
+        if "line of text" not in said:
+            (warning,) = engine.set_options({name: value}, undeclared=True)
+            assert said in warning
+            assert [line for line in heard if "setoption" in line]
+        else:
+            with pytest.raises(OptionError):
+                engine.set_options({name: value}, undeclared=True)
+
+
+def test_an_option_that_is_declared_after_another_is_set_fits() -> None:
+    """As variants of a file do, which is an option itself."""
+    body = (
+        DECLARATIONS
+        + """
+if line.startswith("setoption name DNN_Model"):
+    say("option name Late type spin default 1 min 1 max 5",
+        "option name Style type combo default Normal var Normal var Odd")
+"""
+    )
+    heard: list[str] = []
+    with declaring(body) as engine:
+        engine.handshake()
+        engine.listener = heard.append
+        assert engine.set_options({"Late": "4", "Style": "odd", "DNN_Model": "x"}) == []
+        with pytest.raises(OptionError, match="declares no option 'Latest'; did you mean Late"):
+            engine.set_options({"Latest": "4", "Depth": "2"})
+    assert [line for line in heard if line.startswith("> ") and line != "> quit"] == [
+        "> setoption name DNN_Model value x", "> isready",
+        "> setoption name Late value 4", "> setoption name Style value Odd",
+        "> setoption name Depth value 2", "> isready",
+    ]  # fmt: skip
+
+
+def test_an_engine_that_fails_without_its_option_is_still_told_of_it() -> None:
+    body = DECLARATIONS.replace("if line == 'isready': say(\"readyok\")", "if line == 'isready': sys.exit(3)")
+    with declaring(body) as engine:
+        engine.handshake()
+        with pytest.raises(OptionError, match="did you mean DNN_Model"):
+            engine.set_options({"DNN_Modell": "x", "Depth": "2"})
+
+
+def test_many_declared_options_cost_no_time() -> None:
+    body = (
+        "if line == 'usi': say(*['option name ' + 500 * 'x' + str(n) + ' type string' for n in range(9000)], 'usiok')"
+    )
+    with declaring(body) as engine:
+        engine.handshake()
+        begin = time.monotonic()
+        with pytest.raises(OptionError, match="declares no option") as error:
+            engine.set_options({"x" * 600: "1"})
+        assert time.monotonic() - begin < PATIENCE_S / 6
+        assert len(str(error.value)) < 3000
 
 
 def test_each_state_allows_what_the_protocol_does() -> None:

@@ -4,6 +4,8 @@ import pytest
 from engine_talk import DECLARED, MATE_IN_ONE, MATED, Start, moves_of, never_answers, strings
 from patience import PATIENCE_S
 
+from fukayomi.engine import Engine, Network
+from fukayomi.engine.evaluators.stubs import hash_evaluator
 from fukayomi.shogi import START_SFEN, Position
 from fukayomi.usi.client import UsiClient
 from fukayomi.usi.text import Go
@@ -51,6 +53,18 @@ def test_multipv_holds_from_the_next_go_without_isready(start: Start) -> None:
     last = answer.infos[-3:]
     assert [info.multipv for info in last] == [1, 2, 3]
     assert len({info.pv[0] for info in last}) == 3
+
+
+def test_moves_that_were_not_visited_have_no_line(start: Start) -> None:
+    client = start(MultiPV="8")
+    client.position()
+    infos = [info for info in client.go(Go(nodes=4), PATIENCE_S).infos if info.nodes == 4]
+    assert 0 < len(infos) < 4  # the root's own evaluation took one of the nodes
+    with Engine(Network(hash_evaluator(16))) as engine:
+        rows = engine.search(Position(), nodes=4, multipv=8).rows()
+    assert [row["visits"] == 0 for row in rows] == [row["winrate"] is None for row in rows]
+    assert [row["visits"] == 0 for row in rows] == [row["cp"] is None for row in rows]
+    assert any(row["visits"] == 0 for row in rows)
 
 
 def test_searchmoves(start: Start) -> None:
@@ -139,6 +153,31 @@ def test_declares_a_win_under_the_rule_that_is_set(start: Start) -> None:
     answer = client.go(Go(byoyomi_ms=500), PATIENCE_S)
     assert answer.bestmove is not None
     assert answer.bestmove.move in moves_of(DECLARED)
+
+
+def test_the_try_rule_is_won_by_a_move(start: Start) -> None:
+    client = start()
+    client.set_option("EnteringKingRule", "TryRule")
+    client.position("9/4K4/9/9/9/9/9/9/8k b - 1")
+    answer = client.go(Go(byoyomi_ms=600_000), PATIENCE_S)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move == "5b5a"
+    client.position("9/9/4K4/9/9/9/9/9/8k b - 1")  # two moves before: nothing stops the king
+    answer = client.go(Go(nodes=400), PATIENCE_S)
+    assert answer.best_info is not None
+    assert answer.best_info.score is not None
+    assert (answer.best_info.score.mate or 0) > 0
+
+
+@pytest.mark.parametrize(("rule", "move"), [("CSARule27", None), ("CSARule27H", "win"), ("CSARule24H", "win")])
+def test_the_pieces_of_a_handicap_count(start: Start, rule: str, move: str | None) -> None:
+    client = start()
+    client.set_option("EnteringKingRule", rule)
+    sfen = "8K/9/9/9/9/9/8n/+nssssgggg/8k w - 1"  # 10 points, and 44 that are missing
+    client.position(sfen)
+    answer = client.go(Go(nodes=10), PATIENCE_S)
+    assert answer.bestmove is not None
+    assert answer.bestmove.move in (moves_of(sfen) if move is None else {move})
 
 
 @pytest.mark.parametrize("sfen", [MATE_IN_ONE, MATE_IN_ONE.replace("K8", "9")])  # a problem has one king, mostly
@@ -284,3 +323,20 @@ def test_plays_with_the_embedded_network(start: Start) -> None:
     )
     assert answer.best_info is not None
     assert abs(answer.best_info.score.cp or 0) < 300
+
+
+@pytest.mark.parametrize(
+    ("sfen", "mate"),
+    [
+        (MATE_IN_ONE, 1),
+        ("8l/6lpk/7n1/6S1P/9/9/9/9/K8 b RN 1", 3),
+        ("8l/6lpk/7n1/6SNP/9/9/9/9/K8 w R 2", -2),  # the side to move is mated: an even number of plies, and negative
+    ],
+)
+def test_the_sign_and_parity_of_mates(start: Start, sfen: str, mate: int) -> None:
+    client = start()
+    client.position(sfen)
+    infos = client.go(Go(nodes=300), PATIENCE_S).infos
+    found = [info.score.mate for info in infos if info.score is not None and info.score.mate is not None]
+    assert found[-1] == mate
+    assert all(each % 2 == (each > 0) for each in found)

@@ -60,15 +60,6 @@ def test_quits_at_once(start: Start, while_doing: str) -> None:
     assert time.monotonic() - begin < 1.0 + 3 * to_start
 
 
-def test_the_end_of_the_input_is_a_quit_after_what_was_asked(engine_command: Command) -> None:
-    asked = "usi\nsetoption name DNN_Model value <hash>\nisready\nposition startpos\ngo infinite\n"
-    done = subprocess.run(engine_command, input=asked, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert done.returncode == 0
-    assert "readyok" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("bestmove ")
-    assert done.stderr == ""
-
-
 def test_a_gui_that_has_closed_its_end_is_not_an_error(engine_command: Command) -> None:
     process = subprocess.Popen(engine_command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None

@@ -50,7 +50,7 @@ def moves_of(log: Path) -> list[Move]:
             elif isinstance(command, Go):
                 assert asked is None, f"two questions at once: {line}"
                 asked, asked_s, start_s = (position, command), float(stamp), float(stamp)
-            elif isinstance(command, PonderHit | GameOver) or line == "stop":
+            elif isinstance(command, PonderHit | GameOver) or line in ("stop", "quit"):
                 start_s = float(stamp)
         elif mark == "<" and isinstance(answer := parse_answer(line), BestMove):
             assert asked is not None, f"an answer that nobody asked for: {line}"
@@ -59,7 +59,7 @@ def moves_of(log: Path) -> list[Move]:
             asked = None
         elif mark == "=":
             assert line == "exit 0"
-            asked = None  # a game may end while we ponder
+            asked = None
     return moves
 
 

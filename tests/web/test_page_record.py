@@ -185,3 +185,22 @@ def test_menus_close_by_escape_and_by_a_press_elsewhere(page: Page) -> None:
     expect(save).to_have_attribute("open", "")
     page.locator("h1").click()
     expect(save).not_to_have_attribute("open", "")
+
+
+def test_handicap_game_with_an_illegal_move_says_its_sides_the_move_and_the_end(
+    open_page: OpenPage, server: WebServer
+) -> None:
+    kif = (
+        "手合割：二枚落ち\n手数----指手---------消費時間--\n   1 ６二銀(71)\n&しおり\n"
+        "   2 ７五歩(77)   ( 0:09/00:00:09)\n   3 反則勝ち   ( 0:02/00:00:02)\n*二手指し\n"
+    )
+    page = open_page(storage_state=remembering(server.origin, engine=False), locale="ja-JP")
+    page.locator("#open-file").set_input_files([{"name": "a.kif", "mimeType": "text/plain", "buffer": kif.encode()}])
+    expect(names(page)).to_have_text(["開始局面", "☖６二銀"])
+    expect(page.locator(".moves .end")).to_have_text(["☗７五歩（反則）0:09", "反則、上手の勝ち0:02"])
+    expect(page.locator(".moves .end-comment")).to_have_text("二手指し")
+    expect(page.locator(".moves .has-bookmark")).to_have_attribute("title", "しおり：しおり")
+    expect(page.locator(".plate .player")).to_have_text(["☖ 上手", "☗ 下手"])
+    record = read_record(saved(page, "kif").encode())
+    assert (record.illegal_move, record.illegal_move_time_ms, record.ending_time_ms) == ("7g7e", 9000, 2000)
+    assert (record.ending_comment, record.moves[0].bookmark) == ("二手指し", "しおり")

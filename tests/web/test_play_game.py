@@ -152,6 +152,27 @@ def test_declaration_only_where_the_rules_allow_it(begin: Begin) -> None:
     assert (state["end"], state["winner"]) == ("declaration", "black")
 
 
+def test_the_rule_of_the_game_is_the_reader_s_choice(begin: Begin) -> None:
+    """28 points: a win by 27 points, a draw by 24, nothing without declarations; and a try is a move."""
+    entered = "1+R2K1+B2/PPPPPPPPP/2+B3+R2/9/9/9/9/9/4k4 b GS 1"
+    many = "K8/GGGGSSSS+N/N8/9/9/9/9/9/8k b 15P 1"
+    for sfen, rule, end, winner in (
+        (entered, "24", "declaration", "black"), (many, "24", "impasse", "draw"), (many, "24H", "impasse", "draw"),
+    ):  # fmt: skip
+        game = begin(sfen=sfen, declaration=rule).game
+        assert game.state()["can_declare"]
+        game.declare()
+        assert (game.state()["end"], game.state()["winner"]) == (end, winner)
+    without = begin(sfen=entered, declaration="none").game
+    assert not without.state()["can_declare"]
+    trying = begin(sfen="9/4K4/9/9/9/9/9/9/8k b - 1", declaration="try").game
+    trying.move("5b5a", 0)
+    assert (trying.state()["end"], trying.state()["winner"]) == ("declaration", "black")
+    engine = begin(sfen="9/4K4/9/9/9/9/9/9/8k b - 1", declaration="try", color="white")
+    engine.until(lambda game: game.phase is Phase.OVER)
+    assert (engine.game.state()["end"], engine.game.state()["winner"]) == ("declaration", "black")
+
+
 def test_the_reader_s_time_runs_out_and_clocks_go_back(begin: Begin) -> None:
     watched = begin(main_ms=1)
     watched.until(lambda game: game.phase is Phase.OVER)

@@ -240,6 +240,21 @@ def test_the_sequential_test_stands_between_its_bounds(tmp_path: Path) -> None:
     assert sprt["llr"] > 0
 
 
+def test_forfeits_and_times_of_a_match_and_of_several(tmp_path: Path) -> None:
+    folders = []
+    for name in ("one", "two"):
+        settings = match_samples.settings_of("a", "b", games=12)
+        folders.append(run_samples.SampleMatch(tmp_path / name, settings).play(12, loser="b").close())
+    one, both = plain(match_document(folders[0])), plain(league_document(folders))
+    for document, games in ((one, 6), (both, 12)):
+        a, b = document["players"]
+        assert (a["forfeits"]["time_up"], b["forfeits"]["time_up"]) == (0, games)
+        assert b["rests_on_forfeits"]
+        assert b["without_forfeits"]["games"] == games
+        assert a["time"]["count"] + b["time"]["count"] == 81 * games
+        assert a["overhead"]["mean_ms"] == 3
+
+
 def test_a_match_without_games_has_a_document(tmp_path: Path) -> None:
     match = run_samples.SampleMatch(tmp_path / "match", match_samples.settings_of("a", "b"))
     document = plain(match_document(match.folder))

@@ -144,6 +144,20 @@ def test_a_match_is_followed_and_its_games_open_on_the_board(show, tmp_path: Pat
     match.close()
 
 
+def test_forfeits_and_times_have_tables_and_a_warning(show, tmp_path: Path) -> None:
+    settings = match_samples.settings_of("a", "<i>b</i>", games=12)
+    run_samples.SampleMatch(tmp_path / "m", settings).play(12, loser="<i>b</i>").close()
+    page = show(tmp_path / "m", "#matches")
+    rows = page.locator('[data-table="forfeits"] tbody tr')
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_have_attribute("data-player", "<i>b</i>")
+    expect(rows.first).to_contain_text("6 / ")
+    expect(page.locator('[data-part="forfeit-warning"]')).to_contain_text("<i>b</i>")
+    times = page.locator('[data-table="times"] tbody tr')
+    expect(times).to_have_count(2)
+    expect(times.first.locator("td").nth(4)).to_have_text("3")
+
+
 def test_a_test_stands_between_its_bounds_in_japanese(show, tmp_path: Path) -> None:
     run_samples.match(tmp_path / "m", "新", "旧", games=130, favourite="新", sprt={"elo0": 0, "elo1": 5})
     page = show(tmp_path / "m", "#matches", locale="ja-JP", color_scheme="dark")

@@ -173,16 +173,25 @@ def test_damaged_trees_are_refused(server: WebServer, damage: dict) -> None:
     assert answer.error
 
 
-def test_trees_that_go_in_circles_or_explode_are_refused_at_once() -> None:
+def test_trees_that_go_in_circles_are_cut() -> None:
     loop = [{"id": 0}, {"id": 1, "parent": 2, "usi": "7g7f"}, {"id": 2, "parent": 1, "usi": "3c3d"}]
     assert RecordTree.model_validate({"nodes": loop}).record().usi_moves() == []
-    deep = [{"id": 0}, {"id": 9, "parent": 0, "usi": "7g7f"}]
+    shuffle = ["5i5h", "5a5b", "5h5i", "5b5a"]
+    circle = [{"id": n, "parent": (n - 1) % 4, "usi": shuffle[(n - 1) % 4]} for n in range(4)]
+    with pytest.raises(Refused, match="a game has at most 2000 moves"):
+        RecordTree.model_validate({"nodes": circle, "main": [0]}).record()
+
+
+def test_a_tree_with_a_branch_at_every_move_of_a_long_variation_keeps_its_moves() -> None:
+    nodes = [{"id": 0}, {"id": 9, "parent": 0, "usi": "7g7f"}]
     shuffle = ["5i5h", "5a5b", "5h5i", "5b5a"]
     for n in range(1500):
-        deep.append({"id": 10 + n, "parent": 9 + n if n else 0, "usi": shuffle[n % 4]})
-        deep.append({"id": 10_000 + n, "parent": 10 + n, "usi": "9g9f" if n % 2 else "9c9d"})
-    with pytest.raises(Refused, match="variations have more than 100000 moves"):
-        RecordTree.model_validate({"nodes": deep, "main": [0, 9]}).record()
+        nodes.append({"id": 10 + n, "parent": 9 + n if n else 0, "usi": shuffle[n % 4]})
+        nodes.append({"id": 10_000 + n, "parent": 10 + n, "usi": "9g9f" if n % 2 else "9c9d"})
+    record = RecordTree.model_validate({"nodes": nodes, "main": [0, 9]}).record()
+    assert len(record.moves) + sum(len(line.moves) for line in record.variations) == len(nodes) - 1
+    assert sorted_lines(tree(record)) == sorted_lines(tree(read_record(record.kif().encode())))
+    assert len(tree(record)["nodes"]) == len(nodes)
 
 
 def test_record_of_too_many_moves_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,3 +266,67 @@ def test_example_game_is_shown(server: WebServer) -> None:
     data = (ROOT / "examples" / "game.csa").read_bytes()
     [game] = parse(server, data, "game.csa").json["games"]
     assert len(game["main"]) == len(read_record(data)) + 1
+
+
+def test_variation_of_a_variation_is_there_once(server: WebServer) -> None:
+    text = BRANCHED.replace("\n変化：2手", "\n変化：4手\n   4 ５四歩(53)\n*中央\n   5 １一馬(22)\n\n変化：2手")
+    [game] = parse(server, text.encode()).json["games"]
+    moves = [node["usi"] for node in game["nodes"]]
+    assert sorted(moves[1:]) == sorted(["7g7f", "3c3d", "2g2f", "8h2b+", "3a2b", "5c5d", "2b1a", "8c8d"])
+    assert [node["comment"] for node in game["nodes"]].count("交換") == 1
+    for kind in ("kif", "jkf"):
+        answer = ask(server, "POST", "/api/save", {"record": game, "format": kind})
+        again = read_record(answer.body)
+        assert sum(len(line.moves) for line in again.variations) == 5
+        assert sorted_lines(tree(again)) == sorted_lines(game)
+
+
+def test_end_with_its_word_comment_and_time_is_shown_and_saved(server: WebServer) -> None:
+    text = BRANCHED.partition("   4 投了")[0] + "   4 封じ手   ( 0:07/00:00:12)\n*明日\n"
+    [game] = parse(server, text.encode()).json["games"]
+    assert (game["end"], game["end_word"], game["end_comment"], game["end_time_ms"]) == (
+        "other",
+        "封じ手",
+        "明日",
+        7000,
+    )
+    for kind in ("kif", "jkf", "csa"):
+        again = read_record(ask(server, "POST", "/api/save", {"record": game, "format": kind}).body)
+        assert (again.termination, again.ending_word, again.ending_comment) == (Termination.OTHER, "封じ手", "明日")
+        assert again.ending_time_ms == 7000
+
+
+def test_illegal_move_is_shown_and_saved(server: WebServer) -> None:
+    text = BRANCHED.partition("   4 投了")[0] + "   4 ５六角(22)   ( 0:07/00:00:12)\n   5 反則勝ち\n"
+    [game] = parse(server, text.encode()).json["games"]
+    assert game["illegal"] == {"move": "2b5f", "japanese": "☖５六角", "by": "w", "time_ms": 7000}
+    assert (len(game["main"]), game["end"], game["winner"]) == (4, "illegal_move", "b")
+    for kind in ("kif", "jkf", "csa"):
+        again = read_record(ask(server, "POST", "/api/save", {"record": game, "format": kind}).body)
+        assert (again.illegal_move, again.illegal_move_time_ms) == ("-2256KA" if kind == "csa" else "2b5f", 7000)
+        assert tree(again)["illegal"]["japanese"] == "☖５六角"
+    record = Record(termination=Termination.ILLEGAL_MOVE, illegal_move=HOSTILE)
+    assert tree(record)["illegal"]["japanese"] == ""
+    assert not {"\u202e", "\x1b"} & set(tree(record)["illegal"]["move"])
+    assert restored(record).illegal_move
+
+
+def test_bookmarks_are_kept(server: WebServer) -> None:
+    text = (
+        BRANCHED.replace("*はじめに\n", "*はじめに\n&始\n")
+        .replace("*角道\n", "*角道\n&一\n")
+        .replace("変化：2手\n", "変化：2手\n&二\n")
+    )
+    [game] = parse(server, text.encode()).json["games"]
+    marks = {node["usi"]: node["bookmark"] for node in game["nodes"] if "bookmark" in node}
+    assert marks == {None: "始", "7g7f": "一", "8c8d": "二"}
+    again = read_record(ask(server, "POST", "/api/save", {"record": game, "format": "kif"}).body)
+    assert (again.bookmark, again.moves[0].bookmark, again.variations[-1].moves[0].bookmark) == ("始", "一", "二")
+
+
+def test_comments_of_a_move_that_stands_twice_are_not_doubled() -> None:
+    move = Move.from_usi
+    game = [RecordedMove(move("7g7f"), comment="a"), RecordedMove(move("3c3d"), comment="b")]
+    other = [RecordedMove(move("7g7f"), comment="a"), RecordedMove(move("3c3d"), comment="c")]
+    found = tree(Record(moves=game, variations=[Variation(1, other)]))
+    assert [node["comment"] for node in found["nodes"]] == ["", "a", "b\nc"]

@@ -40,7 +40,8 @@ def describe(
     Rows have `index`, `sfen`, `move`, `eval` and `result`; games also `moves`. Evaluations are in centipawns from the
     side to move. Results are black, white, draw, and unknown in records. Averaged positions (avg, caches) have `count`,
     the means `value` and `result` (0 to 1, for the side to move), and the `shares` of moves, the largest first; entries
-    of a book have `key`, `move`, `count` and `score`.
+    of a book have `key`, `move`, `count` and `score`. Records also have the times of their moves (`time_ms`), the
+    illegal move that ended the game, the word for the end (`end_word`), and their variations.
 
     Args:
         path: hcp, hcpe, hcpe2, hcpe3, psv, avg, a cache, a book, or records.
@@ -86,8 +87,9 @@ def _row(row: np.void) -> dict[str, Any]:
     if row.dtype == PSV:
         position = _native.position_from_psfen(row["sfen"].tobytes())
         sign = 0 if row["game_result"] == 0 else 1 if (row["game_result"] == 1) == (position.turn == 0) else 2
+        move = psv_move(int(row["move"]))
         return {
-            "sfen": _sfen(position, int(row["gamePly"])), "move": psv_move(int(row["move"])).usi(),
+            "sfen": _sfen(position, int(row["gamePly"])), "move": None if move is None else move.usi(),
             "eval": int(row["score"]), "result": RESULTS[Result(sign)], "ply": int(row["gamePly"]),
         }  # fmt: skip
     position = _native.position_from_hcp(row["hcp"].tobytes())
@@ -135,11 +137,17 @@ def _record(record: Record) -> dict[str, Any]:
         score = played.score_cp
         if score is not None and black_first != (ply % 2 == 0):
             score = -score
-        moves.append({"ply": ply + 1, "move": played.move.usi(), "eval": score})
+        moves.append({"ply": ply + 1, "move": played.move.usi(), "eval": score, "time_ms": played.time_ms})
     return {
         "name": record.name, "black": record.black_name, "white": record.white_name,
         "ratings": [_finite(record.black_rating), _finite(record.white_rating)], "sfen": record.initial_sfen,
-        "result": RESULTS[record.result], "end": str(record.termination), "moves": moves,
+        "result": RESULTS[record.result], "end": str(record.termination), "end_word": record.ending_word,
+        "end_time_ms": record.ending_time_ms, "illegal_move": record.illegal_move,
+        "illegal_move_time_ms": record.illegal_move_time_ms, "moves": moves,
+        "variations": [
+            {"ply": each.ply, "parent": each.parent, "moves": [played.move.usi() for played in each.moves]}
+            for each in record.variations
+        ],
     }  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from fukayomi.engine.evaluators.backends.network_file import PARAMETER_SUFFIXES,
 from fukayomi.engine.evaluators.backends.torch import REMEDY as TORCH_REMEDY
 from fukayomi.engine.evaluators.backends.torch import SUFFIX as PARAMETER_SUFFIX
 from fukayomi.engine.evaluators.backends.torch import TorchCpu, TorchCuda
+from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
 from fukayomi.engine.evaluators.probes import PROBES, probe_positions
 from fukayomi.engine.evaluators.timing import filled_slot, run_batches
@@ -273,8 +274,9 @@ def _start(backend: Backend, precision: str, wanted: Plan) -> Plan:
 
 def _open_tried(network: NetworkFile, plan: Plan) -> Model:
     """Open a network and run it on some positions: its outputs show what the file does not declare."""
-    model = get_backend(plan.backend).open(network, plan)
-    model.run(filled_slot(model, len(PROBES), probe_positions()), len(PROBES))
+    with LIBRARY_CALLS:
+        model = get_backend(plan.backend).open(network, plan)
+        model.run(filled_slot(model, len(PROBES), probe_positions()), len(PROBES))
     return model
 
 

@@ -15,6 +15,7 @@ from typing import Self
 
 from fukayomi._native import Batch, EvalCache, Search
 from fukayomi.engine.control import Control
+from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.root_history import Look
 
@@ -295,7 +296,8 @@ class EvaluatorPool:
         slot = worker.slot
         error: Exception | None = None
         try:
-            worker.evaluator.run(slot, _rows(parts))
+            with LIBRARY_CALLS:
+                worker.evaluator.run(slot, _rows(parts))
         except Exception as raised:  # whatever a backend raises must end the searches, and be reported
             error = raised
         for part in parts:

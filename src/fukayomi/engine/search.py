@@ -115,12 +115,12 @@ class SearchResult(Tabular):
         return self.progress.error
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """One row per line; moves are in USI form."""
+        """One row per line; moves are in USI form. A move without visits has no win rate, no score and no mate."""
         return [
             {
                 "move": line.move.usi(),
-                "winrate": line.winrate,
-                "cp": line.cp,
+                "winrate": line.winrate if has_score(line) else None,
+                "cp": line.cp if has_score(line) else None,
                 "mate": line.mate,
                 "visits": line.visits,
                 "prior": line.prior,
@@ -431,3 +431,8 @@ def _any_move(position: Position, search_moves: Sequence[Move]) -> Move:
     if mate is not None and (not search_moves or mate in search_moves):
         return mate
     return search_moves[0] if search_moves else position.legal_moves[0]
+
+
+def has_score(line: SearchLine) -> bool:
+    """Whether a search says anything of a move. If it was neither visited nor proven, `winrate` is the position's."""
+    return line.visits > 0 or line.winrate in (0.0, 1.0)

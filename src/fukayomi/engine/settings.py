@@ -22,7 +22,15 @@ the time on a slow one, so that a game of 120 plies takes less than a minute."""
 ANALYSIS_CANDIDATES = 3
 """Candidates that an analysis keeps for each position. The search has them anyway: more cost no time."""
 MOST_DEVICES = 8
-RULES = ("NoEnteringKing", "CSARule24", "CSARule27")
+RULES = {
+    "NoEnteringKing": DeclarationRule.NONE,
+    "CSARule24": DeclarationRule.POINTS_24,
+    "CSARule24H": DeclarationRule.POINTS_24_HANDICAP,
+    "CSARule27": DeclarationRule.POINTS_27,
+    "CSARule27H": DeclarationRule.POINTS_27_HANDICAP,
+    "TryRule": DeclarationRule.TRY,
+}
+"""The rules of declarations by YaneuraOu's names."""
 FPUS = tuple(name.lower() for name in Fpu.__members__)
 IGNORED_OPTIONS = (
     # dlshogi's: of other builds of it, or of what works in another way here.
@@ -178,8 +186,8 @@ class UsiSettings:
     """Value of a draw for Black, per mille."""
     draw_value_white: int = spin("Draw_Value_White", 500, 0, 1000)
     """Value of a draw for White, per mille."""
-    entering_king_rule: str = combo("EnteringKingRule", "CSARule27", RULES)
-    """Rule of declaration wins (入玉宣言)."""
+    entering_king_rule: str = combo("EnteringKingRule", "CSARule27", tuple(RULES))
+    """Rule of declarations (入玉宣言)."""
     resign_threshold: int = spin("Resign_Threshold", 10, 0, 1000)
     """Win rate below which the engine resigns, per mille; a game that was lost when it took over is played on."""
     # Time.
@@ -329,10 +337,11 @@ class UsiSettings:
         return centipawns(value / 1000, self.eval_coef)
 
     def mate_options(self) -> MateOptions:
-        """The mates to search beside the tree."""
+        """The mates to search beside the tree; none under the try rule, where the king may escape to its goal."""
+        has_mates = self.declaration_rule() is not DeclarationRule.TRY
         return MateOptions(
-            root_plies=self.mate_root_plies,
-            pv_threads=self.pv_mate_threads,
+            root_plies=self.mate_root_plies if has_mates else 0,
+            pv_threads=self.pv_mate_threads if has_mates else 0,
             pv_plies=self.pv_mate_plies,
             pv_nodes=self.pv_mate_nodes,
             memory_mb=self.mate_hash_mb,
@@ -345,8 +354,7 @@ class UsiSettings:
 
     def declaration_rule(self) -> DeclarationRule:
         """The rule of declaration wins (入玉宣言)."""
-        rules = (DeclarationRule.NONE, DeclarationRule.POINTS_24, DeclarationRule.POINTS_27)
-        return rules[RULES.index(self.entering_king_rule)]
+        return RULES[self.entering_king_rule]
 
     def search_params(self) -> SearchParams:
         """The parameters of the native search, as fractions instead of percent."""
@@ -375,6 +383,9 @@ class UsiSettings:
         params.leaf_mate_nodes = self.leaf_mate_nodes
         params.root_move_mate_nodes = self.root_move_mate_nodes
         params.declaration_rule = self.declaration_rule()
+        if params.declaration_rule is DeclarationRule.TRY:  # a king in check may win by its answer
+            params.leaf_mate_plies = min(1, params.leaf_mate_plies)
+            params.leaf_mate_nodes = params.root_move_mate_nodes = 0
         return params
 
 

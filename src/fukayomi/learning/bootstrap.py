@@ -8,6 +8,7 @@ H. R. Künsch, "The jackknife and the bootstrap for general stationary observati
 """
 
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ class Estimate:
     """A mean with its interval."""
 
     value: float
-    """Mean over all positions."""
+    """Mean over all positions; NaN where none has the target."""
     low: float | None
     """Lower end of the interval; None where there are fewer than two groups."""
     high: float | None
@@ -60,9 +61,10 @@ def resample_means(sums: Floats, counts: Floats, *, resamples: int, seed: int) -
 
 
 def percentile_estimates(values: Floats, means: Floats, confidence: float) -> list[Estimate]:
-    """Values, [M], with intervals from the means of R samples, [R, M]; R = 0 gives no intervals."""
+    """Values, [M], with intervals from the means of R samples, [R, M]; R = 0 gives no intervals, nor has NaN one."""
     if len(means) == 0:
         return [Estimate(value, None, None) for value in values.tolist()]
     tail = (1 - confidence) / 2
     lows, highs = np.quantile(means, [tail, 1 - tail], axis=0).tolist()
-    return [Estimate(*found) for found in zip(values.tolist(), lows, highs, strict=True)]
+    found = zip(values.tolist(), lows, highs, strict=True)
+    return [Estimate(value, *((None, None) if isnan(value) else ends)) for value, *ends in found]

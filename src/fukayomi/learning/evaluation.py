@@ -1,6 +1,5 @@
 """Evaluation of a network on a test set."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -75,7 +74,7 @@ def evaluate(
             total.add(policy, value, targets)
             listener.progress("evaluating", total.positions, len(indices))
     metrics = total.metrics()
-    if not isinstance(network, nn.Module) and not all(map(math.isfinite, metrics.as_dict().values())):
+    if not isinstance(network, nn.Module) and not metrics.is_finite:
         refuse_numbers(network)
     return metrics
 

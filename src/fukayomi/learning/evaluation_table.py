@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from fukayomi._native import NO_POLICY_LABEL
 from fukayomi.learning.bootstrap import (
     Estimate,
     Floats,
@@ -25,7 +27,7 @@ from fukayomi.learning.data.batches import prefetch
 from fukayomi.learning.data.dataset import Dataset
 from fukayomi.learning.data.tensors import TensorBatch
 from fukayomi.learning.evaluation import EVALUATION_BATCH, place_network, refuse_numbers, require_ranges
-from fukayomi.learning.metrics import MEASURES, position_metrics
+from fukayomi.learning.metrics import MEASURES, of_positions_with_moves, position_metrics
 from fukayomi.learning.settings import CONFIDENCE, RESAMPLES, VAL_LAMBDA
 from fukayomi.listener import SILENT, Listener
 from fukayomi.nn.network import evaluation_mode
@@ -81,7 +83,8 @@ class EvaluatedNetwork:
             "test": self.test, "network": self.network, "minus": self.minus, "positions": self.positions,
         }  # fmt: skip
         for name, estimate in self.measures.items():
-            found |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+            value = None if isnan(estimate.value) else estimate.value  # the policy's, on a test set without moves
+            found |= {name: value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
         return found
 
 
@@ -199,7 +202,7 @@ def evaluate_networks(
         starts = data.groups(block)
         described.append(TestSet(test, len(data), data.games, len(starts) - data.games, block))
         stage = "evaluating" if len(tests) == 1 else f"evaluating on {test}"
-        sums = _sums_of_groups(list(placed.values()), data, starts, val_lambda, batch, stage, listener)
+        sums, with_moves = _sums_of_groups(list(placed.values()), data, starts, val_lambda, batch, stage, listener)
         for name, network in networks.items():
             if not np.isfinite(sums[list(networks).index(name)]).all():
                 refuse_numbers(network if isinstance(network, str | Path) else name)
@@ -207,7 +210,8 @@ def evaluate_networks(
         columns = np.concatenate(list(sums), axis=1)
         drawn = resamples if len(starts) > 1 else 0
         means = resample_means(columns, counts, resamples=drawn, seed=seed)
-        values = columns.sum(axis=0) / counts.sum()
+        means = of_positions_with_moves(means, with_moves, len(data))
+        values = of_positions_with_moves(columns.sum(axis=0) / counts.sum(), with_moves, len(data))
         results, others = _estimates(list(networks), test, len(data), values, means, confidence)
         found += results
         differences += others
@@ -224,8 +228,9 @@ def _sums_of_groups(
     batch: int,
     stage: str,
     listener: Listener,
-) -> Floats:
-    """The sums of the metrics over each group of positions, for each network: [K, G, 7]."""
+) -> tuple[Floats, int]:
+    """The sums of the metrics over each group of positions, for each network, [K, G, 7], and how many have a move."""
+    with_moves = 0
     sums = np.zeros((len(networks), len(starts), len(MEASURES)))
     chunks = (np.arange(first, min(first + batch, len(data))) for first in range(0, len(data), batch))
     done = 0
@@ -241,8 +246,9 @@ def _sums_of_groups(
                 metrics = position_metrics(policy, value, part.targets, val_lambda).double().cpu().numpy()
                 np.add.at(sums[number], groups, metrics)
             done += len(arrays)
+            with_moves += int((arrays.labels != NO_POLICY_LABEL).sum())
             listener.progress(stage, done, len(data))
-    return sums
+    return sums, with_moves
 
 
 def _estimates(

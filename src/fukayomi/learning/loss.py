@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
-from fukayomi._native import POLICY_LABELS
+from fukayomi._native import NO_POLICY_LABEL, POLICY_LABELS
 from fukayomi.learning.settings import VAL_LAMBDA
 
 
@@ -26,7 +26,7 @@ class SoftPolicy:
     places: Tensor
     """int32 [C], row * 2187 + label: where the logits of the moves are."""
     weights: Tensor
-    """float32 [C]; the weights of a position add up to 1."""
+    """float32 [C]; the weights of a position add up to 1. A position without a move has none, and counts as 0."""
 
     def cross_entropy(self, policy: Tensor, factors: Tensor | None = None) -> Tensor:
         """The mean over all positions, in nats.
@@ -74,7 +74,7 @@ class Targets:
     """What N positions should be evaluated to, from the view of the side to move."""
 
     labels: Tensor
-    """int64 [N]: labels of the moves played."""
+    """int64 [N]: labels of the moves played; NO_POLICY_LABEL where there is none, and then `soft` is not None."""
     results: Tensor
     """float32 [N]: results of the games, 1, 0.5 or 0."""
     values: Tensor
@@ -179,7 +179,8 @@ def compute_losses(
         teacher_loss = teacher_loss + weights.value * teacher_value
         total = torch.lerp(total, teacher_loss, teacher.weight)
     if weights.entropy:
-        total = total - weights.entropy * policy_entropy(policy, each)
+        has_policy = (targets.labels != NO_POLICY_LABEL).to(policy.dtype)
+        total = total - weights.entropy * policy_entropy(policy, has_policy if each is None else each * has_policy)
     return Losses(total, policy_loss, result_loss, value_loss, teacher_loss)
 
 

@@ -4,12 +4,15 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from torch import Tensor
 
-from fukayomi._native import POLICY_LABELS
+from fukayomi._native import NO_POLICY_LABEL, POLICY_LABELS
+from fukayomi.learning.bootstrap import Floats
 from fukayomi.learning.loss import Targets
 from fukayomi.tabular import Tabular
 
@@ -21,15 +24,17 @@ class Metrics(Tabular):
     positions: int
     """Number of positions."""
     policy_loss: float
-    """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over all 2187 labels."""
+    """Cross-entropy of the policy target (the move played; in hcpe3 and avg, the visits) over all 2187 labels: the mean
+    over the positions that have a move, NaN if none has."""
     result_loss: float
     """Binary cross-entropy of the game's result."""
     search_value_loss: float
     """Binary cross-entropy of the search's win probability."""
     total_loss: float
-    """policy + (1 - val_lambda) * result + val_lambda * search value."""
+    """policy + (1 - val_lambda) * result + val_lambda * search value; policy is 0 in a position without a move."""
     policy_accuracy: float
-    """Share of positions whose most likely label is the move played; in hcpe3 and avg, the most visited move."""
+    """Share of positions with a move whose most likely label is it; in hcpe3 and avg, the most visited move. NaN if
+    none has a move."""
     value_accuracy: float
     """Share of positions whose value (0.5 or more: won) agrees with the result; draws count as won, as in dlshogi."""
     policy_entropy: float
@@ -46,13 +51,20 @@ class Metrics(Tabular):
         values = asdict(self)
         return values | values.pop("heads")
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all are numbers, but for those of the policy on a test set without moves."""
+        return all(isfinite(value) for name, value in self.as_dict().items() if name not in _OF_MOVES)
+
 
 MEASURES = tuple(field.name for field in fields(Metrics) if field.name not in ("positions", "heads"))
 """The names of the metrics, in order."""
+_OF_MOVES = ("policy_loss", "policy_accuracy")
+"""Those that a test set without moves does not have."""
 
 
 def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda: float) -> Tensor:
-    """The metrics of each position, [N, 7]: those of a set are their means.
+    """The metrics of each position, [N, 7]: those of a set are their means, `of_positions_with_moves` of them.
 
     Args:
         policy: Logits [N, 2187].
@@ -82,6 +94,23 @@ def position_metrics(policy: Tensor, value: Tensor, targets: Targets, val_lambda
     return torch.stack(columns, dim=1)
 
 
+def of_positions_with_moves(means: Floats, with_moves: int, positions: int) -> Floats:
+    """Means [..., 7 * K] over all positions, where those of the policy's targets are over the positions with a move.
+
+    They are NaN if no position has one.
+
+    Args:
+        means: Of `position_metrics`, of K networks.
+        with_moves: Positions that have a move, which some rows of psv do not have.
+        positions: All positions.
+    """
+    if with_moves == positions:
+        return means
+    factors = np.ones(len(MEASURES))
+    factors[[MEASURES.index(name) for name in _OF_MOVES]] = positions / with_moves if with_moves else np.nan
+    return means * np.tile(factors, means.shape[-1] // len(MEASURES))
+
+
 class MetricsSum:
     """Sums over all positions, in float64."""
 
@@ -89,6 +118,7 @@ class MetricsSum:
         self._val_lambda = val_lambda
         self.positions = 0
         """Positions added so far."""
+        self._with_moves = 0
         self._sums = torch.zeros(len(MEASURES), dtype=torch.float64)
         self._heads: dict[str, float] = {}
 
@@ -97,6 +127,7 @@ class MetricsSum:
         metrics = position_metrics(policy, value, targets, self._val_lambda)
         self._sums += metrics.double().sum(dim=0).cpu()
         self.positions += len(metrics)
+        self._with_moves += int((targets.labels != NO_POLICY_LABEL).sum())
 
     def add_heads(self, losses: Mapping[str, Tensor], positions: int) -> None:
         """Add the mean losses of further heads over the positions of a batch, by name without "_loss"."""
@@ -108,4 +139,5 @@ class MetricsSum:
         if not self.positions:
             raise ValueError("no positions were added")
         heads = {f"{name}_loss": total / self.positions for name, total in self._heads.items()}
-        return Metrics(self.positions, *map(float, self._sums / self.positions), heads=heads)
+        means = of_positions_with_moves((self._sums / self.positions).numpy(), self._with_moves, self.positions)
+        return Metrics(self.positions, *means.tolist(), heads=heads)

@@ -5,6 +5,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -344,7 +345,12 @@ def _last_values(folder: Path, kind: str, step: int) -> dict[str, float] | None:
     """The points of the learner's curves at a step, as its log has them; None if there are none."""
     curves = read_run(folder).curves()
     found = {measure: curve.points() for (its_kind, measure), curve in curves.items() if its_kind == kind}
-    return {measure: points[step] for measure, points in sorted(found.items()) if step in points} or None
+    return _known({measure: points[step] for measure, points in sorted(found.items()) if step in points}) or None
+
+
+def _known(figures: dict[str, float]) -> dict[str, float]:
+    """Without those that there are none of: a test set without moves has no figures of the policy."""
+    return {name: value for name, value in figures.items() if not isnan(value)}
 
 
 def mixed_data(settings: LoopSettings, window: Sequence[TrainingFile], layer: str | None = None) -> Dataset:
@@ -387,10 +393,11 @@ def _fresh(
     if not files:
         return None
     data = _dataset(settings, files)
-    return evaluate(
+    metrics = evaluate(
         folder.checkpoint(network.generation), data, val_lambda=settings.training.val_lambda, sample=FRESH_POSITIONS,
         device=settings.learner.device,
-    ).as_dict()  # fmt: skip
+    )  # fmt: skip
+    return _known(metrics.as_dict())
 
 
 def _remove_checkpoints(folder: RunFolder, needed: set[int]) -> None:

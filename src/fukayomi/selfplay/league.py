@@ -32,6 +32,7 @@ from fukayomi.selfplay.journal import GameSummary
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import EngineInterruptedError
 from fukayomi.usi.engine import UsiResult
+from fukayomi.usi.options import OptionError
 from fukayomi.usi.process import find_program
 from fukayomi.usi.text import RESIGN, Go, shorten
 
@@ -183,7 +184,8 @@ class LeagueSettings(LeagueRules):
         Args:
             sha256s: SHA-256 of the file of each network.
         """
-        kept, chances = self.model_dump(mode="json", exclude={"networks", "stall_ms"}), self.chances()
+        without = {"networks": True, "stall_ms": True, "engines": {"__all__": {"undeclared_options"}}}
+        kept, chances = self.model_dump(mode="json", exclude=without), self.chances()
         networks = [
             {"name": network.name, "weight": chances[network.name], "sha256": sha256}
             for network, sha256 in zip(self.networks, sha256s, strict=True)
@@ -386,6 +388,9 @@ class _Desk:
                     player.prepare(Rules(), self._stop)
                     is_ready = self._has_started = True
                 move, eval_cp = self._move(player, game.position)
+            except OptionError as error:  # another attempt would not change it
+                self._end_with(str(error), "cannot be used")
+                return False
             except PlayerFailedError as error:
                 is_ready, problem = False, error.failure.detail
                 if attempt < ATTEMPTS:
@@ -410,8 +415,13 @@ class _Desk:
             outcome = begin_again(pool, number)
             self._notes.put(f"engine {self._engine.name} failed in game {number}; {outcome}: {problem}")
             return
-        self._notes.put(f"engine {self._engine.name} failed in game {number}: {problem}")
-        self._end = f"failed {failures} times in a row" if self._has_started else "cannot be started"  # after the note
+        reason = f"failed {failures} times in a row" if self._has_started else "cannot be started"
+        self._end_with(f"engine {self._engine.name} failed in game {number}: {problem}", reason)
+
+    def _end_with(self, note: str, reason: str) -> None:
+        """Have the run end."""
+        self._notes.put(note)
+        self._end = reason  # after the note
 
     def _move(self, player: UsiPlayer, position: Position) -> tuple[Move | None, int]:
         """The engine's move, None if it resigns, and its evaluation."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from fukayomi._native import FinishedGame, SelfplayPool, WaitingGame
+from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.network import Network
 
@@ -105,7 +106,8 @@ class PoolThreads:
         rows = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, capacity, number)
         if rows > 0:
             try:
-                evaluator.run(slot, capacity if self._reproducible else rows)
+                with LIBRARY_CALLS:
+                    evaluator.run(slot, capacity if self._reproducible else rows)
             except Exception:
                 pool.cancel(share, number)
                 raise

@@ -8,7 +8,7 @@ from fukayomi._native import DeclarationRule, Fpu, RootRule, SearchParams, Selfp
 from fukayomi.arena.game.rules import StrictModel
 
 FpuName = Literal["parent", "half", "loss", "win"]
-Rule = Literal["none", "points_24", "points_27"]
+Rule = Literal["none", "points_24", "points_27", "points_24_handicap", "points_27_handicap", "try"]
 RuleName = Literal["puct", "gumbel"]
 Share = Annotated[float, Field(ge=0, le=1)]
 LEAST_TEMPERATURE = 0.01
@@ -144,7 +144,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
     play_out: Share = 0.1
     """Share of the games that are played on instead, to count the wrong resignations."""
     declaration_rule: Rule = "points_27"
-    """Rule of declaration wins (入玉宣言)."""
+    """Rule of declaration wins (入玉宣言). Under "try" no mates but those in one are looked for: the king may escape to
+    its goal."""
 
     # What pays with few machines (KataGo's methods).
     cheap: Share = 0.0
@@ -190,6 +191,8 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
         for name in _PARAMS:
             setattr(params, name, getattr(self, name))
         params.seed = seed
+        if self.declaration_rule == "try":
+            params.mate_depth = 0
         return params
 
     def search_params(self) -> SearchParams:
@@ -206,4 +209,6 @@ class SelfplaySettings(StrictModel, use_attribute_docstrings=True):
         params.root_rule = RootRule[self.root_rule.upper()]
         params.root_visit_noise = self.root_noise / 1000
         params.declaration_rule = DeclarationRule[self.declaration_rule.upper()]
+        if params.declaration_rule is DeclarationRule.TRY:
+            params.leaf_mate_plies, params.leaf_mate_nodes = min(1, self.leaf_mate_plies), 0
         return params

@@ -3,17 +3,17 @@
 Scores are in centipawns from Black's side, whoever moved; most programs write a mate as ±30000.
 """
 
-from collections.abc import Iterator, MutableSequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position
+from fukayomi.shogi.position import BLACK, START_SFEN, Color, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
 
 
-class RecordError(ValueError):
-    """A record that cannot be read or written."""
+class RecordError(ShogiError):
+    """A record that cannot be read or written; `except ShogiError` catches it too."""
 
     __module__ = "fukayomi"
 
@@ -88,6 +88,7 @@ class Termination(StrEnum):
     OTHER = "other"
 
 
+_MOST_LEFT_OUT = 100
 _SIDE_TO_MOVE_LOSES = {Termination.RESIGN, Termination.TIME_UP, Termination.MATE, Termination.ILLEGAL_MOVE}
 _DRAWN = {Termination.REPETITION, Termination.IMPASSE, Termination.DRAW, Termination.MAX_PLIES}
 
@@ -119,17 +120,23 @@ class RecordedMove:
     """Expected continuation after the move, as text of the record."""
     comment: str = ""
     time_ms: int | None = None
+    bookmark: str = ""
+    """Name of the position after the move (しおり); one a line."""
 
 
 @dataclass(slots=True)
 class Variation:
-    """A line that leaves the game (変化): moves that are played instead of those from a ply on."""
+    """A line that leaves the game or another variation (変化): moves played instead of those from a ply on."""
 
     ply: int
     """Number of the first move, counted from 1 at the record's first position."""
     moves: list[RecordedMove] = field(default_factory=list[RecordedMove])
     comment: str = ""
     """Comment before the first move."""
+    parent: int | None = None
+    """Index in `Record.variations` of the variation that this one leaves, which stands before it; None: the game."""
+    bookmark: str = ""
+    """Bookmark before the first move."""
 
 
 @dataclass(slots=True)
@@ -175,12 +182,92 @@ class Record(Tabular):
     summary: str = ""
     """The server's note on the end: ``toryo:alice win:bob lose``."""
     variations: list[Variation] = field(default_factory=list[Variation])
-    """Lines that leave the game, which KIF reads and writes. All moves are legal; a line that leaves another line is
-    given from where it leaves the game."""
+    """Lines that leave the game or each other, which KIF, KI2 and JKF have. All moves are legal."""
+    bookmark: str = ""
+    """Bookmark before the first move."""
+    ending_word: str = ""
+    """The record's own word for an end that `termination` does not tell: ``封じ手``, ``接続切れ``."""
+    ending_comment: str = ""
+    """Comment on the end of the game, and text below it."""
+    ending_time_ms: int | None = None
+    """Time that passed before the end, after the last move or the illegal move."""
+    illegal_move_time_ms: int | None = None
+    left_out: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]], compare=False)
+    """What the reader left out of the variations: the line, if it is known, and why; the first hundred."""
+
+    def leave_out(self, line: int | None, reason: str) -> bool:
+        """Note that a part of a variation is left out; False if so many are that this one is not noted."""
+        if len(self.left_out) >= _MOST_LEFT_OUT:
+            return False
+        self.left_out.append((line, reason))
+        return True
 
     def __len__(self) -> int:
         """Number of moves."""
         return len(self.moves)
+
+    @property
+    def side_names(self) -> tuple[str, str]:
+        """What Black and White are called: 先手 and 後手, or 下手 and 上手 in a handicap game (駒落ち)."""
+        from fukayomi.shogi.formats.kif.board import is_handicap
+
+        return ("下手", "上手") if is_handicap(self.initial_sfen) else ("先手", "後手")
+
+    @property
+    def illegal_move_by(self) -> Color | None:
+        """The side that made the illegal move; None if there is none."""
+        if not self.illegal_move:
+            return None
+        first = BLACK if self.initial_sfen.split()[1] == "b" else BLACK.opponent
+        return first if len(self.moves) % 2 == 0 else first.opponent
+
+    def moves_before(self, variation: Variation) -> list[RecordedMove]:
+        """The moves from the first position to where a variation of this record begins."""
+        parts: list[Sequence[RecordedMove]] = []
+        ply, parent = variation.ply, variation.parent
+        while parent is not None:
+            line = self.variations[parent]
+            parts.append(line.moves[: ply - line.ply])
+            if line.parent is not None and line.parent >= parent:
+                self._check_place(parent, line)
+            ply, parent = line.ply, line.parent
+        parts.append(self.moves[: ply - 1])
+        return [played for part in reversed(parts) for played in part]
+
+    def variation_order(self) -> Iterator[tuple[int, Variation]]:
+        """Iterate over the variations in the order of KIF, each with its index.
+
+        A line is followed by those that leave it, from its end to its beginning; those of the same ply keep their
+        order. So the moves before a variation are always the first ones of what was played last.
+
+        Raises:
+            RecordError: A variation has no place in the record.
+        """
+        children: dict[int | None, list[int]] = {}
+        for index, line in enumerate(self.variations):
+            self._check_place(index, line)
+            children.setdefault(line.parent, []).append(index)
+        waiting: list[int] = []
+        index: int | None = None
+        while True:
+            leaving = reversed(children.get(index, []))
+            waiting += sorted(leaving, key=lambda number: self.variations[number].ply)
+            if not waiting:
+                return
+            index = waiting.pop()
+            yield index, self.variations[index]
+
+    def _check_place(self, index: int, variation: Variation) -> None:
+        if variation.parent is None:
+            first, plies, what = 0, len(self.moves), "a game"
+        elif 0 <= variation.parent < index:
+            line = self.variations[variation.parent]
+            first, plies, what = line.ply, len(line.moves) - 1, f"a variation from ply {line.ply}"
+        else:
+            raise RecordError(self.name, None, f"variation {index} leaves variation {variation.parent}, not above it")
+        if not first < variation.ply <= first + plies + 1:
+            plies += variation.parent is not None
+            raise RecordError(self.name, None, f"a variation at ply {variation.ply} of {what} of {plies} plies")
 
     def usi_moves(self) -> list[str]:
         """The moves in USI form."""
@@ -207,7 +294,7 @@ class Record(Tabular):
         """The record in KIF.
 
         Raises:
-            RecordError: KIF cannot express how the game ended.
+            RecordError: A variation has no place in the record.
         """
         from fukayomi.shogi.formats import write_kif
 

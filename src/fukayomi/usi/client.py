@@ -8,13 +8,13 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 
 from fukayomi.tabular import printable
-from fukayomi.usi.options import Option
+from fukayomi.usi.options import Option, OptionError, fitting, unchecked
 from fukayomi.usi.process import (
     EngineDiedError,
     EngineError,
@@ -53,6 +53,7 @@ __all__ = [
     "UsiClient",
 ]
 
+PROBLEMS_QUOTED = 3
 INFOS_KEPT = 1000
 """Number of info lines kept for an answer, the last ones."""
 
@@ -220,11 +221,61 @@ class UsiClient:
                 self._process.label = shorten(printable(self.name)) or self._process.label
             elif line.startswith("id author "):
                 self.author = line.removeprefix("id author ").strip()
-            elif line.startswith("option "):
-                with contextlib.suppress(UsiTextError):  # an unreadable option counts as missing
-                    option = Option.from_text(line)
-                    self.options[option.name] = option
+            else:
+                self._note_declaration(line)
         self.state = State.IDENTIFIED
+
+    def _note_declaration(self, line: str) -> None:
+        if line.startswith("option "):
+            with contextlib.suppress(UsiTextError):  # an unreadable option counts as missing
+                option = Option.from_text(line)
+                self.options[option.name] = option
+
+    def set_options(
+        self, options: Mapping[str, str], *, undeclared: bool = False, ready_timeout_s: float = 60.0
+    ) -> list[str]:
+        """Set options before the engine is used, with its own spelling of names and values.
+
+        What does not fit is tried again after ``isready`` if other options were set: some engines declare options, or
+        values, only then.
+
+        Args:
+            options: Values by name, in order; any for a button.
+            undeclared: Whether to send options and values all the same that the engine does not declare.
+            ready_timeout_s: Seconds to wait for ``readyok`` if that is needed.
+
+        Returns:
+            What was sent although the engine does not declare it, as sentences.
+
+        Raises:
+            OptionError: The engine does not declare an option, or a value of it. Others may have been set.
+        """
+        problems = self._set_fitting(options, undeclared=undeclared)
+        if problems and not undeclared and len(problems) < len(options):
+            try:
+                self.wait_ready(ready_timeout_s)
+            except EngineInterruptedError:
+                raise
+            except EngineError as error:  # perhaps because of what is missing
+                raise _refusal(problems) from error
+            problems = self._set_fitting({name: options[name] for name in problems}, undeclared=False)
+        if problems and not undeclared:
+            raise _refusal(problems)
+        return [f"{problem}; it was sent all the same" for problem in problems.values()]
+
+    def _set_fitting(self, options: Mapping[str, str], *, undeclared: bool) -> dict[str, str]:
+        """Set what fits, or everything; returns what does not fit, and why."""
+        problems: dict[str, str] = {}
+        for name, text in options.items():
+            try:
+                command = fitting(self.options, name, text)
+            except OptionError as error:
+                problems[name] = str(error)
+                if not undeclared:
+                    continue
+                command = unchecked(self.options, name, text)
+            self.set_option(command.name, command.value)
+        return problems
 
     def set_option(self, name: str, value: str | None = None) -> None:
         """Send ``setoption``; during a search, after its answer: USI allows no options while the engine thinks.
@@ -246,6 +297,8 @@ class UsiClient:
         self._process.allow_more()
         self.send(SimpleCommand("isready").text())
         lines = self.read_until(lambda line: line.rstrip() == "readyok", timeout_s, "readyok")
+        for line in lines:
+            self._note_declaration(line.text)
         self.unexpected_answers += [line.text for line in lines if _is_answer(line.text)]
         self.state = State.READY
         return [line.text for line in lines[:-1]]
@@ -280,6 +333,7 @@ class UsiClient:
     def ponderhit(self, go: Go | None = None) -> None:
         """Send ``ponderhit``; the time of the answer counts from here."""
         self._require((State.PONDERING,), "ponderhit")
+        self._process.allow_more()
         self.state = State.THINKING
         self._ask(PonderHit(go or Go()).text())
 
@@ -304,7 +358,7 @@ class UsiClient:
             if line.text.lstrip().startswith("info"):
                 self._infos.append(line.text)  # parsed after the answer, so that many lines cost no time
                 continue
-            seconds = line.time_s - self.asked_at
+            seconds = max(0.0, line.time_s - self.asked_at)  # an answer may come before ``ponderhit``
             try:
                 answer = parse_answer(line.text)
             except UsiTextError as error:
@@ -421,6 +475,13 @@ _WORDS = {
     State.PONDERING: "while the engine is pondering",
     State.CLOSED: "after the engine was closed",
 }
+
+
+def _refusal(problems: Mapping[str, str]) -> OptionError:
+    return OptionError(
+        f"{'; '.join([*problems.values()][:PROBLEMS_QUOTED])} (options that an engine does not declare are sent with "
+        "--undeclared-options, in Python undeclared_options=True)"
+    )
 
 
 def _encoded(line: str) -> bytes:

@@ -11,8 +11,8 @@ from fukayomi._native import MATE_CP
 from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
 from fukayomi.tabular import Tabular
 from fukayomi.usi.client import SearchAnswer, UsiClient
-from fukayomi.usi.options import Kind, Option
-from fukayomi.usi.text import MOVE, Go, Info
+from fukayomi.usi.options import Option, OptionError
+from fukayomi.usi.text import MOVE, Go, Info, shorten
 
 TIMEOUT_S = 60.0
 """Time for an engine to start, and to answer after its time."""
@@ -97,6 +97,8 @@ class UsiEngine:
         options: USI options, sent before the first search.
         directory: Working directory; None: the current one.
         timeout_s: Seconds to wait for the engine to start, and for an answer that is late.
+        undeclared_options: Send options and values all the same that the engine does not declare. Otherwise the first
+            search raises ValueError, with the nearest name.
 
     Raises:
         ValueError: The command is empty, or a quote in it is not closed.
@@ -109,6 +111,7 @@ class UsiEngine:
         options: Mapping[str, str | int | bool] | None = None,
         directory: str | Path | None = None,
         timeout_s: float = TIMEOUT_S,
+        undeclared_options: bool = False,
     ) -> None:
         try:
             self.command = tuple(split_words(command) if isinstance(command, str) else command)
@@ -118,6 +121,7 @@ class UsiEngine:
             raise ValueError(f"{command!r} is not a command: it names no program")
         self.options = {name: option_text(value) for name, value in (options or {}).items()}
         self.directory = None if directory is None else Path(directory)
+        self.undeclared_options = undeclared_options
         self._timeout_s = timeout_s
         self._client: UsiClient | None = None
         self._multipv = ""
@@ -156,7 +160,8 @@ class UsiEngine:
             multipv: Number of lines.
 
         Raises:
-            ValueError: No limit is given, a number is below 1, or the engine has no MultiPV.
+            ValueError: No limit is given, a number is below 1, the engine has no MultiPV, or it does not declare one of
+                the options (OptionError).
             EngineError: The engine does not start, dies, or does not answer; the next search starts it again.
         """
         check_limits(multipv, nodes=nodes, time_ms=time_ms, depth=depth)
@@ -198,17 +203,22 @@ class UsiEngine:
             client = self._client = UsiClient(self.command, self.directory, timeout_s=self._timeout_s)
             try:
                 client.handshake()
-                for name, value in self.options.items():
-                    is_button = name in client.options and client.options[name].kind is Kind.BUTTON
-                    client.set_option(name, None if is_button else value)
+                self._set_options(client)
                 declared = client.options.get("MultiPV")
-                self._multipv = self.options.get("MultiPV") or (declared.default if declared else "") or "1"
+                given = next((text for name, text in self.options.items() if name.lower() == "multipv"), "")
+                self._multipv = given or (declared.default if declared else "") or "1"
                 client.wait_ready(self._timeout_s)
                 client.new_game()
             except BaseException:
                 self._end(0)
                 raise
         return self._client
+
+    def _set_options(self, client: UsiClient) -> None:
+        try:
+            client.set_options(self.options, undeclared=self.undeclared_options, ready_timeout_s=self._timeout_s)
+        except OptionError as error:
+            raise OptionError(f"{shorten(client.name) or self.command[0]}: {error}") from error
 
     def _set_multipv(self, client: UsiClient, multipv: int) -> None:
         if str(multipv) == self._multipv:

@@ -12,13 +12,24 @@ Fields that are not made by the functions below are not options.
 """
 
 import dataclasses
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from fukayomi.usi.text import UsiTextError, shorten
+from fukayomi.usi.text import SetOption, UsiTextError, shorten
+
+RESERVED = frozenset({"USI_Hash", "USI_Ponder"})
+"""Options of USI itself: GUIs send them whether an engine declares them or not, so every engine must accept them."""
+NAMES_COMPARED = 1000
+"""Names among which the nearest one is looked for, and the characters that are compared, so that it takes no time."""
+NAME_CHARACTERS = 64
+NEAR = 0.65
+"""Least share of characters that a name has in common with one that is suggested."""
+NAMES_QUOTED = 12
+"""Names that a message lists."""
 
 
 class OptionError(ValueError):
@@ -104,11 +115,17 @@ class Option:
         if self.kind is Kind.SPIN:
             return self._spin(text)
         if self.kind is Kind.COMBO:
-            for choice in self.choices:
-                if choice.lower() == text.lower():
-                    return choice
-            raise OptionError(f"{self.name} takes one of {', '.join(self.choices)}, not {shorten(text)!r}")
+            return self._choice(text)
+        if self.kind is Kind.BUTTON and text.lower() not in ("", "true"):
+            raise OptionError(f"{self.name} is a button, which takes no value; not {shorten(text)!r}")
         return text
+
+    def _choice(self, text: str) -> str:
+        choices = self.choices or (text,)  # one that lists no values takes any
+        for choice in (*choices, self.default):
+            if choice.lower() == text.lower():
+                return choice
+        raise OptionError(f"{self.name} takes {_listed(choices)}, not {shorten(text)!r}{_suggestion(text, choices)}")
 
     def _spin(self, text: str) -> int:
         number = _integer(text)
@@ -119,6 +136,63 @@ class Option:
         if not low <= number <= high:
             raise OptionError(f"{self.name} takes {low} to {high}, not {number}")
         return number
+
+
+def fitting(declared: Mapping[str, Option], name: str, text: str) -> SetOption:
+    """The command that sets an option as an engine declares it, with the engine's spelling of name and value.
+
+    Args:
+        declared: The options that the engine declares, by name.
+        name: Its name; upper and lower case do not matter.
+        text: Its value; empty or "true" for a button.
+
+    Raises:
+        OptionError: The engine declares no such option, or it does not accept the value.
+    """
+    _check_line(name, text)
+    option = declared.get(name) or next((o for o in declared.values() if o.name.lower() == name.lower()), None)
+    if option is None:
+        if name in RESERVED:
+            return SetOption(name, text)
+        raise OptionError(f"declares no option {shorten(name)!r}{_suggestion(name, declared) or _list(declared)}")
+    value = option.value(text)
+    if option.kind is Kind.BUTTON:
+        return SetOption(option.name)
+    return SetOption(option.name, str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def unchecked(declared: Mapping[str, Option], name: str, text: str) -> SetOption:
+    """The command that sets an option with this name and value, whatever the engine declares.
+
+    Raises:
+        OptionError: Name or value is not one line of text.
+    """
+    _check_line(name, text)
+    is_button = name in declared and declared[name].kind is Kind.BUTTON
+    return SetOption(name, None if is_button else text)
+
+
+def _check_line(name: str, text: str) -> None:
+    if not name.strip() or any(character in part for part in (name, text) for character in "\n\r\0"):
+        raise OptionError(f"an option is one line of text with a name, not {shorten(f'{name}={text}')!r}")
+
+
+def _suggestion(text: str, names: Iterable[str]) -> str:
+    """Such as ``; did you mean DNN_Model?``; empty if no name is near."""
+    by_key = {name[:NAME_CHARACTERS].lower(): name for name in list(names)[:NAMES_COMPARED]}
+    near = difflib.get_close_matches(text[:NAME_CHARACTERS].lower(), by_key, n=1, cutoff=NEAR)
+    return f"; did you mean {shorten(by_key[near[0]])}?" if near else ""
+
+
+def _list(names: Iterable[str]) -> str:
+    found = list(names)
+    return f"; it has {_listed(found, '')}" if found else "; it has none"
+
+
+def _listed(names: Sequence[str], more: str = "one of ") -> str:
+    """The names, or the first of many."""
+    listed = ", ".join(shorten(name, NAME_CHARACTERS) for name in names[:NAMES_QUOTED])
+    return f"{more}{listed}{', ...' if len(names) > NAMES_QUOTED else ''}"
 
 
 def _integer(text: str | None) -> int | None:
@@ -246,7 +320,8 @@ class Options(Generic[S]):
     def _value(self, name: str, text: str | None) -> tuple[str, bool | int | str]:
         field = self._fields.get(name.lower())
         if field is None:
-            raise OptionError(f"no option {shorten(name)!r}")
+            names = (name for option in self._declared.values() for name in (option.name, *option.aliases))
+            raise OptionError(f"no option {shorten(name)!r}{_suggestion(name, names)}")
         option = self._declared[field]
         if text is None:
             raise OptionError(f"{option.name} needs a value")

@@ -39,7 +39,10 @@ _ENGLISH_HANDICAPS = {
     "平手": "Even game", "香落": "Lance", "右香落": "Right lance", "角落": "Bishop", "飛車落": "Rook",
     "飛香落": "Rook and lance", "二枚落": "2 pieces", "三枚落": "3 pieces", "四枚落": "4 pieces", "五枚落": "5 pieces",
     "左五枚落": "5 pieces, left knight", "六枚落": "6 pieces", "右七枚落": "7 pieces, right silver",
-    "左七枚落": "7 pieces, left silver", "八枚落": "8 pieces", "十枚落": "10 pieces",
+    "左七枚落": "7 pieces, left silver", "八枚落": "8 pieces", "右九枚落": "9 pieces, right gold",
+    "左九枚落": "9 pieces, left gold", "十枚落": "10 pieces", "トンボ+桂香": "Dragonfly with knights and lances",
+    "トンボ+香": "Dragonfly with lances",
+    "トンボ": "Dragonfly", "歩三兵": "Three pawns", "裸玉": "Naked king", "青空将棋": "Without pawns",
 }  # fmt: skip
 _REPETITIONS = {Repetition.DRAW: "draw", Repetition.WIN: "win", Repetition.LOSE: "lose"}
 

@@ -15,10 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from fukayomi.shogi import START_SFEN, Move, Position, ShogiError
+from fukayomi.shogi import BLACK, START_SFEN, Move, Position, ShogiError
 from fukayomi.shogi.formats import Format, scan_records
+from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES
-from fukayomi.shogi.formats.notation import english_move, japanese_move
+from fukayomi.shogi.formats.notation import english_move, japanese_move, last_target
 from fukayomi.shogi.formats.writer import encode_record
 from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination, Variation
 from fukayomi.web.answers import Question, Refused, json_answer, read_json
@@ -33,6 +34,8 @@ MOST_NODES = 20_000
 """Moves of a record on the page, with those of all its variations."""
 LONGEST_TEXT = 20_000
 """Characters of a comment."""
+LONGEST_ILLEGAL_MOVE = 120
+"""Characters of the illegal move that ended a game, which engines may fill with anything."""
 LONGEST_NAME = 200
 """Characters of a name, and of a field of the header."""
 
@@ -59,10 +62,12 @@ def record_tree(record: Record) -> dict[str, Any]:
 
     Returns:
         name; names (of Black and White); header (other fields by name); start (SFEN); comment (before the first move);
-        end (a `Termination`, None if the record does not say); winner ("b", "w", "draw" or None); main (numbers of the
-        nodes of the game, from 0); and nodes. A node has id, parent (None for node 0, which is the first position),
-        ply, usi, japanese, english, sfen (after the move), comment, time_ms, cp and mate (from Black's side, of the
-        record), the last three None if the record does not say.
+        end (a `Termination`, None if the record does not say); end_word (the record's own), end_comment, end_time_ms;
+        illegal (the illegal move that ended the game: move, japanese, by ("b" or "w") and time_ms; None without one);
+        winner ("b", "w", "draw" or None); main (numbers of the nodes of the game, from 0); and nodes. A node has id,
+        parent (None for node 0, which is the first position), ply, usi, japanese, english, sfen (after the move),
+        comment, bookmark (if it has one), time_ms, cp and mate (from Black's side, of the record), the last three None
+        if the record does not say.
 
     Raises:
         RecordError: It has more than 20000 moves.
@@ -75,6 +80,10 @@ def record_tree(record: Record) -> dict[str, Any]:
         "start": record.initial_sfen,
         "comment": clean_lines(record.comment),
         "end": None if record.termination is Termination.NONE else record.termination.value,
+        "end_word": clean(record.ending_word),
+        "end_comment": clean_lines(record.ending_comment),
+        "end_time_ms": record.ending_time_ms,
+        "illegal": tree.illegal,
         "winner": _RESULTS.get(record.result),
         "main": tree.main,
         "nodes": tree.nodes,
@@ -87,38 +96,55 @@ class _Tree:
     def __init__(self, record: Record) -> None:
         self._name = record.name
         position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
-        self._first_ply = position.ply
         self.nodes: list[dict[str, Any]] = [
             {
                 "id": 0, "parent": None, "ply": position.ply - 1, "usi": None, "japanese": "", "english": "",
                 "sfen": position.sfen(), "comment": "", "time_ms": None, "cp": None, "mate": None,
             }
         ]  # fmt: skip
+        if record.bookmark:
+            self.nodes[0]["bookmark"] = clean_lines(record.bookmark)
         self._ids: dict[tuple[int, Move], int] = {}
         self.main = [0, *self._add(0, position, record.moves)]
-        # The last ones first, so that the position goes back move by move.
-        for variation in sorted(record.variations, key=lambda variation: -variation.ply):
-            while len(position.moves) >= variation.ply:
+        self.illegal = _illegal(record, position)
+        self._add_variations(record, position)
+
+    def _add_variations(self, record: Record, position: Position) -> None:
+        """Add all variations; the position is that after the last move of the game."""
+        lines: dict[int | None, tuple[int, list[int]]] = {None: (0, self.main)}
+        depth = len(record.moves)
+        for index, variation in record.variation_order():
+            for _ in range(depth - variation.ply + 1):
                 position.pop()
-            ids = self._add(self.main[variation.ply - 1], position, variation.moves)
-            if ids and variation.comment:
-                first = self.nodes[ids[0]]
-                first["comment"] = "\n".join(filter(None, (clean_lines(variation.comment), first["comment"])))
-            for _ in variation.moves:
-                position.pop()
+            depth = variation.ply - 1 + len(variation.moves)
+            first, nodes = lines[variation.parent]
+            ids = self._add(nodes[variation.ply - 1 - first], position, variation.moves)
+            lines[index] = variation.ply, ids
+            if ids:
+                node = self.nodes[ids[0]]
+                node["comment"] = _joined(clean_lines(variation.comment), node["comment"])
+                self._add_bookmark(node, variation.bookmark)
 
     def _add(self, parent: int, position: Position, moves: Iterable[RecordedMove]) -> list[int]:
         """Add a line; returns the numbers of its nodes. The position is left at its end."""
         ids: list[int] = []
         for played in moves:
-            node = self._ids.get((parent, played.move))
-            if node is None:
-                node = self._ids[parent, played.move] = self._new(parent, position, played)
+            number = self._ids.get((parent, played.move))
+            if number is None:
+                number = self._ids[parent, played.move] = self._new(parent, position, played)
+            else:
+                node = self.nodes[number]
+                node["comment"] = _joined(node["comment"], clean_lines(played.comment))
+            self._add_bookmark(self.nodes[number], played.bookmark)
             position.push(played.move)
-            self.nodes[node]["sfen"] = position.sfen()
-            ids.append(node)
-            parent = node
+            self.nodes[number]["sfen"] = position.sfen()
+            ids.append(number)
+            parent = number
         return ids
+
+    def _add_bookmark(self, node: dict[str, Any], bookmark: str) -> None:
+        if bookmark:
+            node["bookmark"] = _joined(node.get("bookmark", ""), clean_lines(bookmark))
 
     def _new(self, parent: int, position: Position, played: RecordedMove) -> int:
         if len(self.nodes) > MOST_NODES:
@@ -127,7 +153,7 @@ class _Tree:
             {
                 "id": len(self.nodes),
                 "parent": parent,
-                "ply": self._first_ply + len(position.moves),
+                "ply": position.ply,
                 "usi": played.move.usi(),
                 "japanese": japanese_move(position, played.move),
                 "english": english_move(position, played.move),
@@ -138,6 +164,27 @@ class _Tree:
             }
         )
         return len(self.nodes) - 1
+
+
+def _joined(text: str, other: str) -> str:
+    """Two texts as lines; one that has the other is not doubled."""
+    return (
+        "\n".join(filter(None, (text, other))) if other not in text and text not in other else max(text, other, key=len)
+    )
+
+
+def _illegal(record: Record, position: Position) -> dict[str, Any] | None:
+    """The illegal move that ended the game; the position is that before it."""
+    by = record.illegal_move_by
+    if by is None:
+        return None
+    foul = foul_of(record.illegal_move, position, last_target(position))
+    return {
+        "move": clean(record.illegal_move, LONGEST_ILLEGAL_MOVE),
+        "japanese": ("☗" if by == BLACK else "☖") + foul.kif(None).partition("(")[0] if foul else "",
+        "by": "b" if by == BLACK else "w",
+        "time_ms": record.illegal_move_time_ms,
+    }
 
 
 def games_of(found: Iterable[Record | RecordError]) -> dict[str, Any]:
@@ -184,6 +231,10 @@ def read_games(data: bytes, name: str) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ what the page sends
 
 
+TimeMs = Annotated[int, Field(ge=0, le=10**10)] | None
+"""A time in milliseconds."""
+
+
 class Node(Question):
     """A move of a record, and what is noted on it."""
 
@@ -191,7 +242,8 @@ class Node(Question):
     parent: int | None = None
     usi: Usi | None = None
     comment: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
-    time_ms: Annotated[int, Field(ge=0, le=10**10)] | None = None
+    bookmark: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
+    time_ms: TimeMs = None
     cp: Annotated[int, Field(ge=-(10**6), le=10**6)] | None = None
     mate: Annotated[int, Field(ge=-10000, le=10000)] | None = None
 
@@ -202,7 +254,15 @@ class Node(Question):
             ShogiError: There is none, or it is not a move.
         """
         move = Move.from_usi(self.usi or "")
-        return RecordedMove(move, self.cp, self.mate, "", clean_lines(self.comment), self.time_ms)
+        notes = clean_lines(self.comment), self.time_ms, clean_lines(self.bookmark)
+        return RecordedMove(move, self.cp, self.mate, "", *notes)
+
+
+class IllegalMove(Question):
+    """The illegal move that ended a game."""
+
+    move: Annotated[str, Field(max_length=LONGEST_ILLEGAL_MOVE)] = ""
+    time_ms: TimeMs = None
 
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
@@ -217,6 +277,10 @@ class RecordTree(Question):
     start: Annotated[str, Field(max_length=LONGEST_SFEN)] = START_SFEN
     comment: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
     end: Termination | None = None
+    end_word: Name = ""
+    end_comment: Annotated[str, Field(max_length=LONGEST_TEXT)] = ""
+    end_time_ms: TimeMs = None
+    illegal: IllegalMove | None = None
     winner: Literal["b", "w", "draw"] | None = None
     main: Annotated[tuple[int, ...], Field(max_length=MOST_GAME_PLIES + 1)] = ()
     nodes: Annotated[tuple[Node, ...], Field(max_length=MOST_NODES + 1)] = ()
@@ -241,14 +305,21 @@ class RecordTree(Question):
             termination=self.end or Termination.NONE,
             result=Result.UNKNOWN if self.winner is None else results[self.winner],
             variations=lines.variations,
+            bookmark=clean_lines(lines.first.bookmark) if lines.first else "",
+            ending_word=clean(self.end_word),
+            ending_comment=clean_lines(self.end_comment),
+            ending_time_ms=self.end_time_ms,
         )
+        if self.illegal is not None:
+            record.illegal_move = clean(self.illegal.move, LONGEST_ILLEGAL_MOVE)
+            record.illegal_move_time_ms = self.illegal.time_ms
         for key in _HEADER:
             setattr(record, key, fields.get(key, ""))
         return record
 
 
 class _Lines:
-    """The game and the variations of a tree; every line that leaves the game is given from there."""
+    """The game and the variations of a tree."""
 
     def __init__(self, tree: RecordTree) -> None:
         try:
@@ -262,18 +333,14 @@ class _Lines:
                 self._children.setdefault(node.parent, []).append(node.id)
         if len(self._nodes) != len(tree.nodes) or any(parent not in self._nodes for parent in self._children):
             raise Refused(400, "nodes: a number is there twice, or a parent is missing")
-        main = self._main(tree.main)
+        self.first = self._nodes.get(0)
+        self._position = self.start.copy()
+        self._depth = 0
         self._plies = 0
-        self.game = [self._played(node, note=True) for node in main[1:]]
+        main = self._main(tree.main)
+        self.game = self._play(main[1:])
         self.variations: list[Variation] = []
-        self._check(self.start, main[1:])
-        position = self.start.copy()
-        for ply, (node, following) in enumerate(zip(main, [*main[1:], None], strict=True), 1):
-            for child in self._children.get(node, ()):
-                if child != following:
-                    self._add_variations(position, ply, child)
-            if following is not None:
-                position.push(self.game[ply - 1].move)
+        self._add_variations(main)
 
     def _main(self, given: Sequence[int]) -> list[int]:
         """The nodes of the game: those named, or the first child of each."""
@@ -287,49 +354,48 @@ class _Lines:
     def _parent(self, node: int) -> int | None:
         return self._nodes[node].parent if node in self._nodes else None
 
-    def _add_variations(self, position: Position, ply: int, first: int) -> None:
-        """Add the lines that begin with a node, the position being the one before it, one for each end."""
-        stack: list[tuple[list[int], int]] = [([first], 0)]
-        while stack:
-            path, known = stack.pop()
-            while children := self._children.get(path[-1]):
-                self._count(len(path) * (len(children) - 1))
-                stack += [([*path, other], len(path)) for other in reversed(children[1:])]
-                path.append(children[0])
-                if ply + len(path) > MOST_GAME_PLIES:
+    def _add_variations(self, main: list[int]) -> None:
+        """Add the lines that leave the game and each other, those that leave last first."""
+        waiting = self._branches(main, 0, None)
+        while waiting:
+            ply, node, parent = waiting.pop()
+            line = [node]
+            while children := self._children.get(line[-1]):
+                line.append(children[0])
+                if ply + len(line) > MOST_GAME_PLIES:
                     raise Refused(400, f"a game has at most {MOST_GAME_PLIES} moves")
-            self._count(len(path))
-            self._check(position, path)
-            moves = [self._played(node, note=index >= known) for index, node in enumerate(path)]
-            self.variations.append(Variation(ply, moves))
+            self._plies += len(line)
+            if self._plies > MOST_VARIATION_PLIES:
+                raise Refused(400, f"the variations have more than {MOST_VARIATION_PLIES} moves")
+            for _ in range(self._depth - ply + 1):
+                self._position.pop()
+            self._depth = ply - 1
+            self.variations.append(Variation(ply, self._play(line), parent=parent))
+            waiting += self._branches(line, ply, len(self.variations) - 1)
 
-    def _count(self, plies: int) -> None:
-        self._plies += plies
-        if self._plies > MOST_VARIATION_PLIES:
-            raise Refused(400, f"the variations have more than {MOST_VARIATION_PLIES} moves")
+    def _branches(self, line: list[int], ply: int, index: int | None) -> list[tuple[int, int, int | None]]:
+        """Ply, first node and line left of the variations that leave a line, the one to be played first at the end."""
+        found: list[tuple[int, int, int | None]] = []
+        for before, (node, following) in enumerate(zip(line, [*line[1:], None], strict=True), ply):
+            others = [child for child in self._children.get(node, ()) if child != following]
+            found += [(before + 1, child, index) for child in reversed(others)]
+        return found
 
-    def _played(self, node: int, *, note: bool) -> RecordedMove:
-        try:
-            played = self._nodes[node].played()
-        except ShogiError as error:
-            raise Refused(400, f"node {node}: {error}") from error
-        if not note:  # the comment stands in the line before
-            played.comment = ""
-        return played
-
-    def _check(self, position: Position, path: Sequence[int]) -> None:
-        """Play a line, and take it back.
+    def _play(self, line: Sequence[int]) -> list[RecordedMove]:
+        """Play the moves of nodes.
 
         Raises:
             Refused: A move is not legal.
         """
-        for node in path:
+        moves: list[RecordedMove] = []
+        for node in line:
             try:
-                position.push(self._played(node, note=False).move)
+                moves.append(self._nodes[node].played())
+                self._position.push(moves[-1].move)
             except ShogiError as error:
                 raise Refused(400, f"node {node}: {error}") from error
-        for _ in path:
-            position.pop()
+            self._depth += 1
+        return moves
 
 
 class SaveQuestion(Question):
@@ -350,12 +416,8 @@ class SaveQuestion(Question):
         encoding = self.encoding if kind is Format.KIF else "utf-8"
         try:
             data = encode_record(record, kind, encoding)
-        except RecordError:  # an ending that the format cannot express; the moves are worth more
-            record.termination, record.result = Termination.NONE, Result.UNKNOWN
-            try:
-                data = encode_record(record, kind, encoding)
-            except RecordError as error:
-                raise Refused(400, error.reason) from error
+        except RecordError as error:
+            raise Refused(400, error.reason) from error
         players = "-".join(filter(None, (record.black_name, record.white_name)))
         stem = _NOT_IN_FILE_NAMES.sub("-", players or record.name.rpartition("/")[2])[:80].strip("-. ")
         return f"{stem or 'game'}.{kind.value}", data

@@ -162,6 +162,47 @@ def test_an_opening_may_end_the_game(
     assert (black.pid, white.pid) == (None, None)  # nobody was asked
 
 
+IN_CAMP = "K8/GGGGSSSS+N/N8/9/9/9/9/9/8k b {hand} 1"
+IN_CAMP_WHITE = "K8/9/9/9/9/9/8n/+nssssgggg/8k w {hand} 1"
+
+
+@pytest.mark.parametrize(
+    ("sfen", "declaration", "termination", "result"),
+    [
+        (IN_CAMP.format(hand="2R2BP"), "24", Termination.DECLARATION, Result.BLACK_WIN),
+        (IN_CAMP.format(hand="2R2B"), "24", Termination.IMPASSE, Result.DRAW),
+        (IN_CAMP.format(hand="14P"), "24", Termination.IMPASSE, Result.DRAW),
+        (IN_CAMP.format(hand="13P"), "24", Termination.ILLEGAL_MOVE, Result.WHITE_WIN),
+        (IN_CAMP.format(hand="14P"), "27", Termination.ILLEGAL_MOVE, Result.WHITE_WIN),
+        (IN_CAMP.format(hand="14P"), "27H", Termination.ILLEGAL_MOVE, Result.WHITE_WIN),
+        (IN_CAMP_WHITE.format(hand="4p"), "27", Termination.ILLEGAL_MOVE, Result.BLACK_WIN),
+        (IN_CAMP_WHITE.format(hand="4p"), "27H", Termination.DECLARATION, Result.WHITE_WIN),  # 40 are missing
+        (IN_CAMP_WHITE.format(hand="RB4L14P4p"), "24H", Termination.IMPASSE, Result.DRAW),
+        ("9/4K4/9/9/9/9/9/9/8k b - 1", "try", Termination.DECLARATION, Result.BLACK_WIN),
+        ("9/9/4K4/9/9/9/9/9/8k b - 1", "try", Termination.ILLEGAL_MOVE, Result.WHITE_WIN),
+    ],
+)
+def test_declarations_by_all_rules(
+    player_of: Players, sfen: str, declaration: str, termination: Termination, result: Result
+) -> None:
+    black, white = player_of("b", moves=["win"]), player_of("w", moves=["win"])
+    played = game(black, white, opening(sfen), patient(declaration=declaration))
+    assert (played.record.termination, played.record.result) == (termination, result)
+
+
+@pytest.mark.parametrize(("declaration", "wins"), [("try", True), ("27", False)])
+def test_the_move_of_a_try_ends_the_game(player_of: Players, declaration: str, wins: bool) -> None:
+    start = opening("9/4K4/9/9/9/9/9/9/8k b - 1")
+    moves = ["5b5a", "1i2i", "resign"]
+    played = game(player_of("b", moves=moves), player_of("w", moves=moves), start, patient(declaration=declaration))
+    record = played.record
+    if wins:
+        assert (record.termination, record.result) == (Termination.DECLARATION, Result.BLACK_WIN)
+        assert (record.usi_moves(), record.comment) == ([], "try (トライ): 5b5a")
+    else:
+        assert (record.termination, record.usi_moves()) == (Termination.RESIGN, ["5b5a", "1i2i"])
+
+
 @pytest.mark.parametrize("color", ["black", "white"])
 @pytest.mark.parametrize("text", ["7g7e", "7f7e", "P*5e", "win"])
 def test_illegal_moves_lose(player_of: Players, text: str, color: str) -> None:

@@ -206,7 +206,7 @@ def test_a_full_pipe_does_not_hold_anybody_up(player_of: Players, monkeypatch: p
 def test_options_are_sent_and_checked(player_of: Players) -> None:
     options = {"USI_Hash": "16", "Depth": "12", "Clear": "", "Secret": "1"}
     heard: list[str] = []
-    odd = player_of("odd", options=options)
+    odd = player_of("odd", options=options, undeclared_options=True)
     odd.log = heard.append
     odd.prepare(patient())
     assert heard[0] == "> usi"
@@ -219,8 +219,8 @@ def test_options_are_sent_and_checked(player_of: Players) -> None:
     sent = [line.split()[1] for line in heard if line.startswith("> ")]
     assert sent == ["usi", *["setoption"] * 4, "isready", "usinewgame"]
     assert odd.take_warnings() == (
-        "odd: Depth takes 1 to 9, not 12",
-        "odd: declares no option 'Secret'; it was sent all the same",
+        "odd: Depth takes 1 to 9, not 12; it was sent all the same",
+        "odd: declares no option 'Secret'; it has Depth, Clear; it was sent all the same",
     )
     assert odd.take_warnings() == ()
 

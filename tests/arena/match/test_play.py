@@ -17,12 +17,14 @@ import fukayomi
 from fukayomi import MatchListener, MovePlayer, Position, UsiEngine, play_match
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchState
+from fukayomi.arena.match.summary import summarize
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_db import StoreError
 from fukayomi.listener import Listener
 from fukayomi.shogi import Move
 from fukayomi.shogi.record import Termination
-from fukayomi.usi.text import Go
+from fukayomi.usi.client import SearchAnswer
+from fukayomi.usi.text import BestMove, Go, Info
 
 RANDOM_ENGINE = [sys.executable, str(HELPERS / "random_engine.py")]
 SHORT = {"max_plies": 12}
@@ -202,10 +204,11 @@ def test_ctrl_c_ends_the_match_and_keeps_its_games(tmp_path: Path) -> None:
         ({"sprt": {"elo0": 3, "elo1": 2}}, "elo0 must be less"),
         ({"tournament": "cup"}, "tournament: "),
         ({"games": 0}, "games: "),
+        ({"ponder": "often"}, "ponder: "),
     ],
     ids=[
         "program", "one", "kind", "empty", "clock", "clocks", "concurrency", "no-openings", "opening", "rules", "sprt",
-        "tournament", "games",
+        "tournament", "games", "ponder",
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -217,6 +220,22 @@ def test_what_is_wrong_is_said_before_any_game(tmp_path: Path, change: dict[str,
     assert not (tmp_path / "match").exists()
 
 
+def test_an_option_that_does_not_fit_is_refused_and_can_be_meant(tmp_path: Path) -> None:
+    command = [sys.executable, str(HELPERS / "random_engine.py")]
+    engines = {"a": UsiEngine(command, options={"Styl": "wild"}), "b": RandomPlayer()}
+    with pytest.raises(ValueError, match="engine a: declares no option 'Styl'; did you mean Style"):
+        play_match(engines, games=2, clock="nodes=1", rules=SHORT, folder=tmp_path / "match")
+    result = play_match(
+        engines, games=2, clock="nodes=1", rules={"max_plies": 4, "declaration": "24"}, folder=tmp_path / "match",
+        undeclared_options=True, ponder=True,
+    )  # fmt: skip
+    assert len(result.games) == 2, "a match without games may get other settings"
+    assert [warning.split(": ")[0] for warning in result.state.warnings] == ["a", "a", "a", "b", "b"]
+    assert "b: a player in this process does not ponder" in result.state.warnings
+    meant = UsiEngine(command, options={"Styl": "wild"}, undeclared_options=True)
+    assert play_match({"a": meant, "b": RandomPlayer()}, games=2, clock="nodes=1", rules=SHORT).is_complete
+
+
 def test_our_own_search_plays_in_process() -> None:
     with fukayomi.Engine(memory_mb=16) as engine:
         result = play_match({"engine": engine, "random": RandomPlayer()}, games=2, clock="nodes=64", rules=SHORT)
@@ -226,3 +245,63 @@ def test_our_own_search_plays_in_process() -> None:
     assert record.moves[0].score_cp is not None
     assert record.moves[0].pv != ""
     assert record.moves[1].score_cp is None
+
+
+class Reports(RandomPlayer):
+    """Says that it took no time at all."""
+
+    def choose(self, position: Position, go: Go) -> SearchAnswer:  # type: ignore[override]
+        move = super().choose(position, go).usi()
+        infos = tuple(Info(depth=depth, time_ms=0, pv=(move,)) for depth in (1, 2))
+        return SearchAnswer(BestMove(move), infos=infos)
+
+
+class Late(RandomPlayer):
+    """Answers when it is told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stopped = threading.Event()
+
+    def choose(self, position: Position, go: Go) -> Move:
+        self._stopped.clear()
+        self._stopped.wait(60)
+        return super().choose(position, go)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def test_times_and_overheads_are_measured_and_outlive_the_run(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"games": 4, "clock": "nodes=1", "rules": SHORT, "openings": OPENINGS}
+    result = play_match({"silent": RandomPlayer(), "reports": Reports()}, folder=tmp_path / "m", **settings)
+    players = {player["name"]: player for player in summarize(result)["players"]}
+    for player in players.values():
+        assert player["time"]["count"] == 20, "5 moves of 12 plies in each game; the opening's have no time"
+        assert 0 <= player["time"]["median_ms"] <= player["time"]["greatest_ms"]
+        assert player["time"]["mean_ms"] <= player["time"]["greatest_ms"]
+    assert players["silent"]["overhead"] is None, "it reports no time"
+    assert players["reports"]["overhead"]["count"] == 20
+    assert players["reports"]["overhead"]["mean_ms"] == pytest.approx(players["reports"]["time"]["mean_ms"], abs=1)
+    again = play_match({"silent": RandomPlayer(), "reports": Reports()}, folder=tmp_path / "m", **settings)
+    assert summarize(again)["players"] == summarize(result)["players"]
+
+
+def test_losses_on_time_are_counted_and_warned_of() -> None:
+    rules = {**SHORT, "margin_ms": 0}
+    result = play_match(
+        {"late": Late(), "other": RandomPlayer()}, games=4, clock={"late": "movetime=1ms", "other": "nodes=1"},
+        rules=rules, openings=OPENINGS,
+    )  # fmt: skip
+    found = summarize(result)
+    late, other = found["players"]
+    assert late["forfeits"] == {"time_up": 4, "illegal_move": 0, "crash": 0, "stall": 0, "protocol": 0}
+    assert (late["rests_on_forfeits"], other["rests_on_forfeits"]) == (True, False)
+    assert late["elo"] < -100
+    assert late["without_forfeits"]["games"] == 0
+    assert late["without_forfeits"]["elo"] is None
+    assert late["time"]["count"] == 4, "answers that lost the game count"
+    assert late["time"]["greatest_ms"] > 1
+    (warning,) = found["forfeit_warnings"]
+    assert warning.startswith("late: 4 of 4 losses are forfeits (4 on time)")
+    assert result.rows()[0]["forfeits"] == 4

@@ -15,6 +15,7 @@ from fukayomi.arena.game.player import Failure
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.schedule import schedule
 from fukayomi.arena.match.settings import MatchSettings
+from fukayomi.arena.match.state import read_state
 from fukayomi.arena.match.store import MatchStore, read_settings
 from fukayomi.arena.results.match_db import DATABASE, StoreError, read_games
 from fukayomi.files.lock import LockedError
@@ -211,3 +212,27 @@ def test_the_settings_can_be_read_of_a_match_that_has_begun(tmp_path: Path) -> N
     (tmp_path / "begun" / DATABASE).write_bytes(b"something else, which is long enough to be looked at" * 100)
     with pytest.raises(StoreError, match=r"match\.db"):
         read_settings(tmp_path / "begun")
+
+
+def test_a_match_of_an_earlier_version_without_times_is_read_and_goes_on(tmp_path: Path) -> None:
+    fill(tmp_path, games=2)
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as database:
+        database.execute("DROP TABLE times")
+    state = read_state(tmp_path)
+    assert (state.played, state.times) == (2, {})
+    game = list(schedule(SETTINGS, OPENINGS))[2]
+    with MatchStore(tmp_path, SETTINGS, OPENINGS) as store:
+        store.add(game, play(game))
+        assert {time.engine for time in store.times()} == {"先手君", "b"}
+    times = read_state(tmp_path).times["b"]
+    assert len(times.used_ms) + len(read_state(tmp_path).times["先手君"].used_ms) == len(play(game).record)
+    assert set(times.overhead_ms) == {3.0}
+
+
+@pytest.mark.parametrize("answers", ["[", "[[1]]", '[["b", "x", null]]', "7"])
+def test_damaged_times_are_reported(tmp_path: Path, answers: str) -> None:
+    fill(tmp_path)
+    with closing(sqlite3.connect(tmp_path / DATABASE)) as database, database:
+        database.execute("UPDATE times SET answers = ?", (answers,))
+    with pytest.raises(StoreError, match="is damaged"):
+        read_state(tmp_path)

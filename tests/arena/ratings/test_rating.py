@@ -12,6 +12,7 @@ from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.rating import PlayerRating, rate_pairs, rate_tally
 from fukayomi.arena.ratings.tally import Tally
 from fukayomi.arena.statistics.intervals import estimate_strength
+from fukayomi.listener import Listener
 
 QUICK = RatingOptions(simulations=0)
 
@@ -310,3 +311,131 @@ def test_figures_do_not_depend_on_the_order_of_games() -> None:
     one = tally(("a", "b", 3, 1, 2), ("c", "a", 2, 0, 1), ("b", "c", 2, 2, 2))
     other = tally(("b", "c", 2, 2, 2), ("c", "a", 2, 0, 1), ("a", "b", 3, 1, 2))
     assert rate_tally(one).players == rate_tally(other).players
+
+
+def league(players: int, games: int, seed: int = 0) -> tuple[Tally, dict[str, float]]:
+    """Random games between players within about 300 points of each other, and the true ratings."""
+    rng = np.random.default_rng(seed)
+    strengths = rng.normal(0, 100, players)
+    first, second = rng.integers(0, players, games), rng.integers(1, players, games)
+    second = (first + second) % players
+    found = Tally()
+    for one, other, chance in zip(first, second, rng.random(games), strict=True):
+        expected = 1 / (1 + np.exp(-QUICK.point * (strengths[one] - strengths[other] + 20)))
+        found.add(
+            f"p{one:05}", f"p{other:05}", 1 if chance < expected - 0.05 else 0 if chance > expected + 0.05 else 0.5
+        )
+    return found, {f"p{player:05}": float(strengths[player]) for player in range(players)}
+
+
+class Heard(Listener):
+    """What a listener is told, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.events.append(text)
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        self.events.append(f"{stage} {done} of {total}")
+
+
+def test_a_large_league_is_bounded_work_and_says_it_before_it_begins() -> None:
+    """3 143 players of few games: most simulations would have no finite ratings."""
+    games, _ = league(3168, 8000)
+    heard = Heard()
+    found = rate_tally(games, RatingOptions(), listener=heard)
+    assert heard.events[0].startswith("3,143 players: ")
+    assert "simulations, each one step of Newton's method" in heard.events[0]
+    assert found.simulations is not None
+    assert heard.events[-1] == f"simulating {found.simulations} of {found.simulations}"
+    assert 200 <= found.simulations < 1000
+    assert any("one step of Newton's method" in note for note in found.notes)
+    assert all((player.error is None) == bool(player.bound) for player in found.players)
+    assert all(player.cfs is None or 0 <= player.cfs <= 100 for player in found.players)
+
+
+def test_a_chain_of_players_has_ratings_and_errors() -> None:
+    """Iterative solutions need as many rounds as the chain is long."""
+    games = Tally()
+    for player in range(1500):
+        games.add(f"{player:04}", f"{player + 1:04}", 1)
+        games.add(f"{player + 1:04}", f"{player:04}", 1)
+    found = by_name(games, RatingOptions(simulations=200))
+    assert max(abs(player.rating) for player in found.values()) < 1e-6
+    ends, middle = found["0000"].error, found["0750"].error
+    assert ends is not None
+    assert middle is not None
+    assert ends > middle > 100
+
+
+def test_ratings_of_many_players_equal_those_of_dense_equations(monkeypatch: pytest.MonkeyPatch) -> None:
+    games, _ = league(120, 900)
+    options = replace(QUICK, bayes=True)
+    sparse = rate_tally(games, options)
+    monkeypatch.setattr("fukayomi.arena.ratings.design.MOST_DENSE", 1000)
+    dense = rate_tally(games, options)
+    for one, other in zip(sparse.players, dense.players, strict=True):
+        assert one.name == other.name
+        assert one.rating == pytest.approx(other.rating, abs=1e-6)
+        assert one.bayes == pytest.approx(other.bayes, abs=1e-6)
+    assert sparse.first_mover_advantage == pytest.approx(dense.first_mover_advantage, abs=1e-6)
+
+
+@pytest.mark.parametrize("by_results", [False, True], ids=["points", "results"])
+def test_errors_of_one_step_are_those_of_new_ratings(monkeypatch: pytest.MonkeyPatch, by_results: bool) -> None:
+    games, _ = league(50, 1500)
+    options = RatingOptions(by_results=by_results)
+    fitted = rate_tally(games, options)
+    monkeypatch.setattr("fukayomi.arena.ratings.rating.MOST_REFITTED", 0)
+    stepped = rate_tally(games, options)
+    for one, other in zip(fitted.players, stepped.players, strict=True):
+        assert other.error == pytest.approx(one.error, rel=0.2)
+        assert other.cfs is None or other.cfs == pytest.approx(one.cfs, abs=3)
+    assert stepped.first_mover_deviation == pytest.approx(fitted.first_mover_deviation, rel=0.15)
+    assert stepped.draw_rate_deviation == pytest.approx(fitted.draw_rate_deviation, rel=0.15)
+
+
+def test_errors_of_a_large_league_hold_the_truth_as_often_as_they_say() -> None:
+    inside = total = 0
+    for seed in range(4):
+        games, truth = league(200, 1500, seed)
+        found = [player for player in rate_tally(games, RatingOptions(seed=seed)).players if not player.bound]
+        average = np.mean([truth[player.name] for player in found])
+        for player in found:
+            assert player.error is not None
+            inside += abs(player.rating - truth[player.name] + average) <= player.error
+            total += 1
+    assert total > 700
+    assert 0.92 <= inside / total <= 0.975
+
+
+def test_pairs_of_many_players_are_those_who_met() -> None:
+    games, _ = league(300, 700)
+    heard = Heard()
+    pairs = rate_pairs(games, RatingOptions(), listener=heard)
+    met = {frozenset((first, second)) for first, second in names_of(games)}
+    assert {frozenset(player.name for player in pair.players) for pair in pairs} == met
+    assert heard.events[0] == f"{len(met)} pairs of players: each simulation is one step of Newton's method"
+    assert heard.events[-1] == f"rating pairs {len(met)} of {len(met)}"
+
+
+def names_of(games: Tally) -> list[tuple[str, str]]:
+    pairings = games.pairings()
+    return [
+        (pairings.names[one], pairings.names[other]) for one, other in zip(pairings.first, pairings.second, strict=True)
+    ]
+
+
+def test_thousands_of_pools_and_of_players_who_won_everything() -> None:
+    games = Tally()
+    for number in range(1500):
+        games.add(f"a{number:04}", f"b{number:04}", 1)
+    for number in range(1500):
+        games.add(f"c{number:04}", f"c{number + 1:04}", 1)
+    found = rate_tally(games, RatingOptions(simulations=10))
+    assert max(player.pool for player in found.players) == 1501
+    assert len(found.notes[-1]) < 2500
+    chain = [player for player in found.players if player.name.startswith("c")]
+    assert [player.name for player in chain] == sorted(player.name for player in chain), "each beat the next"

@@ -108,7 +108,7 @@ def test_names_in_shift_jis() -> None:
         pytest.param('[White "' + "a" * 300 + '"]\n[Black "b"]\n\n1-0\n', 1, "300 characters", id="long name"),
         pytest.param('[White "' + "a" * 100_000 + '"]\n[Black "b"]\n\n1-0\n', 1, "not a tag", id="endless name"),
         pytest.param('[White "a"]\n[Black "b"]\n\n1-0 {\n\n', 4, "unclosed comment", id="open comment"),
-        pytest.param('[White "a\0"]\n[Black "b"]\n\n1-0\n', 1, "zero byte", id="zero byte"),
+        pytest.param('[White "a\0\0"]\n[Black "b"]\n\n1-0\n', 1, "zero byte", id="zero byte"),
     ],
 )
 def test_a_damaged_game_is_named_and_the_next_is_read(text: str, line: int, said: str) -> None:

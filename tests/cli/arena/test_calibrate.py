@@ -107,6 +107,17 @@ def test_a_known_truth_is_found_and_saved_for_later_matches(tmp_path: Path, basi
     assert more["batches"][0]["amount"] == found["batches"][0]["amount"]
 
 
+def test_the_clock_of_the_engine_that_varies_is_not_asked_for(tmp_path: Path, basics: list[str]) -> None:
+    without = [word for word in basics if word not in ("--clock", "nodes=50")]
+    code, _, said = calibrate(*engines(), *without, *RANGE, "--games", 8, "--max-plies", 12)
+    assert code == 1
+    assert "clock is missing" in said
+    code, found, said = calibrate(
+        *engines(), *without, *RANGE, "--games", 8, "--max-plies", 12, "--engine-clock", "new=nodes=50"
+    )
+    assert found["games"] == 8, said
+
+
 def test_a_range_that_does_not_hold_the_truth_is_said_to_and_can_be_widened(tmp_path: Path, basics: list[str]) -> None:
     out = tmp_path / "out"
     arguments = [*engines("even=100000", "elo=150"), "--from", "nodes=100", "--games", 100, *basics]
@@ -127,6 +138,17 @@ def test_a_range_that_does_not_hold_the_truth_is_said_to_and_can_be_widened(tmp_
     assert wider["games"] == 100
     assert wider["low"] < 100_000 < wider["high"]
     assert (out / "calibrated.toml").exists()
+
+
+def test_the_games_and_the_time_left_are_those_of_all_batches(basics: list[str]) -> None:
+    arguments = [*engines("even=1000"), *RANGE, "--games", 32, *basics]
+    code, found, said = calibrate(*arguments)
+    assert (code, found["games"], found["left"]) == (0, 32, 0)
+    games = [line for line in said.splitlines() if line.startswith("game ")]
+    assert len(games) == 32
+    assert [int(line.partition("in all ")[2].partition(" of 32, ")[0]) for line in games] == list(range(1, 33))
+    assert all(line.endswith(" left") for line in games[:-1])
+    assert "left" not in games[-1].partition("in all")[2]
 
 
 def test_few_games_do_not_pretend_to_know(basics: list[str]) -> None:

@@ -20,6 +20,7 @@ import fukayomi
 from fukayomi.arena.game.usi_player import UsiPlayer
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.sources import read_games
+from fukayomi.web.runs.matches import match_document
 
 ENGINE = [sys.executable, str(HELPERS / "random_engine.py")]
 OPENINGS = "startpos moves 2g2f 8c8d\nstartpos moves 7g7f 3c3d\nstartpos moves 7g7f 8c8d 2g2f\n"
@@ -118,6 +119,22 @@ def test_a_table_is_printed(tmp_path: Path, basics: list[str]) -> None:
     assert re.search(r"│ a +│ 0-0-2 │ 50.0 %", printed)
     assert "endings: max_plies 2" in printed
     assert "2 distinct games of 2" in printed
+    assert re.search(r"time of a move, ms +┃ moves ┃ mean ┃ median ┃ max ┃ overhead", printed)
+    assert "forfeits" not in printed
+
+
+def test_illegal_moves_have_a_table_and_a_warning(tmp_path: Path, basics: list[str]) -> None:
+    bad = [
+        "--engine",
+        f"bad={shlex.join([sys.executable, str(HELPERS / 'hostile_engine.py'), 'ok', ','.join(['5i1a'] * 8), 'mark'])}",
+    ]
+    code, printed, _ = run(*engine("a"), *bad, "--games", 4, *basics)
+    assert code == 0
+    assert re.search(r"bad +│ +4 │ +100.0 % │ +4 by illegal moves │ +- │", printed)
+    words = " ".join(printed.split())
+    assert (
+        "warning: bad: 4 of 4 losses are forfeits (4 by illegal moves); its result says little about strength" in words
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is POSIX's")
@@ -175,6 +192,11 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
     monkeypatch.setenv("PYTHONPATH", str(Path(fukayomi.__file__).parent.parent))  # tests may have a relative one
     arguments = ["--config", config, "--games", 3, "--out", "out", "--max-plies", 8, "--option", "b:Style=a b=c"]
     arguments.append("--log")
+    code, _, said = run(*arguments)
+    assert code == 1
+    assert "engine a: declares no option 'Threads'" in said
+    assert not list((tmp_path / "out" / "games").iterdir())
+    arguments.append("--undeclared-options")
     code, printed, said = run(*arguments, "--json")
     assert code == 0
     assert json.loads(printed)["games"] == 3
@@ -188,6 +210,132 @@ def test_the_settings_may_come_from_a_file(tmp_path: Path, openings: Path, monke
     code, _, said = run(*arguments, "--games", 4, "--option", "b:Style=plain")
     assert code == 1
     assert 'b\'s options Style was "a b=c" and is "plain"' in said
+
+
+RULES = [sys.executable, str(HELPERS / "rules_engine.py")]
+KING_RULE = "EnteringKingRule type combo default CSARule27 var CSARule27 var CSARule24"
+PLY_LIMIT = "MaxMovesToDraw type spin default 0 min 0 max 1000"
+
+
+def rules_engine(name: str, *options: str) -> list[str]:
+    return ["--engine", f"{name}={shlex.join([*RULES, *options])}"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("c:Styl=wild", "engine c: declares no option 'Styl'; did you mean Style?"),
+        (
+            "c:Threads=2",
+            "engine c: declares no option 'Threads'; it has Style (options that an engine does not declare",
+        ),
+        ("c:Style=a", None),
+    ],
+)
+def test_an_option_that_does_not_fit_is_refused_before_any_game(
+    tmp_path: Path, basics: list[str], option: str, said: str | None
+) -> None:
+    """Of the engine that plays last, too; and the folder is as good as new."""
+    arguments = [*engine("a"), *engine("b"), *engine("c"), *basics, "--games", 6]
+    if said is not None:
+        code, _, errors = run(*arguments, "--option", option)
+        assert code == 1
+        assert said in errors
+        assert "game 1" not in errors
+        assert not list((tmp_path / "out" / "games").iterdir())
+        code, printed, errors = run(*arguments, "--option", option, "--undeclared-options", "--games", 2, "--json")
+        assert (code, json.loads(printed)["games"]) == (0, 2)
+        assert any("it was sent all the same" in warning for warning in json.loads(printed)["warnings"])
+        return
+    code, printed, errors = run(*arguments, "--option", option, "--json")
+    assert (code, json.loads(printed)["games"]) == (0, 6)
+    assert errors
+
+
+def test_engines_are_told_of_the_rules_or_the_user_is_told(tmp_path: Path, openings: Path) -> None:
+    arguments = [
+        *rules_engine("new", KING_RULE, PLY_LIMIT), *rules_engine("old", KING_RULE.replace(" var CSARule24", "")),
+        "--games", 2, "--clock", "nodes=1", "--openings", openings, "--max-plies", 12, "--out", tmp_path / "out",
+        "--declaration", 24, "--log",
+    ]  # fmt: skip
+    code, printed, said = run(*arguments, "--json")
+    assert code == 0
+    log = (tmp_path / "out" / "logs" / "000001.log").read_text(encoding="utf-8")
+    assert "new > setoption name EnteringKingRule value CSARule24\n" in log
+    assert "new > setoption name MaxMovesToDraw value 12\n" in log
+    assert "old > setoption" not in log
+    rule, limit = json.loads(printed)["warnings"]
+    assert rule.startswith("old: it cannot be told that the rule for declarations is 24 (CSARule24)")
+    assert limit.startswith("old: it cannot be told that games are drawn after ply 12: it has no option MaxMovesToDraw")
+    assert f"warning: {rule}" in said
+    code, printed, _ = run(*arguments)  # nothing is left to play, and no engine is started
+    assert code == 0
+    assert " ".join(f"warning: {rule}".split()) in " ".join(printed.split())
+    assert match_document(tmp_path / "out")["warnings"] == [rule, limit]
+
+
+def test_the_limit_counts_from_the_number_of_the_opening(tmp_path: Path) -> None:
+    sfen = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 31"
+    (tmp_path / "openings.sfen").write_text(f"startpos\nsfen {sfen}\n", encoding="utf-8")
+    code, _, said = run(
+        *rules_engine("new", PLY_LIMIT), *rules_engine("old", PLY_LIMIT), "--games", 4, "--clock", "nodes=1",
+        "--openings", tmp_path / "openings.sfen", "--max-plies", 12, "--out", tmp_path / "out", "--log",
+    )  # fmt: skip
+    assert code == 0, said
+    logs = [(tmp_path / "out" / "logs" / f"{n:06}.log").read_text(encoding="utf-8") for n in (1, 2, 3, 4)]
+    told = [re.findall(r"new > setoption name MaxMovesToDraw value (\d+)", log) for log in logs]
+    assert told == [["12"], [], ["42"], []]
+
+
+def test_our_engine_knows_the_rule_of_the_match(tmp_path: Path) -> None:
+    """30 points are a win by 27 points, and no win by 24: our engine does not declare, and loses by no rule."""
+    sfen = "+R+R+B+BGGSS+N/+N3K4/9/9/9/9/9/9/4k4 b 2P2g2s2n4l16p 1"
+    (tmp_path / "openings.sfen").write_text(f"sfen {sfen}\n", encoding="utf-8")
+    code, printed, said = run(
+        "--engine", "one=fukayomi-usi", "--engine", "two=fukayomi-usi", "--games", 2, "--clock", "nodes=1",
+        "--openings", tmp_path / "openings.sfen", "--max-plies", 2, "--out", tmp_path / "out", "--declaration", 24,
+        "--json",
+    )  # fmt: skip
+    assert code == 0, said
+    found = json.loads(printed)
+    assert "illegal_move" not in found["terminations"]
+    assert found["warnings"] == []
+
+
+def test_a_declaration_that_is_a_draw(tmp_path: Path) -> None:
+    (tmp_path / "openings.sfen").write_text("sfen K8/GGGGSSSS+N/N8/9/9/9/9/9/8k b 14P 1\n", encoding="utf-8")
+    code, printed, _ = run(
+        *rules_engine("a", "--wins"), *rules_engine("b", "--wins"), "--games", 2, "--clock", "nodes=1",
+        "--openings", tmp_path / "openings.sfen", "--out", tmp_path / "out", "--declaration", "24", "--json",
+    )  # fmt: skip
+    assert (code, json.loads(printed)["terminations"]) == (0, {"impasse": 2})
+    csa = (tmp_path / "out" / "games" / "000001.csa").read_text(encoding="utf-8")
+    assert "%JISHOGI" in csa
+
+
+def test_a_match_with_ponder(tmp_path: Path) -> None:
+    """The settings are stored: the match cannot go on without."""
+    ponderer = [sys.executable, "-S", str(HELPERS / "ponder_engine.py"), "ok", "7g7f,3c3d,2g2f,8c8d"]
+    arguments = [
+        "--engine", f"a={shlex.join(ponderer)}", "--engine", f"b={shlex.join(ponderer)}", "--games", 2,
+        "--clock", "main=60s", "--max-plies", 4, "--out", tmp_path / "out", "--log",
+    ]  # fmt: skip
+    assert run(*arguments, "--ponder")[0] == 0
+    log = (tmp_path / "out" / "logs" / "000001.log").read_text(encoding="utf-8")
+    assert "a > setoption name USI_Ponder value true\n" in log
+    assert re.search(r"a > position startpos moves 7g7f 3c3d\n.* a > go ponder btime", log)
+    assert log.count("> ponderhit") == 2  # the last move ends the game
+    code, _, said = run(*arguments, "--games", 4)
+    assert code == 1
+    assert "ponder was true and is false" in said
+
+
+def test_no_clock_is_needed_if_every_engine_has_one(tmp_path: Path) -> None:
+    arguments = [*TWO, "--engine-clock", "a=nodes=1", "--max-plies", "4", "--games", "2", "--out", tmp_path / "out"]
+    code, _, said = run(*arguments)
+    assert code == 1
+    assert "clock is missing: not all engines have one of their own (b)" in said
+    assert run(*arguments, "--engine-clock", "b=depth=1")[0] == 0
 
 
 TWO = [*engine("a"), *engine("b")]

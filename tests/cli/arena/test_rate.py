@@ -237,3 +237,35 @@ def test_sources_without_games(tmp_path: Path, league: Path) -> None:
     unfinished = run(write_pgn(tmp_path / "u.pgn", [("a", "b", "*")]))
     assert unfinished.exit_code == 1
     assert "no games to rate: 1 not decided by play left out" in unfinished.stderr
+
+
+def test_many_players_are_announced_and_their_matrix_is_written(tmp_path: Path) -> None:
+    names = [f"p{number:03}" for number in range(120)]
+    games: list[tuple[str, str, str]] = []
+    for one, other in zip(names, names[1:] + names[:1], strict=True):
+        games += [(one, other, "1-0"), (other, one, "1-0"), (one, other, "1/2-1/2"), (names[0], names[60], "1-0")]
+    path = write_pgn(tmp_path / "many.pgn", games)
+    shown = run(path, "--matrix", tmp_path / "m.csv")
+    assert "120 players: 1,000 simulations, each one step of Newton's method from the ratings" in shown.stderr
+    assert "one step of Newton's method" in shown.stdout
+    rows = list(csv.reader((tmp_path / "m.csv").read_text(encoding="utf-8").splitlines()))
+    assert (len(rows), len(rows[1])) == (121, 121)
+    assert float(rows[1][2]) + float(rows[2][1]) == pytest.approx(100, abs=0.02)
+
+
+def test_losses_on_time_are_listed_with_the_rating_without_them(tmp_path: Path) -> None:
+    folder = write_csa(tmp_path / "records", LEAGUE)
+    plain = run_json(folder)
+    assert plain["forfeits"] == []
+    for number in range(4):  # who is to move runs out of time: a
+        text = CSA.format("a", "b", "%TIME_UP")
+        (folder / f"late-{number}.csa").write_text(text.replace("V2.2\n", f"V2.2\n$EVENT:{number}\n"), encoding="utf-8")
+    found = run_json(folder, "--simulations", 0)
+    ratings = {player["name"]: player["rating"] for player in found["players"]}
+    (forfeits,) = found["forfeits"]
+    assert (forfeits["name"], forfeits["time_up"], forfeits["illegal_move"], forfeits["notable"]) == ("a", 4, 0, True)
+    assert forfeits["rating_without_forfeits"] > ratings["a"]
+    assert forfeits["rating_without_forfeits"] == pytest.approx(plain["players"][0]["rating"])
+    assert f"warning: a: 4 of {forfeits['losses']} losses are forfeits (4 on time); rating without forfeits: " in (
+        run(folder, "--simulations", 0).stdout
+    )

@@ -54,9 +54,9 @@ def test_the_lines_of_single_games() -> None:
 
 def test_the_odd_ends_are_told() -> None:
     swept = run(0, 0, 7).stdout
-    assert "Elo: > 104.24, nElo: " in swept
+    assert "Elo: above 104.24 (95 %), nElo: " in swept
     assert "(all results are the same)" in swept
-    assert "Elo: < -104.24, nElo: -" in run(7, 0, 0).stdout
+    assert "Elo: below -104.24 (95 %), nElo: -" in run(7, 0, 0).stdout
     assert "Elo: unknown, no game counts" in run(0, 0, 0, 0, 0).stdout
     found = run_json(0, 0, 0)
     assert (found["elo"], found["llr"], found["score"], found["stopped"]) == (None, 0.0, None, None)

@@ -12,6 +12,8 @@ import command_runs
 import pytest
 from places import RECORDS
 
+from fukayomi.data.check import findings
+
 run = partial(command_runs.run, "data")
 
 
@@ -48,6 +50,25 @@ def test_the_encoding_is_said(tmp_path: Path) -> None:
     assert (code, ".kifu is always UTF-8" in error) == (1, True)
     code, out, _ = run("convert", game, "-o", tmp_path / "a.hcpe3", "--json")
     assert (code, "encoding" in json.loads(out)) == (0, False)
+
+
+def test_replaced_characters_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text("N+☖\nPI\n+\n+7776FU\n%TORYO\n")
+    command = ("convert", tmp_path / "a.csa", "-o", tmp_path / "a.kif", "--encoding", "shift_jis")
+    code, _, error = run(*command)
+    assert code == 0
+    assert f"replaced in {tmp_path / 'a.csa'}: 1 character that Shift_JIS lacks: '☖' (WHITE SHOGI PIECE)\n" in error
+    found = json.loads(run(*command, "--json")[1])
+    assert (found["replaced"], len(found["replacements"])) == (1, 1)
+
+
+def test_a_check_says_how_many_findings_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "MOST_FINDINGS", 30)
+    (tmp_path / "bad.usi").write_text("startpos moves 7g7g\n" * 50)
+    code, _, error = run("check", tmp_path / "bad.usi")
+    assert (code, error.splitlines()[-1]) == (1, "error: 30 more; --json lists the first 30")
+    found = json.loads(run("check", tmp_path / "bad.usi", "--json")[1])
+    assert (found["errors"], len(found["findings"]), found["not_listed"]) == (50, 30, 20)
 
 
 def test_what_cannot_be_converted_is_said(games: Path, tmp_path: Path) -> None:

@@ -103,10 +103,26 @@ def test_a_file_without_positions_is_an_error(tmp_path: Path) -> None:
     for content, message in (
         (b"", "has no position"),
         (b"\n \n", "has no position"),
-        (b"\x89PNG\0", "not a text file"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not a text file"),
         (b"nonsense\n", "no SFEN, and neither CSA, KIF, KI2, JKF nor USI lines"),
     ):
         file.write_bytes(content)
         result = run(file)
         assert result.exit_code == 1
         assert message in result.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["9/9/9/9/9/9/9/9/4K4 b G 1", "4k4/9/9/9/9/9/9/9/9 w g 1", "9/9/9/9/9/9/9/9/9 b - 1", "k"]
+)
+def test_an_error_of_a_late_line_comes_before_the_first_search(tmp_path: Path, wrong: str) -> None:
+    problems = tmp_path / "problems.txt"
+    problems.write_text("\n".join([*[PROBLEM] * 18, wrong, PROBLEM]))
+    done = run(str(problems))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"{problems}:19: " in done.stderr.replace("\n", "")
+
+
+def test_all_arguments_are_checked_first() -> None:
+    done = run(PROBLEM, "9/9/9/9/9/9/9/9/K8 b G 1")
+    assert (done.exit_code, done.stdout) == (1, "")

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from command_runs import run
 from places import RECORDS
 
 from fukayomi.data.check.check import check_data
@@ -212,3 +213,41 @@ def test_real_records(tmp_path: Path, shared_data: Path) -> None:
 def test_all_real_archives(shared_data: Path) -> None:
     report = check_data(sorted((shared_data / "games-engine").glob("*.xz")))
     assert (report.records, report.good, report.findings, report.duplicates) == (20_550, 20_550, [], 0)
+
+
+def test_what_is_left_out_of_variations_is_a_remark(tmp_path: Path) -> None:
+    (tmp_path / "a.kif").write_text(
+        "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 投了\n\n変化：9手\n   9 ２六歩(27)\n"
+    )
+    report = check_data([tmp_path / "a.kif"])
+    assert told(report) == []
+    ((_, _, _, line, reason),) = told(report, Level.REMARK)
+    assert (line, reason) == (6, "left out: a variation from move 9, where no line comes to")
+
+
+def test_a_file_in_no_format_is_an_error_if_its_name_says_that_it_is_data(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text(GOOD)
+    (tmp_path / "README.txt").write_text("read me")
+    (tmp_path / "starts.sfen").write_text("sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1\n" * 2)
+    for suffix in ("hcp", "hcpe", "hcpe3", "psv", "avg", "cache"):
+        (tmp_path / f"zero.{suffix}").write_bytes(bytes(64))
+    report = check_data([tmp_path])
+    errors, remarks = told(report), told(report, Level.REMARK)
+    names = [f"zero.{suffix}" for suffix in ("avg", "cache", "hcp", "hcpe", "hcpe3", "psv")]
+    assert [name for name, *_ in errors] == names
+    assert [name for name, *_ in remarks] == ["README.txt", "starts.sfen"]
+    assert remarks[1][-1].startswith("holds positions as SFEN lines")
+    assert not any(str(tmp_path) in reason for *_, reason in errors + remarks)
+
+
+def test_one_good_record(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text(GOOD)
+    assert "wrote 1 good record to " in run("data", "check", tmp_path, "--good", tmp_path / "good.hcpe3")[1]
+
+
+@pytest.mark.parametrize(
+    ("row", "squares"), [("-KY" * 8, 8), ("-KY" * 10, 10), (" * " * 8, 8), ("*" * 10, 10), ("*", 1)]
+)
+def test_a_row_of_a_board_has_nine_squares(tmp_path: Path, row: str, squares: int) -> None:
+    found = told(check(tmp_path, f"V2.2\nP1{row}\nP+59OU\n+\n"))
+    assert found == [("a.csa", 0, None, 2, f"{squares} squares instead of 9: 'P1{row}'")]

@@ -21,9 +21,9 @@ from fukayomi.data.formats.psv import read_psv
 from fukayomi.data.formats.rows import DataFileError
 from fukayomi.data.formats.table import UnknownDataError, detect_data
 from fukayomi.data.records.reading import Drop, Dropped
-from fukayomi.shogi import Position
+from fukayomi.shogi import START_SFEN, Position
 from fukayomi.shogi.formats import read_records, write_csa, write_record
-from fukayomi.shogi.record import RecordError, Result, Termination
+from fukayomi.shogi.record import RecordError, Result
 
 SAMPLE = "psv_to_hcpe3_yaneuraou_sample"
 
@@ -147,13 +147,29 @@ def test_a_folder_keeps_the_names_of_its_files(tmp_path: Path, target: str) -> N
         assert len(list(read_records(tmp_path / "out" / name))) == 1
 
 
+def variations(depth: int) -> str:
+    """A game in KIF with variations that leave each other."""
+    moves = ["△７二飛", "▲３八飛", "△８二飛", "▲２八飛"]
+    return "手合割：平手\n▲７六歩\n" + "".join(f"変化：{ply + 2}手\n{moves[ply % 4]}\n" for ply in range(depth))
+
+
 def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.csa").write_text("PI\n+\n+7776FU\n%CHUDAN\n'summary:adjudication:a win:b lose\n")
-    record = next(read_records(tmp_path / "a.csa"))
-    record.termination, record.result = Termination.RESIGN, Result.WHITE_WIN  # though White is to move
+    (tmp_path / "a.ki2").write_text(variations(5000))
+    record = next(read_records(tmp_path / "a.ki2"))
     with pytest.raises(RecordError):
-        write_data(tmp_path / "out", [record, record], format="kif")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csa"]
+        write_data(tmp_path / "out", [record, record], format="jkf")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.ki2"]
+
+
+def test_a_record_that_the_format_cannot_express_does_not_stop_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ki2").write_text(variations(5000))
+    (tmp_path / "in" / "b.ki2").write_text(variations(5))
+    (tmp_path / "in" / "c.csa").write_text("PI\n+\n+7776FU\n#RESIGN\n#GOTE_WIN\n")
+    found = convert_data(tmp_path / "in", tmp_path / "out", to="jkf")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["b.jkf", "c.jkf"]
+    assert (found.written, found.dropped[Drop.NOT_WRITTEN]) == (2, 1)
+    assert "a.ki2: the variations are nested too deeply for JKF" in found.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -189,6 +205,38 @@ def test_encodings_that_a_format_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"𠮷.*UTF-8"):
         write_record(record, tmp_path / "a.kif", encoding="shift_jis")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_characters_that_shift_jis_lacks_are_replaced_and_counted(tmp_path: Path) -> None:
+    (record,) = read_records(RECORDS / "resign.csa")
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for name, comment in (("a", "☗７六歩 ☖３四歩 ♔"), ("b", "好手"), ("c", "𠮷")):
+        record.moves[0].comment, record.black_name = comment, name
+        write_record(record, folder / f"{name}.csa")
+    for suffix in ("kif", "ki2"):
+        found = convert_data(folder, tmp_path / suffix, to=suffix, encoding="shift_jis")
+        assert (found.written, found.replaced) == (3, {"☗": 1, "☖": 1, "♔": 1, "𠮷": 1})
+        first, second = found.replacements
+        assert first.startswith(f"{folder / 'a.csa'}: 3 characters that Shift_JIS lacks: '☗' (BLACK SHOGI PIECE), '☖'")
+        assert second == f"{folder / 'c.csa'}: 1 character that Shift_JIS lacks: '𠮷' (CJK UNIFIED IDEOGRAPH-20BB7)"
+        assert "*▲７六歩 △３四歩 ?\n" in (tmp_path / suffix / f"a.{suffix}").read_text("cp932")
+    assert convert_data(folder, tmp_path / "utf-8", to="kif").replaced == {}
+
+
+def test_a_file_of_positions_alone_in_a_folder_is_skipped_and_named(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    (folder / "a.csa").write_bytes((RECORDS / "resign.csa").read_bytes())
+    (folder / "openings.sfen").write_text(f"sfen {START_SFEN}\n")
+    convert_data(folder / "openings.sfen", folder / "openings.hcp")
+    for name in ("out.csa", "out.kif", "out.hcpe3", "out.hcpe"):
+        found = convert_data(folder, tmp_path / name, targets=Targets(one_hot=True))
+        assert (found.written > 0, found.dropped[Drop.NO_RECORD]) == (True, 2)
+        assert f"{folder / 'openings.hcp'}: positions alone, without moves, make no {name[4:]}" in found.problems
+    assert convert_data(folder, tmp_path / "out.hcp").written > 2
+    with pytest.raises(DataFileError, match=r"openings\.sfen: positions alone, .* only hcp and sfen are made of them"):
+        convert_data(folder / "openings.sfen", tmp_path / "out.csa")
 
 
 def test_records_are_copied_with_what_they_say(tmp_path: Path) -> None:

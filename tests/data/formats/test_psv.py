@@ -70,9 +70,9 @@ def test_flags_of_hcpe2_are_dropped_and_bad_results_named() -> None:
     psv["game_result"][1] = -128
     with pytest.raises(DataFileError, match="record 1: invalid result -128"):
         psv_to_hcpe(psv)
-    hcpe["bestMove16"] = 0
+    hcpe["bestMove16"] = 16383
     hcpe["gameResult"] = 0
-    with pytest.raises(DataFileError, match="record 0: the 16 bits 0 are not a move of the hcpe format"):
+    with pytest.raises(DataFileError, match="record 0: the 16 bits 16383 are not a move of the hcpe format"):
         hcpe_to_psv(hcpe)
 
 

@@ -19,7 +19,7 @@ from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.verbs import merge
 from fukayomi.listener import Listener
 from fukayomi.shogi import START_SFEN, Position
-from fukayomi.shogi.formats import write_csa, write_kif
+from fukayomi.shogi.formats import write_csa, write_kif, write_record
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 GAMES = 12
@@ -146,12 +146,69 @@ def test_games_repeated_by_engines_that_do_not_vary_are_different_games(tmp_path
     assert count(games, later) == (7, 7)
 
 
-def test_without_a_time_the_name_must_agree_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "2026-01-03 21:37", "2026/1/3(土) 21:37", "2026年1月3日(土) 21時37分", "２０２６／０１／０３　２１：３７",
+        "2026.1.3 午後9:37", "2026年01月03日 21時", "令和8年1月3日 21:37:56", "R8.1.3", "Jan 3",
+        "20260103 213756", "2026-01-03T21:37:56+09:00",
+    ],
+)  # fmt: skip
+def test_a_time_is_the_same_in_any_spelling(shown: str) -> None:
+    seen = SeenGames()
+    record = made_game(0)
+    for name, time, is_copy in (
+        ("b/1.csa", "2026/01/04 21:37:56", False),
+        ("a/1.csa", record.start_time, False),
+        ("a/1.kif", shown, True),
+        ("a/2.csa", "2026/01/03 21:38", False),
+        ("c/1.jkf", "2026年1月4日 21時37分56秒", True),
+        ("c/2.jkf", "2026年1月3日 21時39分", False),
+    ):
+        record.name, record.start_time = name, time
+        assert seen.is_copy(record) == is_copy, name
+
+
+def test_times_are_compared_as_far_as_both_records_tell_them(tmp_path: Path) -> None:
+    """As a folder with the same games as KIF without a date and as CSA with one."""
+    times = ["2026/01/03 21:37:56", "2026/01/03 21:37:57", "2026/01/04 09:00:00"]
+    games = tmp_path / "games"
+    games.mkdir()
+    for number, time in enumerate(times * 2):
+        record = made_game(0, time, seed=number // 3)
+        (games / f"{number}.csa").write_text(write_csa(record))
+        for suffix, shown in (("kif", ""), ("jkf", time[:10]), ("ki2", time[:16])):
+            record.start_time = shown
+            write_record(record, games / f"other {number}.{suffix}")
+    assert count(games) == (6, 18)
+    record = made_game(0, "2026/01/05", seed=0)  # another day
+    write_record(record, games / "another.jkf")
+    assert count(games) == (7, 18)
+
+
+def test_records_without_players_and_time_must_agree_in_name(tmp_path: Path) -> None:
+    record = made_game(0)
+    record.black_name = record.white_name = record.start_time = ""
+    for name in ("a.csa", "a.kif", "b.ki2"):
+        write_record(record, tmp_path / name)
+    assert count(tmp_path) == (2, 1)
+
+
+def test_many_repeated_games_take_linear_time() -> None:
+    seen, record = SeenGames(), made_game(0)
+    for number in range(3000):
+        record.name = f"{number}/a.csa"
+        assert seen.is_copy(record) == (number > 0)
+        record.name = f"same/{number}.csa"
+        assert seen.is_copy(record) == (number == 0)
+
+
+def test_without_a_time_places_are_told_apart(tmp_path: Path) -> None:
     games = write_games(tmp_path / "games", [made_game(number, "2026/01/03", seed=1) for number in (0, 2, 4)])
     assert count(games) == (3, 3)
     shutil.copytree(games, tmp_path / "copy")
     assert count(games, tmp_path / "copy") == (3, 9)
-    assert count(games, as_copy(games)) == (6, 6)
+    assert count(games, as_copy(games)) == (3, 9)
     lines = tmp_path / "lines.usi"
     lines.write_text("startpos moves 7g7f resign\n" * 4)
     assert count(lines) == (4, 0)

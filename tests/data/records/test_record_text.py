@@ -26,13 +26,16 @@ CSA = [
     "",
     "$EVENT:no game either\n",
     "what is this\n",
-    "PI\n+\n+2726FU\n%TORYO\n",
+    "To_Move:+\nI+1249,840\n# a note\nBEGIN Time\n\tV2\nEND Time\n",  # no game either
+    "　+\n#TIME_UP\n",
+    "PI\n+\n+2726FU\n%TORYO\nV2.2 program\n--------\n",
 ]
 USI = [
     "startpos moves 7g7f 3c3d", "# a comment", "", "startpos moves 7g7f 7g7f", "position startpos", "sfen nonsense",
     "startpos moves 2g2f",
 ]  # fmt: skip
-TEXTS = ["/\n".join(CSA * 3), "/ \r\n".join(CSA * 3), "\n".join(USI * 9)]
+VERSIONS = "".join(game for game in CSA * 3 if game.startswith("V")) + "".join("V2\n" + game for game in CSA * 3)
+TEXTS = ["/\n".join(CSA * 3), "/ \r\n".join(CSA * 3), "\n".join(USI * 9), VERSIONS]
 
 
 def told(found: Record | RecordError | Dropped) -> tuple[object, ...]:
@@ -44,7 +47,7 @@ def told(found: Record | RecordError | Dropped) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("part", [40, 41, 150, 400])
-@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi"])
+@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi", "versions"])
 def test_parts_tell_what_the_whole_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, part: int) -> None:
     path = tmp_path / "many"
     path.write_bytes(text.encode())
@@ -57,10 +60,25 @@ def test_parts_tell_what_the_whole_tells(tmp_path: Path, monkeypatch: pytest.Mon
     assert [told(found) for source in iter_sources([path]) for found in scan_source(source, SeenGames())] == whole
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi"])
-def test_utf_16_comes_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi", "versions"])
+def test_a_bad_byte_costs_a_game_of_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     path = tmp_path / "many"
-    path.write_bytes(text.encode("utf-16"))
+    for bad in (b"\0", b"\xff", "先手".encode("cp932"), "先手".encode()[:5]):
+        path.write_bytes(text.encode().replace(b"alice", b"ali" + bad).replace(b"7g7f 3c3d", b"7g7f " + bad, 1))
+        monkeypatch.setattr(record_text, "PART", 1 << 22)
+        whole = [told(found) for found in scan_records(path)]
+        assert len(whole) == (len(USI) - 2) * 9 if "startpos" in text else len(whole) > 9
+        monkeypatch.setattr(record_text, "PART", 400)
+        sources = list(iter_sources([path]))
+        assert len(sources) > 1
+        assert [told(found) for source in sources for found in scan_source(source, SeenGames())] == whole
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", TEXTS, ids=["csa", "other-line-ends", "usi", "versions"])
+def test_utf_16_comes_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, codec: str) -> None:
+    path = tmp_path / "many"
+    path.write_bytes(text.encode(codec))
     whole = [told(found) for found in scan_records(path)]
     monkeypatch.setattr(record_text, "PART", 40)
     (source,) = iter_sources([path])

@@ -142,3 +142,14 @@ def test_a_position_that_cannot_be_is_named(tmp_path: Path) -> None:
     path.write_bytes(records.tobytes())
     with pytest.raises(DataFileError, match=r"in0.hcpe, record 7 \(offset 266\)"):
         list(describe(path, 0, 10))
+
+
+def test_files_of_other_data_in_a_folder_are_passed_over_and_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csa").write_text("V2.2\nPI\n+\n+7776FU\n'** 10\n-3334FU\n%TORYO\n")
+    starts = tmp_path / "starts.sfen"
+    starts.write_text(f"sfen {Position().sfen()}\n" * 2)
+    found = measure(tmp_path)
+    assert (found.games, found.files, found.skipped.count) == (1, 1, 1)
+    assert found.skipped.messages[0].startswith(f"{starts} holds positions as SFEN lines")
+    with pytest.raises(DataFileError, match=r"a\.csa is records, .*starts\.sfen is sfen"):
+        measure([tmp_path / "a.csa", starts])

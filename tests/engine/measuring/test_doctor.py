@@ -56,6 +56,18 @@ def test_the_engine_takes_what_the_doctor_says(network: Path) -> None:
         assert loaded.evaluator.plan == diagnosis.plan
 
 
+def test_there_is_one_rate_for_what_is_taken(network: Path) -> None:
+    diagnosis = diagnose(network)
+    assert diagnosis.plan is not None
+    taken = (diagnosis.plan.backend, diagnosis.plan.precision)
+    (row,) = (row for row in diagnosis.backends if (row.backend, row.precision) == taken)
+    assert row.evaluations_per_s == diagnosis.evaluations_per_s
+    said = CliRunner().invoke(make_app(["doctor"]), ["doctor", str(network)]).stdout
+    (line,) = (line for line in said.splitlines() if line.startswith("Taken:"))
+    assert "positions/s" not in line
+    assert "of CPU time" in said
+
+
 def test_a_network_that_nothing_can_run_is_not_usable(tmp_path: Path) -> None:
     diagnosis = diagnose(write_network(tmp_path / "bad.onnx", labels=1496))
     assert not diagnosis.is_usable

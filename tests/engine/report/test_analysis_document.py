@@ -33,7 +33,12 @@ def game(moves: tuple[str, ...] = MOVES) -> Record:
         white_name="Gote",
         black_rating=1500.5,
         headers={"手合割": "平手"},
-        variations=[Variation(2, [RecordedMove(Move.from_usi("8c8d")), RecordedMove(Move.from_usi("2g2f"))], "では")],
+        variations=[
+            Variation(2, [RecordedMove(Move.from_usi("8c8d")), RecordedMove(Move.from_usi("2g2f"))], "では"),
+            Variation(3, [RecordedMove(Move.from_usi("9g9f"), bookmark="枝")], parent=0),
+        ],
+        ending_comment="終わり",
+        ending_time_ms=3000,
         termination=Termination.RESIGN,
         result=Result.WHITE_WIN,
     )

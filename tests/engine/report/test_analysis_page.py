@@ -12,7 +12,8 @@ from fukayomi import analyse
 from fukayomi.engine.analysis.analyser import analyse_positions, analyse_record, assemble
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.shogi import Move
-from fukayomi.shogi.record import Record, RecordedMove, Termination
+from fukayomi.shogi.formats.kif.board import HANDICAPS
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 VOID = {"meta", "path", "rect", "circle", "line", "use", "img", "br", "hr", "input", "link"}
 
@@ -154,3 +155,15 @@ def test_partial_analysis_says_so() -> None:
 def test_page_of_a_long_game_is_light() -> None:
     analysis = analyse(ROOT / "examples" / "game.csa", nodes=30, network="<hash>")
     assert len(analysis_page(analysis).encode()) < 300_000  # 118 plies
+
+
+def test_handicap_game_says_its_sides() -> None:
+    record = Record(initial_sfen=HANDICAPS["二枚落"], moves=[RecordedMove(Move.from_usi("7a6b"))])
+    record.termination, record.result, record.ending_word = Termination.OTHER, Result.BLACK_WIN, "接続切れ"
+    analysis = analyse_record(record, first_move)
+    assert analysis.players == ("下手", "上手")
+    assert analysis.result.startswith("1手で下手の勝ち（接続切れ）")
+    text = outline(analysis_page(analysis)).text
+    assert "☗下手の勝率" in text
+    assert "先手" not in text
+    assert "後手" not in text

@@ -25,7 +25,12 @@ from fukayomi.shogi.record import Result, Termination
         (Score(0.6, 307), "+307", "+307"),
         (Score(0.4, -307), "−307", "−307"),
         (Score(0.5, 0), "0", "0"),
-        (Score(0.0, -30000, -6), "☖6手詰", "☖ mate in 6"),
+        (Score(0.0, -30000, -6), "☖5手詰", "☖ mate in 5"),  # Black is to move; White's mate begins after that
+        (Score(0.0, -30000, -5), "☖5手詰", "☖ mate in 5"),
+        (Score(1.0, 30000, 1), "☗1手詰", "☗ mate in 1"),
+        (Score(1.0, 30000, 2), "☗1手詰", "☗ mate in 1"),
+        (Score(1.0, 30000), "☗詰みあり", "☗ mates"),
+        (Score(0.9999999, 12000), "+12000", "+12000"),
         (Score(1.0, 30000, 0), "☗勝ち", "☗ wins"),
     ],
 )
@@ -87,10 +92,10 @@ def test_files_are_written_whole(tmp_path: Path) -> None:
     write_report(analysis, tmp_path / "a" / "b")  # and may be written again
 
 
-def test_an_ending_that_kif_cannot_express_is_left_out(tmp_path: Path) -> None:
+def test_the_winner_stays_who_it_is(tmp_path: Path) -> None:
     record, analysis = game()
     record.result = Result.BLACK_WIN  # although Black resigned
     write_report(analysis, tmp_path)
     (read,) = read_records(tmp_path / "analysis.kifu")
     assert len(read) == 4
-    assert read.termination is Termination.NONE
+    assert (read.termination, read.result) == (Termination.RESIGN, Result.BLACK_WIN)

@@ -251,3 +251,13 @@ def test_closing_answers_everything_and_ends_the_threads(gate: Gate) -> None:
         assert not [thread for thread in threading.enumerate() if thread.name == "fukayomi-service"]
         with pytest.raises(RuntimeError, match="closed"):
             service.submit(AnalysisQuery())
+
+
+def test_moves_that_were_not_visited_have_no_score() -> None:
+    with Network("<hash>") as network, AnalysisService(network) as service:
+        answers = service.submit(AnalysisQuery(moves=("7g7f",), turns=(1,), visits=3, multipv=10)).result(PATIENCE_S)
+    moves = answers[-1].moves
+    assert {move.visits > 0 for move in moves} == {True, False}
+    for move in moves:
+        assert (move.win_rate is None) == (move.score_cp is None) == (move.visits == 0)
+    assert answers[-1].win_rate is not None

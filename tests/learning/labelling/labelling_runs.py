@@ -19,8 +19,8 @@ from fukayomi.usi import UsiEngine
 ENGINE = (sys.executable, multipv_engine.__file__)
 
 
-def engine(*words: object, **options: str) -> UsiEngine:
-    return UsiEngine([*ENGINE, *map(str, words)], options=options)
+def engine(*words: object, undeclared_options: bool = False, **options: str) -> UsiEngine:
+    return UsiEngine([*ENGINE, *map(str, words)], options=options, undeclared_options=undeclared_options)
 
 
 def read(path: Path) -> Games:

@@ -71,7 +71,8 @@ def test_an_engine_that_hangs_is_started_again(tmp_path: Path, rows: Path, monke
 
 def test_a_position_without_a_label_is_left_out(tmp_path: Path, rows: Path, whole: bytes) -> None:
     notes = Notes()
-    summary = label_positions(rows, tmp_path / "out.hcpe3", engine("unscored=3", option="1"), QUICK, listener=notes)
+    odd = engine("unscored=3", undeclared_options=True, option="1")
+    summary = label_positions(rows, tmp_path / "out.hcpe3", odd, QUICK, listener=notes)
     assert (summary.found["labels"], summary.found["unlabelled"], summary.kept) == (22, 1, 22)
     found = candidates(read(tmp_path / "out.hcpe3"))
     (tmp_path / "expected.hcpe3").write_bytes(whole)
@@ -98,6 +99,8 @@ def test_what_cannot_start_begins_no_work(tmp_path: Path, rows: Path) -> None:
         label_positions(rows, tmp_path / "out.hcpe3", UsiEngine(str(tmp_path / "nothing")), QUICK)
     with pytest.raises(LabelError, match="has no option MultiPV"):
         label_positions(rows, tmp_path / "out.hcpe3", UsiEngine([*HOSTILE, "ok", "7g7f"]), QUICK)
+    with pytest.raises(LabelError, match="declares no option 'MultiPVs'; did you mean MultiPV"):
+        label_positions(rows, tmp_path / "out.hcpe3", engine(MultiPVs="3"), QUICK)
     assert [path.name for path in tmp_path.iterdir()] == ["in.hcpe"]
 
 
@@ -169,7 +172,7 @@ def test_other_work_is_not_gone_on_with(tmp_path: Path, rows: Path) -> None:
     with pytest.raises(ValueError, match=r"different: multipv"):
         label_positions(rows, tmp_path / "out.hcpe3", engine(), LabelSettings(nodes=1, multipv=2))
     with pytest.raises(ValueError, match=r"different: engine"):
-        label_positions(rows, tmp_path / "out.hcpe3", engine(Hash="1"), QUICK)
+        label_positions(rows, tmp_path / "out.hcpe3", engine(Hash="1", undeclared_options=True), QUICK)
 
 
 def start(rows: Path, out: Path, *words: object) -> "subprocess.Popen[str]":

@@ -90,6 +90,9 @@ def test_declarations_are_by_the_rule_of_the_settings() -> None:
     assert checked(found, declaration_rule="points_27") == (["DECLARATION"], [])
     for rule in ("points_24", "none"):
         assert "cannot declare a win" in checked(found, declaration_rule=rule)[1][0][2]
+    tried = game("5c5b 1i2i", BLACK | DECLARATION, "9/9/4K4/9/9/9/9/9/8k b - 1")
+    assert checked(tried, declaration_rule="try") == (["DECLARATION"], [])
+    assert "cannot declare a win" in checked(tried, declaration_rule="points_27")[1][0][2]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,32 @@ def test_a_step_that_was_resumed_has_no_rate(small_run: Path, tmp_path: Path) ->
     assert [row.seconds for row in status.history] == [row.seconds for row in read_status(small_run).history]
 
 
+def test_a_fleet_plays_while_the_learner_does_other_things(small_run: Path, tmp_path: Path) -> None:
+    """Its games are rated by the time since those of the generation before, and not by what the learner waited."""
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    with (folder / "run.toml").open("a") as settings:
+        settings.write("\n[fleet]\n")
+    (folder / "log.jsonl").write_text(
+        "".join(
+            f'{{"time": {time}, "generation": {generation}, "step": "{step}", {rest}}}\n'
+            for time, generation, step, rest in (
+                (1000.0, 1, "selfplay", '"began": true'),
+                (2000.0, 1, "selfplay", '"seconds": 1000.0'),
+                (5500.0, 1, "train", '"seconds": 3500.0'),
+                (5500.0, 2, "selfplay", '"began": true'),
+                (5600.0, 2, "selfplay", '"seconds": 100.0'),
+            )
+        )
+    )
+    games = Journal(folder).played[-1].games
+    assert read_status(folder).games_an_hour == games  # in 3600 s
+
+    with (folder / "log.jsonl").open("a") as log:
+        log.write('{"time": 1.0, "generation": 1, "step": "train", "began": true}\n' * 2)
+    assert read_status(folder).games_an_hour is None  # a pause of unknown length
+
+
 def test_a_run_whose_training_files_are_gone_has_a_status(small_run: Path, tmp_path: Path) -> None:
     shutil.copytree(small_run, tmp_path / "run")
     text = (tmp_path / "run" / "run.toml").read_text().replace("test = []", 'test = ["/nowhere/test.hcpe"]')

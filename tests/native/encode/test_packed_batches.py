@@ -65,7 +65,7 @@ def test_targets_of_records(sample):
         ("hcp", 0, "both kings on one square"),
         ("gameResult", 3, "the result 3 is not"),
         ("gameResult", -1, "the result 255 is not"),
-        ("bestMove16", 0, "is no move"),  # from a square to itself
+        ("bestMove16", 1 << 7 | 1, "is no move"),  # from a square to itself
         ("bestMove16", -1, "is no move"),
         ("bestMove16", 127, "is no move"),
         ("bestMove16", 88 << 7, "is no move"),  # a king is dropped

@@ -101,7 +101,9 @@ def test_any_bits_are_a_move_or_an_error():
     out, back = np.empty(1, np.uint16), np.empty(1, np.uint16)
     with pytest.raises(InvalidMoveError, match="record 0: the 16 bits 81 are not a move of the psv format"):
         _native.moves_from_psv(np.array([81], np.uint16), out)
-    for bits in range(1 << 16):
+    _native.moves_from_psv(np.array([0], np.uint16), out)
+    assert out[0] == 0  # no move
+    for bits in range(1, 1 << 16):
         try:
             _native.moves_from_psv(np.array([bits], np.uint16), out)
         except InvalidMoveError:

@@ -9,6 +9,7 @@ from selfplay_runner import Decoded, Hash, Script, drive, scripted, search_param
 
 from fukayomi._native import (
     OUTSIDE,
+    DeclarationRule,
     FinishedGame,
     GameReason,
     SelfplayParams,
@@ -219,6 +220,16 @@ def test_a_declaration_wins() -> None:
     game = scripted(Position.from_sfen(CAMP), ["9i9h"])
     assert (game.reason, game.winner, game.plies) == (GameReason.DECLARATION, BLACK, 1)
     assert Decoded(game).result == 0x08 | 1
+
+
+def test_a_try_wins() -> None:
+    search = search_params(leaf_mate_plies=1)
+    search.declaration_rule = DeclarationRule.TRY
+    pool = SelfplayPool(selfplay_params(playouts=64, random=0, threshold=1.0), search, 1)
+    pool.add(0, Position.from_sfen("9/9/9/4K4/9/9/9/9/8k b - 1"))
+    (game,) = drive(pool)
+    assert (game.reason, game.winner) == (GameReason.DECLARATION, BLACK)
+    assert replayed(game).try_move() is not None
 
 
 def test_the_maximum_of_moves_is_a_draw() -> None:

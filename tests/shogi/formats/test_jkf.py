@@ -102,7 +102,7 @@ def test_times_add_up_for_each_side() -> None:
 )
 def test_ends(special: str, termination: Termination, result: Result) -> None:
     record = read({"header": {}, "moves": [*GAME, {"special": special, "comments": ["the end"]}]})
-    assert (record.termination, record.result, record.moves[-1].comment) == (termination, result, "the end")
+    assert (record.termination, record.result, record.ending_comment) == (termination, result, "the end")
 
 
 def test_an_illegal_last_move_and_the_foul() -> None:
@@ -176,14 +176,17 @@ def test_scores_in_comments_and_variations_come_from_kif() -> None:
     assert again == record
 
 
-def test_forks_of_forks_begin_where_the_game_is_left() -> None:
+def test_forks_of_forks_stay_a_tree() -> None:
     inner = [move("2726", "FU", color=0)]
     fork = [move("8384", "FU", color=1), move("9796", "FU", color=0) | {"forks": [inner]}]
     record = read({"header": {}, "moves": [{}, GAME[1], GAME[2] | {"forks": [fork]}, {"special": "TORYO"}]})
-    assert [(line.ply, [played.move.usi() for played in line.moves]) for line in record.variations] == [
-        (2, ["8c8d", "9g9f"]),
-        (2, ["8c8d", "2g2f"]),
+    assert [(line.ply, line.parent, [played.move.usi() for played in line.moves]) for line in record.variations] == [
+        (2, None, ["8c8d", "9g9f"]),
+        (3, 0, ["2g2f"]),
     ]
+    forks = json.loads(write_jkf(record))["moves"][2]["forks"]
+    assert [len(line) for line in forks] == [2]
+    assert [item["move"]["to"] for item in forks[0][1]["forks"][0]] == [{"x": 2, "y": 6}]
 
 
 def test_a_damaged_fork_does_not_touch_the_game() -> None:

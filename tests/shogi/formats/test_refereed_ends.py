@@ -1,6 +1,7 @@
 """The ends that a referee of engines gives a game, written and read back."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -26,39 +27,57 @@ def written_and_read(record: Record, suffix: str) -> Record:
     return again
 
 
-@pytest.mark.parametrize("plies", [0, 3, 4])
-@pytest.mark.parametrize("result", [Result.BLACK_WIN, Result.WHITE_WIN])
-@pytest.mark.parametrize("termination", FOULS)
-def test_csa_tells_all_of_it(termination: Termination, result: Result, plies: int) -> None:
-    again = written_and_read(game(termination, result, plies), "csa")
-    assert (again.termination, again.result) == (termination, result)
+WORDS = ("", "切断", "接続切れ", "二歩", "不戦勝", "不戦敗", "トライ勝ち")
 
 
-@pytest.mark.parametrize("suffix", ["kif", "ki2", "jkf"])
-@pytest.mark.parametrize("plies", [3, 4])
-@pytest.mark.parametrize("result", [Result.BLACK_WIN, Result.WHITE_WIN])
-@pytest.mark.parametrize("termination", FOULS)
-def test_the_others_tell_who_won(termination: Termination, result: Result, plies: int, suffix: str) -> None:
-    again = written_and_read(game(termination, result, plies), suffix)
-    assert (again.termination, again.result) == (Termination.ILLEGAL_MOVE, result)
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("termination", Termination)
+def test_every_end_comes_back_from_every_format(termination: Termination, suffix: str) -> None:
+    for result, plies, word in product(Result, (3, 4), WORDS):
+        record = game(termination, result, plies)
+        record.ending_word, record.ending_comment = word, "text"
+        again = written_and_read(record, suffix)
+        assert (again.termination, again.result) == (termination, result), (result, plies, word)
+        if (termination, result) != (Termination.NONE, Result.UNKNOWN):
+            assert again.ending_comment == "text"
+        if termination is Termination.OTHER and word not in ("切断", "二歩"):  # those are words for other ends
+            assert again.ending_word == word
+        record.illegal_move = "5e5d" if termination is Termination.ILLEGAL_MOVE else "5a5e"
+        if termination in (Termination.ILLEGAL_MOVE, Termination.PROTOCOL):
+            found = written_and_read(record, suffix)
+            assert (found.termination, found.result) == (termination, result), (result, plies, word)
+        for other in WRITERS if word in ("", "接続切れ") else ():
+            last = written_and_read(again, other)
+            assert (last.termination, last.result) == (termination, result), (result, plies, word, other)
+
+
+def test_other_programs_find_the_right_winner() -> None:
+    for plies, result in ((3, Result.BLACK_WIN), (4, Result.WHITE_WIN)):
+        winner, loser = ("先手", "後手") if result is Result.BLACK_WIN else ("後手", "先手")
+        for termination in FOULS:
+            assert f"まで{plies}手で{loser}の反則負け\n" in write_ki2(game(termination, result, plies))
+        assert f"まで{plies}手で{winner}の勝ち\n" in write_kif(game(Termination.ADJUDICATION, result, plies))
+        assert "%TORYO\n" in write_csa(game(Termination.ADJUDICATION, result, plies))
+    other = game(Termination.RESIGN, Result.WHITE_WIN, 3)  # though White is to move
+    assert "   4 先手投了\nまで3手で後手の勝ち\n" in write_kif(other)
+    assert "%CHUDAN\n'summary:toryo:A_ 1 lose:B win\n" in write_csa(other)
 
 
 @pytest.mark.parametrize(
-    ("plies", "result", "elsewhere"),
+    ("end", "termination", "result"),
     [
-        (3, Result.BLACK_WIN, Termination.RESIGN),
-        (4, Result.WHITE_WIN, Termination.RESIGN),
-        (3, Result.DRAW, Termination.DRAW),
-        (4, Result.DRAW, Termination.DRAW),
+        ("#RESIGN\n#SENTE_WIN", Termination.RESIGN, Result.BLACK_WIN),
+        ("#TIME_UP\n#SENTE_WIN", Termination.TIME_UP, Result.BLACK_WIN),
+        ("#DISCONNECT\n#SENTE_WIN", Termination.INTERRUPTED, Result.BLACK_WIN),
+        ("#TRY\n#GOTE_WIN", Termination.OTHER, Result.WHITE_WIN),
     ],
 )
-def test_an_adjudication(plies: int, result: Result, elsewhere: Termination) -> None:
-    record = game(Termination.ADJUDICATION, result, plies)
-    again = written_and_read(record, "csa")
-    assert (again.termination, again.result) == (Termination.ADJUDICATION, result)
-    for suffix in ("kif", "ki2", "jkf"):
+def test_a_winner_of_81dojo_stays_the_winner(end: str, termination: Termination, result: Result) -> None:
+    (record,) = read_records(f"V2.2\nN+a\nN-b\nPI\n+\n+7776FU\nT1\n-3334FU\nT2\n{end}\n".encode(), name="game")
+    assert (record.termination, record.result) == (termination, result)
+    for suffix in WRITERS:
         again = written_and_read(record, suffix)
-        assert (again.termination, again.result) == (elsewhere, result)
+        assert (again.termination, again.result) == (termination, result)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ of the varied engine. Nothing else is stored. The next clock depends on the resu
 off can be resumed with the same outcome; and the range, the number of games and the precision may change.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -90,11 +91,11 @@ class Verdict(StrEnum):
     FOUND = "found"
     """In the range; how surely, its interval says."""
     BELOW = "below"
-    """Below the range."""
+    """Below the range; so is its whole interval."""
     ABOVE = "above"
-    """Above the range."""
+    """Above the range; so is its whole interval."""
     UNKNOWN = "unknown"
-    """There are no games that count, or they do not bound it."""
+    """There are no games that count, or they do not say whether it is in the range."""
 
 
 class Batch(NamedTuple):
@@ -121,6 +122,8 @@ class Calibration(Tabular):
     """Games that repeat another game of their batch move by move."""
     left_out: dict[str, Failure] = field(default_factory=dict[str, Failure])
     """Engines that failed in this run and play no more, and why."""
+    new: int = 0
+    """Games played in this run."""
     is_interrupted: bool = False
     is_cut_off: bool = False
     """Whether this run was stopped early, by the user or because an engine failed."""
@@ -146,15 +149,15 @@ class Calibration(Tabular):
     def verdict(self, odds: Odds) -> Verdict:
         """Where the estimate lies in the range."""
         clocks = self.settings.clocks
+        if odds.high is not None and odds.high < clocks.least:
+            return Verdict.BELOW
+        if odds.low is not None and odds.low > clocks.most:
+            return Verdict.ABOVE
         if odds.estimate is None:
-            if not odds.is_outside:
-                return Verdict.UNKNOWN
-            return Verdict.BELOW if odds.low is None else Verdict.ABOVE
+            return Verdict.UNKNOWN
         amount = clocks.amount(clock_at(clocks, odds.estimate))
         assert amount is not None
-        if clocks.least <= amount <= clocks.most:
-            return Verdict.FOUND
-        return Verdict.BELOW if amount < clocks.least else Verdict.ABOVE
+        return Verdict.FOUND if clocks.least <= amount <= clocks.most else Verdict.UNKNOWN
 
     def odds_to_other(self, odds: Odds) -> tuple[float | None, float | None, float | None]:
         """Estimate, low and high as multiples of the other engine's clock; None if its clock is of another kind."""
@@ -163,6 +166,11 @@ class Calibration(Tabular):
         ends = (odds.estimate, odds.low, odds.high)
         estimate, low, high = (None if other is None or end is None else end / other for end in ends)
         return estimate, low, high
+
+    @property
+    def left(self) -> int:
+        """Games left to play, at most: the precision may be reached before."""
+        return 0 if self.is_complete else max(0, self.settings.match.games - self.played)
 
     @property
     def is_complete(self) -> bool:
@@ -192,6 +200,7 @@ class Calibration(Tabular):
         none, half, one, more, two = player.counts.pairs
         self.levels.append(Level(amount, (none, half, one, more, two)))
         self.played += result.state.played
+        self.new += result.state.new
         self.failed += result.state.played - sum(player.counts.games)
         self.repeated += result.diversity.total.games - result.diversity.total.distinct_games
         self.left_out |= {failure.engine: failure for failure in result.state.reasons}
@@ -225,7 +234,7 @@ def calibrate(
     if (folder / DATABASE).exists():
         raise CalibrationError(f"{folder} holds a match; a calibration needs a folder of its own")
     found = Calibration(settings, folder)
-    openings_used = settings.match.opening_start
+    openings_used, began_s = settings.match.opening_start, time.monotonic()
     while not found.is_cut_off:
         number, odds = len(found.levels) + 1, found.odds()
         batch = _stored_batch(settings, folder, number) or found.next_batch(odds)
@@ -233,7 +242,7 @@ def calibrate(
             break
         match = settings.at(batch.clock, games=batch.games, opening_start=openings_used)
         openings_used += batch.games // 2
-        batch_listener = _BatchListener(listener, found, _announcement(found, batch, odds))
+        batch_listener = _BatchListener(listener, found, batch, _announcement(found, batch, odds), began_s)
         result = run_match(match, batch_folder(folder, number), listener=batch_listener, start_workers=start_workers)
         found.add(batch, result)
     return found
@@ -286,10 +295,12 @@ def clock_at(clocks: ClockRange, amount: float) -> TimeControl:
 class _BatchListener(MatchListener):
     """Passes on the events of a batch, and announces it unless it was complete."""
 
-    def __init__(self, listener: Listener, found: Calibration, announcement: str) -> None:
+    def __init__(self, listener: Listener, found: Calibration, batch: Batch, announcement: str, began_s: float) -> None:
         self._listener = listener
         self._announcement = announcement
-        self._played, self._total = found.played, found.settings.match.games
+        self._played, self._new, self._began_s = found.played, found.new, began_s
+        self._total = found.settings.match.games
+        self._later = max(0, self._total - found.played - batch.games)
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         self._listener.progress(stage, self._played + done, self._total)
@@ -298,6 +309,9 @@ class _BatchListener(MatchListener):
         self._listener.note(text)
 
     def started(self, state: MatchState) -> None:
+        state.earlier, state.later = self._played, self._later
+        if self._new:  # the pace is that of all batches of this run
+            state.new_earlier, state.began_s = self._new, self._began_s
         if state.missing:
             self._listener.note(self._announcement)
             if isinstance(self._listener, MatchListener):

@@ -48,8 +48,16 @@ class OpeningOrder(StrEnum):
 
 
 class Declaration(StrEnum):
-    """The rule for a declaration win (入玉宣言)."""
+    """The rule for a declaration (入玉宣言); docs/usi-options.md has a table of them."""
 
     POINTS_27 = "27"
+    """28 points for Black, 27 for White."""
     POINTS_24 = "24"
+    """31 points; with 24 to 30 the game is a draw."""
+    POINTS_27_HANDICAP = "27H"
+    """27, where the pieces that a handicap leaves out count for White."""
+    POINTS_24_HANDICAP = "24H"
+    """24, where the pieces that a handicap leaves out count for White."""
+    TRY = "try"
+    """Who moves the king to the square on which the enemy's king starts wins (トライルール)."""
     NONE = "none"

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
+from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
@@ -88,8 +89,8 @@ class InProcessPlayer(Player):
         self._player = player
         self._call: _Call | None = None
 
-    def prepare(self, rules: Rules, stop: threading.Event | None = None) -> None:
-        """See `Player.prepare`."""
+    def prepare(self, rules: Rules, stop: threading.Event | None = None, terms: GameTerms | None = None) -> None:
+        """See `Player.prepare`; a player in this process is told nothing of the game."""
         timeout_s = rules.ready_timeout_ms / 1000
         if self._call is not None and not self._wait(self._call, timeout_s, stop):
             raise self._failed(Termination.STALL, "is still busy with the last game")

@@ -7,7 +7,9 @@ names the engine; what is odd but harmless becomes a warning.
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
+from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
 from fukayomi.shogi import Position
@@ -51,6 +53,8 @@ class Answer:
     """The last statement about the chosen move: score and line."""
     search: SearchAnswer | None = None
     """All that was said, with every line of MultiPV; None if the answer names no move."""
+    is_pondered: bool = False
+    """Whether the engine had pondered the position: its own times then count from before `used_ms`."""
 
 
 class Player(ABC):
@@ -71,15 +75,17 @@ class Player(ABC):
         self._warnings: list[str] = []
 
     @abstractmethod
-    def prepare(self, rules: Rules, stop: threading.Event | None = None) -> None:
+    def prepare(self, rules: Rules, stop: threading.Event | None = None, terms: GameTerms | None = None) -> None:
         """Get ready for a new game; starts the engine if it does not run.
 
         Args:
             rules: The timeouts.
             stop: Ends the wait when set.
+            terms: What to tell the engine of the game; None: nothing.
 
         Raises:
             PlayerFailedError: The engine does not start, dies, or does not get ready in time.
+            OptionError: The engine does not declare an option, or a value of it.
             EngineInterruptedError: `stop` was set.
         """
 
@@ -101,6 +107,16 @@ class Player(ABC):
             EngineInterruptedError: `stop` was set.
         """
 
+    def ponder(self, position: Position, go: Go) -> None:  # noqa: B027 - not all can
+        """Begin to think in the opponent's time, and return at once. The next `think`, or the end of the game, ends it.
+
+        Never fails: what goes wrong is found by `think`. A player that cannot ponder does nothing.
+
+        Args:
+            position: The position after the move that the player expects.
+            go: The limits of the search, once the move has been played.
+        """
+
     @abstractmethod
     def game_over(self, result: str) -> None:
         """Report the result: ``win``, ``lose`` or ``draw``. Never fails; `take_failure` finds a dead engine."""
@@ -113,7 +129,7 @@ class Player(ABC):
     def close(self) -> None:
         """End the engine. It can be prepared again."""
 
-    def __enter__(self) -> "Player":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

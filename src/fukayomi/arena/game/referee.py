@@ -14,9 +14,11 @@ from fukayomi._native import MATE_CP
 from fukayomi.arena.game.adjudication import Adjudicator
 from fukayomi.arena.game.choices import Declaration
 from fukayomi.arena.game.clock import GameClock
+from fukayomi.arena.game.game_terms import GameTerms
 from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError
 from fukayomi.arena.game.rules import Rules
+from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.shogi import (
     BLACK,
     WHITE,
@@ -33,11 +35,7 @@ from fukayomi.usi.text import MOVE, RESIGN, WIN, Info, shorten
 
 PV_PLIES = 64
 
-_DECLARATIONS = {
-    Declaration.POINTS_27: DeclarationRule.POINTS_27,
-    Declaration.POINTS_24: DeclarationRule.POINTS_24,
-    Declaration.NONE: DeclarationRule.NONE,
-}
+_DECLARATIONS = {declaration: DeclarationRule[declaration.name] for declaration in Declaration}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,18 @@ class PlayedGame:
     """The engine that must be restarted, if any: usually, but not always, the one that lost."""
     warnings: tuple[str, ...] = ()
     """Irregularities that did not affect the result, as ``NAME: text``."""
+    answers: tuple[AnswerTime, ...] = ()
+    """The times of all answers, also of the one that lost the game, in their order."""
 
 
 def play_game(
-    black: Player, white: Player, opening: Opening, rules: Rules, stop: threading.Event | None = None
+    black: Player,
+    white: Player,
+    opening: Opening,
+    rules: Rules,
+    stop: threading.Event | None = None,
+    *,
+    ponder: bool = False,
 ) -> PlayedGame | None:
     """Play a game.
 
@@ -63,19 +69,20 @@ def play_game(
         opening: Where the engines take over. If its moves end the game, no engine is asked.
         rules: When the game ends.
         stop: Ends the game when set; both engines can play another one.
+        ponder: Whether engines that say which move they expect think in the opponent's time.
 
     Returns:
         The game; None if it was stopped.
     """
     if black is white:
         raise ValueError(f"{black.name} cannot play against itself: create two players")
-    game = _Game({BLACK: black, WHITE: white}, opening, rules)
+    game = _Game({BLACK: black, WHITE: white}, opening, rules, ponder=ponder)
     if game.is_over:
         return PlayedGame(game.record)
     failures: list[Failure | None] = []
     try:
-        black.prepare(rules, stop)
-        white.prepare(rules, stop)
+        black.prepare(rules, stop, game.terms)
+        white.prepare(rules, stop, game.terms)
         while not game.is_over:
             game.play_move(stop)
     except EngineInterruptedError:
@@ -88,27 +95,31 @@ def play_game(
     failures += [black.take_failure(), white.take_failure()]  # ask both: it closes a dead engine
     failure, *others = [*filter(None, failures), None]
     more = tuple(f"{other.engine}: {other.detail}" for other in others if other is not None)
-    return PlayedGame(game.record, failure, (*black.take_warnings(), *white.take_warnings(), *more))
+    warnings = (*black.take_warnings(), *white.take_warnings(), *more)
+    return PlayedGame(game.record, failure, warnings, tuple(game.answers))
 
 
 class _Game:
     """A game in play."""
 
-    def __init__(self, players: dict[Color, Player], opening: Opening, rules: Rules) -> None:
+    def __init__(self, players: dict[Color, Player], opening: Opening, rules: Rules, *, ponder: bool) -> None:
         self._players = players
         self._rules = rules
+        self._declaration = _DECLARATIONS[rules.declaration]
         nodes_index = opening.number + opening.round  # a repeated opening gets another number of nodes
         self._clocks = {
             color: GameClock(player.clock, nodes_index, rules.margin_ms) for color, player in players.items()
         }
         self._adjudicator = Adjudicator(rules)
         self._position = Position.from_sfen(opening.initial_sfen)
+        self.terms = GameTerms.of(rules, ponder=ponder, first_ply=self._position.ply)
         self.record = Record(
             initial_sfen=opening.initial_sfen,
             black_name=players[BLACK].name,
             white_name=players[WHITE].name,
             start_time=_now(),
         )
+        self.answers: list[AnswerTime] = []
         self._judge_position()
         for move in opening.moves:
             if self.is_over:
@@ -131,19 +142,40 @@ class _Game:
         latest_ms = clock.latest_ms()
         limit_ms = self._rules.stall_ms if latest_ms is None else latest_ms
         answer = self._players[turn].think(self._position, clock.go(turn, opponent), limit_ms, stop)
+        self.answers.append(AnswerTime(self._players[turn].name, answer.used_ms, _reported_ms(answer)))
         if not clock.spend(answer.used_ms) or answer.used_ms > limit_ms:
             self._end_by(Termination.TIME_UP)
         elif answer.move == RESIGN:
             self._end_by(Termination.RESIGN)
         elif answer.move != WIN and not MOVE.fullmatch(answer.move):
             self._refuse(self._players[turn], answer.move)
-        elif answer.move == WIN and self._position.can_declare_win(_DECLARATIONS[self._rules.declaration]):
+        elif answer.move == WIN and self._position.can_declare_win(self._declaration):
             self._end_by(Termination.DECLARATION)
+        elif answer.move == WIN and self._position.can_declare_draw(self._declaration):
+            self._end_by(Termination.IMPASSE)
         elif (move := self._legal_move(answer.move)) is None:
             self.record.illegal_move = answer.move
             self._end_by(Termination.ILLEGAL_MOVE)
+        elif self._declaration is DeclarationRule.TRY and move == self._position.try_move():
+            self.record.comment = f"try (トライ): {answer.move}"  # the side to move wins by it
+            self._end_by(Termination.DECLARATION)
         else:
             self._play(move, answer)
+            self._ponder(turn, answer)
+
+    def _ponder(self, color: Color, answer: Answer) -> None:
+        """Let a player think about the answer that it expects, if the game goes on after it."""
+        best = None if answer.search is None else answer.search.bestmove
+        if not self.terms.ponder or self.is_over or best is None or best.ponder is None:
+            return
+        expected = self._legal_move(best.ponder)
+        if expected is None:
+            return
+        position = self._position.copy()
+        position.push(expected)
+        if ending_of(position, len(self.record) + 1, self._rules.max_plies) is None:
+            go = self._clocks[color].go(color, self._clocks[color.opponent])
+            self._players[color].ponder(position, go)
 
     def _refuse(self, player: Player, text: str) -> NoReturn:
         """End the game by an answer that is not a move of USI, and the engine with it."""
@@ -240,6 +272,12 @@ def score_of(info: Info | None) -> tuple[int | None, int | None]:
         cp = MATE_CP if info.score.mate > 0 else -MATE_CP
         return cp, info.score.mate if info.score.mate_length_known and info.score.mate else None
     return max(-MATE_CP, min(MATE_CP, info.score.cp or 0)), None
+
+
+def _reported_ms(answer: Answer) -> int | None:
+    """The time that an engine says it took; None if it says nothing, or counts from before its clock ran."""
+    infos = () if answer.search is None or answer.is_pondered else answer.search.infos
+    return max((info.time_ms for info in infos if info.time_ms is not None), default=None)
 
 
 def _now() -> str:

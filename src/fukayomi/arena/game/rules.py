@@ -45,6 +45,8 @@ class EngineSettings(StrictModel):
     """Working directory; None: the current one."""
     options: dict[str, str] = {}
     """USI options, sent before ``isready``."""
+    undeclared_options: bool = False
+    """Send options and values all the same that the engine does not declare; otherwise they are an error."""
     clock: TimeControl | None = None
     """The engine's own clock; None: the match's."""
 

@@ -1,12 +1,17 @@
 """A player that drives a USI engine in a process of its own.
 
 An engine that fails is ended together with every process it started; the next `prepare` starts a new one.
+
+While it ponders, the engine has the position after the move that it expects. `think` says ``ponderhit`` if that is the
+position; otherwise ``stop``, and the answer is not used. The time that the engine takes to stop is its own.
 """
 
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from fukayomi.arena.game.game_terms import GameTerms, tell
 from fukayomi.arena.game.player import Answer, Failure, Player, PlayerFailedError, answer_text
 from fukayomi.arena.game.rules import EngineSettings, Rules
 from fukayomi.arena.game.time_control import TimeControl
@@ -21,11 +26,9 @@ from fukayomi.usi.client import (
     State,
     UsiClient,
 )
-from fukayomi.usi.options import Kind, Option, OptionError
+from fukayomi.usi.options import Option, OptionError
 from fukayomi.usi.text import Go
 
-# GUIs send these whether an engine declares them or not, so every engine must accept them.
-RESERVED_OPTIONS = frozenset({"USI_Hash", "USI_Ponder"})
 # If an engine answers twice, the second bestmove follows at once. It must not be taken for the next search's answer.
 PAUSE_S = 0.002
 PAUSE_AFTER_SECOND_ANSWER_S = 0.1
@@ -53,6 +56,11 @@ class UsiPlayer(Player):
         self._pause_s = PAUSE_S
         self._was_stopped = False
         self._is_in_game = False
+        self._declared: Mapping[str, Option] = {}
+        self._told: dict[str, str] = {}
+        self._pondered: str | None = None  # the position that it ponders
+        self._ponder_error: EngineError | None = None
+        self._failure: Failure | None = None  # at the end of a game, not yet taken
 
     @property
     def pid(self) -> int | None:
@@ -61,14 +69,17 @@ class UsiPlayer(Player):
 
     @property
     def declared_options(self) -> Mapping[str, Option]:
-        """The options that the engine declares, by name; empty if it does not run."""
-        return {} if self._client is None else self._client.options
+        """The options that the engine declared when it was last started, by name."""
+        return self._declared
 
-    def prepare(self, rules: Rules, stop: threading.Event | None = None) -> None:
+    def prepare(self, rules: Rules, stop: threading.Event | None = None, terms: GameTerms | None = None) -> None:
         """See `Player.prepare`."""
         try:
             client = self._client or self._start(rules, stop)
             client.interrupt = stop
+            self._end_ponder(client)  # of a game that was broken off
+            if terms is not None:
+                self._tell(client, terms)
             client.wait_ready(rules.ready_timeout_ms / 1000)
             self._note_second_answer(client)
             client.new_game()
@@ -90,33 +101,68 @@ class UsiPlayer(Player):
         )
         self._pause_s, self._was_stopped = PAUSE_S, False
         client.handshake()
-        for name, value in settings.options.items():
-            option = client.options.get(name)
-            if option is None and name not in RESERVED_OPTIONS:
-                self._warn(f"declares no option {name!r}; it was sent all the same")
-            elif option is not None and option.kind is not Kind.BUTTON:
-                try:
-                    option.value(value)
-                except OptionError as error:
-                    self._warn(str(error))
-            is_button = option is not None and option.kind is Kind.BUTTON
-            client.set_option(name, None if is_button else value)
+        self._declared = client.options
+        ready_s = rules.ready_timeout_ms / 1000
+        try:
+            odd = client.set_options(settings.options, undeclared=settings.undeclared_options, ready_timeout_s=ready_s)
+        except OptionError as error:
+            self.kill()
+            raise OptionError(f"engine {self.name}: {error}") from error
+        for warning in odd:
+            self._warn(warning)
         return client
+
+    def _tell(self, client: UsiClient, terms: GameTerms) -> None:
+        """Set the options for the terms of a game, unless it has them from the game before."""
+        for name, text in tell(client.options, self._settings.options, terms).options.items():
+            if self._told.get(name) != text:
+                self._told[name] = text
+                client.set_option(name, text)
+
+    def check_options(self, rules: Rules, terms: GameTerms, stop: threading.Event | None = None) -> tuple[str, ...]:
+        """Start the engine, and see whether it takes its options and can be told of the terms of a game.
+
+        Returns:
+            What it cannot be told, and what it does not declare, as ``NAME: text``.
+
+        Raises:
+            PlayerFailedError: It does not start.
+            OptionError: It does not declare an option, or a value of it.
+            EngineInterruptedError: `stop` was set.
+        """
+        try:
+            client = self._client or self._start(rules, stop)
+        except EngineInterruptedError:
+            self.kill()
+            raise
+        except EngineError as error:
+            raise self._fail(error) from error
+        for warning in tell(client.options, self._settings.options, terms).warnings:
+            self._warn(warning)
+        return self.take_warnings()
 
     def think(self, position: Position, go: Go, limit_ms: float, stop: threading.Event | None = None) -> Answer:
         """See `Player.think`."""
         client = self._client
         if client is None:
             raise RuntimeError(f"{self.name} was not prepared for the game")
-        start_sfen = position.start_sfen()
-        moves = [move.usi() for move in position.moves]
-        time.sleep(max(0.0, self._pause_until - time.monotonic()))
         client.interrupt = stop
         try:
-            client.position(None if start_sfen == START_SFEN else start_sfen, moves)
-            client.start_go(go)
-            self._note_second_answer(client)
-            return self._answer(client, limit_ms)
+            if self._ponder_error is not None:
+                raise self._ponder_error
+            if self._pondered == position.usi():
+                self._pondered = None
+                client.ponderhit()
+                answer = self._answer(client, limit_ms)
+                if answer.used_ms == 0.0:
+                    self._answered_early()
+                return replace(answer, is_pondered=True)
+            stopped_ms = self._end_ponder(client)
+            if stopped_ms > limit_ms:
+                return Answer("", stopped_ms, None)
+            self._begin(client, position, go)
+            answer = self._answer(client, limit_ms - stopped_ms)
+            return replace(answer, used_ms=answer.used_ms + stopped_ms)
         except EngineInterruptedError:
             self._stop_search(client)
             raise
@@ -124,6 +170,48 @@ class UsiPlayer(Player):
             raise self._fail(error) from error
         finally:
             self._pause_until = time.monotonic() + self._pause_s
+
+    def ponder(self, position: Position, go: Go) -> None:
+        """See `Player.ponder`."""
+        if self._client is None:
+            return
+        try:
+            self._begin(self._client, position, replace(go, ponder=True))
+            self._pondered = position.usi()
+        except EngineError as error:
+            self._ponder_error = error
+
+    def _begin(self, client: UsiClient, position: Position, go: Go) -> None:
+        """Send position and ``go``."""
+        start_sfen = position.start_sfen()
+        moves = [move.usi() for move in position.moves]
+        time.sleep(max(0.0, self._pause_until - time.monotonic()))
+        client.position(None if start_sfen == START_SFEN else start_sfen, moves)
+        client.start_go(go)
+        self._note_second_answer(client)
+
+    def _end_ponder(self, client: UsiClient) -> float:
+        """Stop pondering, and drop the answer; returns how long that took, in milliseconds."""
+        if self._pondered is None:
+            return 0.0
+        self._pondered = None
+        self._was_stopped = True
+        began_s = time.monotonic()
+        client.stop()
+        try:
+            seconds = client.wait_answer(self.stop_grace_s).seconds
+        except BadAnswerError as error:  # nobody needs it
+            seconds = error.seconds
+        answered_s = client.asked_at + seconds
+        if answered_s < began_s:
+            self._answered_early()
+        self._pause_until = time.monotonic() + self._pause_s
+        return 1000 * max(0.0, answered_s - began_s)
+
+    def _answered_early(self) -> None:
+        """Note an answer while pondering. Another one may follow, to ``ponderhit`` or ``stop``."""
+        self._pause_s = PAUSE_AFTER_SECOND_ANSWER_S
+        self._warn("answered while it was pondering, before ponderhit or stop")
 
     def _answer(self, client: UsiClient, limit_ms: float) -> Answer:
         try:
@@ -141,8 +229,9 @@ class UsiPlayer(Player):
         """End a search whose answer is no longer needed; an engine that cannot be stopped is killed."""
         client.interrupt = None
         self._was_stopped = True
+        self._pondered = None
         try:
-            if client.state is State.THINKING:
+            if client.state in (State.THINKING, State.PONDERING):
                 client.stop()
                 client.wait_answer(self.stop_grace_s)
         except BadAnswerError:
@@ -155,14 +244,18 @@ class UsiPlayer(Player):
         if self._client is not None and self._is_in_game:
             self._is_in_game = False
             try:
+                self._end_ponder(self._client)
                 self._client.game_over(result)
+            except EngineTimeoutError as error:  # it ponders, and does not stop
+                self._failure = self._fail(error).failure
             except EngineError as error:
                 self._warn(str(error))
 
     def take_failure(self) -> Failure | None:
         """See `Player.take_failure`: whether the process has ended by itself."""
-        if self._client is None or self._client.is_alive:
-            return None
+        failure, self._failure = self._failure, None
+        if failure is not None or self._client is None or self._client.is_alive:
+            return failure
         return self._fail(self._client.exit_error()).failure
 
     def close(self) -> None:
@@ -176,6 +269,7 @@ class UsiPlayer(Player):
     def _end(self, grace_s: float) -> None:
         client, self._client = self._client, None
         self._is_in_game = False
+        self._told, self._pondered, self._ponder_error = {}, None, None
         if client is not None:
             client.close(grace_s)
 

@@ -78,13 +78,35 @@ def parse_fields(text: str, main: str, fields: Mapping[str, str]) -> dict[str, s
 def build_settings(found: Mapping[str, Any]) -> MatchSettings:
     """Check plain values and build the settings.
 
+    Args:
+        found: Fields of `MatchSettings`; ``undeclared_options`` besides, for all engines that do not say; and no clock
+            if every engine has one.
+
     Raises:
         ConfigurationError: A setting is missing, unknown or out of range.
     """
     try:
-        return MatchSettings.model_validate(found)
+        return MatchSettings.model_validate(_complete(found))
     except ValidationError as error:
         raise ConfigurationError("; ".join(_complaint(dict(each), found) for each in error.errors()[:3])) from error
+
+
+def _complete(found: Mapping[str, Any]) -> dict[str, Any]:
+    complete = dict(found)
+    engines: Any = complete.get("engine")
+    if not isinstance(engines, list) or not all(isinstance(engine, dict) for engine in cast(list[Any], engines)):
+        return complete
+    tables = cast(list[dict[str, Any]], engines)
+    if "undeclared_options" in complete:
+        default = complete.pop("undeclared_options")
+        complete["engine"] = [{"undeclared_options": default, **engine} for engine in tables]
+    without = [engine for engine in tables if engine.get("clock") is None]
+    if complete.get("clock") is None and tables and not without:
+        complete["clock"] = tables[0]["clock"]  # nobody plays by it
+    if complete.get("clock") is None and 0 < len(without) < len(tables):
+        names = ", ".join(str(engine.get("name")) for engine in without)
+        raise ConfigurationError(f"clock is missing: not all engines have one of their own ({names})")
+    return complete
 
 
 def check_programs(settings: MatchSettings, players: Container[str] = ()) -> None:

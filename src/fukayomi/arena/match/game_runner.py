@@ -58,7 +58,8 @@ class GameRunner:
             if self._logs is not None:
                 self._log.open(self._logs / f"{game.number:06}.log")
             black, white = (self._player(name) for name in (game.black, game.white))
-            played = play_game(black, white, game.opening, self._settings.rules, stop)
+            settings = self._settings
+            played = play_game(black, white, game.opening, settings.rules, stop, ponder=settings.ponder)
         finally:
             self._log.close()
         if played is not None:

@@ -15,10 +15,19 @@ from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.settings import MatchSettings
 from fukayomi.arena.match.state import MatchListener, MatchState
 from fukayomi.arena.match.store import MatchStore
-from fukayomi.arena.match.workers import FinishedGame, GameQueue, LocalWorkers, WorkerReport, Workers, can_pin
+from fukayomi.arena.match.workers import (
+    EngineWarnings,
+    FinishedGame,
+    GameQueue,
+    LocalWorkers,
+    WorkerReport,
+    Workers,
+    can_pin,
+)
 from fukayomi.arena.results.diversity import PLY, measure_diversity
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.match_files import LOGS, MatchFiles
+from fukayomi.arena.statistics.move_times import MoveTimes
 from fukayomi.listener import SILENT, Listener
 
 NOTES = 100
@@ -128,6 +137,8 @@ class _Run:
                     open_workers -= 1
                 elif isinstance(report, BaseException):
                     raise report
+                elif isinstance(report, EngineWarnings):
+                    self._warn(report)
                 elif isinstance(report, str):
                     self._note_once(report)
                 elif not self._stop.is_set():
@@ -146,6 +157,8 @@ class _Run:
         )  # fmt: skip
         state = self._state
         state.standings.add(game)
+        for answer in played.answers:
+            state.times.setdefault(answer.engine, MoveTimes()).add(answer)
         state.missing -= 1
         state.new += 1
         if played.failure is not None:
@@ -160,6 +173,13 @@ class _Run:
             self._note_once(warning)
         if state.is_decided:
             self._stop.set()
+
+    def _warn(self, report: EngineWarnings) -> None:
+        new = [text for text in report.texts if text not in self._state.warnings]
+        self._store.add_warnings(new)
+        self._state.warnings += new
+        for text in new:
+            self._note_once(f"warning: {text}")
 
     def _note_once(self, text: str) -> None:
         """An odd engine is odd in every game."""

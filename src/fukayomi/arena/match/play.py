@@ -40,6 +40,8 @@ def play_match(
     seed: int | None = None,
     tournament: Tournament | str = Tournament.ROUND_ROBIN,
     rules: Rules | Mapping[str, Any] | None = None,
+    ponder: bool = False,
+    undeclared_options: bool = False,
     restart: bool = False,
     log: bool = False,
     event: str = "",
@@ -79,7 +81,10 @@ def play_match(
         concurrency: Games at once; only 1 with players in this process.
         seed: Shuffle the openings with this seed; None: use them in order.
         tournament: ``"round-robin"``, or ``"gauntlet"``: the first engine meets all others.
-        rules: When a game ends, such as ``{"max_plies": 256, "resign": {"score_cp": 2000}}``.
+        rules: When a game ends, such as ``{"max_plies": 256, "resign": {"score_cp": 2000}}``. USI engines are told of
+            the limit and of the rule for declarations, if they have options for them.
+        ponder: USI engines think in the opponent's time.
+        undeclared_options: Send options and values all the same that an engine does not declare.
         restart: Restart an engine that died or hung; otherwise its remaining games are left out.
         log: Keep all USI lines in ``folder/logs``.
         event: Name of the event, for the records.
@@ -91,7 +96,8 @@ def play_match(
         Standings as a table, all games and records.
 
     Raises:
-        ValueError: The settings are invalid, or do not fit the folder.
+        ValueError: The settings are invalid, or do not fit the folder; or an engine does not declare an option that it
+            is given, or a value of it.
         OSError: A file cannot be read or written, or another process plays this match.
     """
     clocks = clock if isinstance(clock, Mapping) else dict.fromkeys(engines, clock)
@@ -109,6 +115,8 @@ def play_match(
             "seed": seed or 0,
             "tournament": tournament,
             "rules": rules or Rules(),
+            "ponder": ponder,
+            "undeclared_options": undeclared_options,
             "sprt": sprt,
             "concurrency": concurrency,
             "restart": restart,
@@ -141,7 +149,8 @@ def _settings_of(name: str, engine: Contestant, clock: Clock) -> dict[str, Any]:
     if isinstance(engine, str):
         return found | {"command": split_command(engine, Path.cwd())}
     if isinstance(engine, UsiEngine):
-        return found | {"command": engine.command, "directory": engine.directory, "options": engine.options}
+        given = {"command": engine.command, "directory": engine.directory, "options": engine.options}
+        return found | given | ({"undeclared_options": True} if engine.undeclared_options else {})
     if isinstance(engine, Sequence):
         return found | {"command": list(engine)}
     if not callable(getattr(engine, "choose", None)):

@@ -25,11 +25,13 @@ from ray.exceptions import RayActorError
 from fukayomi import __version__
 from fukayomi.arena.game.referee import PlayedGame
 from fukayomi.arena.match.configuration import ConfigurationError, check_programs
+from fukayomi.arena.match.engine_check import check_engines
 from fukayomi.arena.match.game_runner import GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.workers import FinishedGame, GameQueue, WorkerReport
+from fukayomi.arena.match.workers import EngineWarnings, FinishedGame, GameQueue, WorkerReport
 from fukayomi.cluster import ClusterError, last_line, not_installed
+from fukayomi.usi.client import EngineInterruptedError
 
 POLL_S = 0.2
 """How late a stop may be noticed."""
@@ -78,6 +80,8 @@ class Opened:
     """Name and address of its node."""
     error: str
     """Why it cannot play; empty if it can."""
+    warnings: tuple[str, ...] = ()
+    """What the match depends on and its engines are not told."""
 
 
 class RayGameRunner:
@@ -105,12 +109,13 @@ class RayGameRunner:
             os.chdir(folder)
         try:
             check_programs(settings)
-        except ConfigurationError as error:
+            warnings = check_engines(settings, self._stop)
+        except (ConfigurationError, EngineInterruptedError) as error:
             return Opened(node, str(error))
         if settings.log:
             self._logs = Path(self._opened.enter_context(tempfile.TemporaryDirectory(prefix="fukayomi-")))
         self._runner = self._opened.enter_context(GameRunner(settings, self._logs))
-        return Opened(node, "")
+        return Opened(node, "", warnings)
 
     def play(self, game: ScheduledGame) -> tuple[PlayedGame, str] | None:
         """Play a game; returns it with its log (empty without logs), or None if the worker was closed before."""
@@ -230,6 +235,7 @@ class RayWorkers:
             if answer.error:
                 raise ClusterError(f"node {answer.node}: {answer.error}")
             worker.node = answer.node
+            report(EngineWarnings(answer.warnings))
             self._losses.pop(0, None)
         elif worker.game is not None and answer is not None:
             played, log = answer

@@ -78,6 +78,8 @@ class MatchResult(Tabular):
                     "elo_high": strength.elo_high,
                     "black_score": player.by_color[BLACK].rate,
                     "white_score": player.by_color[WHITE].rate,
+                    "forfeits": player.forfeits.total(),
+                    "elo_without_forfeits": player.clean_counts.strength().elo,
                     "failures": sum(failure.engine == player.name for _, failure in self.state.failures),
                 }
             )

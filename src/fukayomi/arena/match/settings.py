@@ -47,6 +47,8 @@ class MatchSettings(StrictModel):
     seed: Annotated[int, Field(ge=0)] = choices.SEED
     """Seed for shuffling the openings."""
     rules: Rules = Rules()
+    ponder: bool = False
+    """Whether engines think in the opponent's time."""
     sprt: SprtSettings | None = None
     """Stop when this test decides whether the first of two engines is stronger."""
     concurrency: Positive = choices.CONCURRENCY

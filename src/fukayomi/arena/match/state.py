@@ -8,10 +8,11 @@ from fukayomi.arena.game.openings import Opening
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.schedule import ScheduledGame, schedule
 from fukayomi.arena.match.settings import MatchSettings
-from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures
+from fukayomi.arena.match.store import LOCK, MatchStore, read_settings, select_failures, select_warnings
 from fukayomi.arena.results.game import Game
-from fukayomi.arena.results.match_db import StoreError, open_match, select_results
+from fukayomi.arena.results.match_db import StoreError, open_match, select_results, select_times
 from fukayomi.arena.results.standings import Standings
+from fukayomi.arena.statistics.move_times import MoveTimes, collect_times
 from fukayomi.arena.statistics.sprt import SprtDecision, SprtStatus
 from fukayomi.files.lock import is_locked
 from fukayomi.listener import Listener
@@ -29,11 +30,26 @@ class MatchState:
     """Scheduled games that are not in the database."""
     failures: list[tuple[int, Failure]] = field(default_factory=list[tuple[int, Failure]])
     """Failures of all runs, with the numbers of their games."""
+    warnings: list[str] = field(default_factory=list[str])
+    """What the match depends on and its engines were not told."""
+    times: dict[str, MoveTimes] = field(default_factory=dict[str, MoveTimes])
+    """How long the engines took, by name."""
     new: int = 0
     """Games played in this run."""
     left_out: set[str] = field(default_factory=set[str])
     """Engines that failed in this run and play no more."""
     began_s: float = field(default_factory=time.monotonic)
+    earlier: int = 0
+    """Games of earlier batches, if the match is a batch of a calibration."""
+    later: int = 0
+    """Games of later batches, at most."""
+    new_earlier: int = 0
+    """Games of earlier batches that were played since `began_s`."""
+
+    @property
+    def left(self) -> int:
+        """Games to play, with those of later batches."""
+        return self.missing + self.later
 
     @property
     def reasons(self) -> list[Failure]:
@@ -68,17 +84,20 @@ class MatchState:
         missing = store.check_schedule(schedule(self.settings, openings))
         self.standings = Standings([engine.name for engine in self.settings.engines], store.results())
         self.failures = store.failures()
+        self.warnings = store.warnings()
+        self.times = collect_times(store.times())
         self.missing = len(missing)
         return missing
 
     def games_an_hour(self) -> float | None:
         """Games per hour in this run; None before its first game."""
-        return self.new / (time.monotonic() - self.began_s) * 3600 if self.new else None
+        new = self.new_earlier + self.new
+        return new / (time.monotonic() - self.began_s) * 3600 if new else None
 
     def seconds_left(self) -> float | None:
         """Remaining time at the pace of this run; None before its first game."""
         pace = self.games_an_hour()
-        return self.missing / pace * 3600 if pace else None
+        return self.left / pace * 3600 if pace else None
 
 
 def read_state(folder: Path) -> MatchState:
@@ -97,8 +116,10 @@ def read_state(folder: Path) -> MatchState:
             standings = Standings([engine.name for engine in settings.engines], select_results(database, path))
         except KeyError as error:
             raise StoreError(f"{path} is damaged: a game of {error.args[0]!r}, who is not in the match") from error
-        failures = select_failures(database, path)
-    return MatchState(settings, folder, standings, max(0, settings.games - standings.games), failures)
+        failures, warnings = select_failures(database, path), select_warnings(database, path)
+        times = collect_times(select_times(database, path))
+    missing = max(0, settings.games - standings.games)
+    return MatchState(settings, folder, standings, missing, failures, warnings, times)
 
 
 def is_playing(folder: Path) -> bool:

@@ -27,6 +27,8 @@ from fukayomi.arena.results.match_db import (
     HEAD_FIELDS,
     NOTE_FIELDS,
     SCHEMA,
+    TIMES_TABLE,
+    WARNINGS_TABLE,
     StoreError,
     check_format,
     connect_read_only,
@@ -35,7 +37,9 @@ from fukayomi.arena.results.match_db import (
     select_games,
     select_records,
     select_results,
+    select_times,
 )
+from fukayomi.arena.statistics.move_times import AnswerTime
 from fukayomi.files.lock import FolderLock
 from fukayomi.files.problems import first_problem
 from fukayomi.shogi.record import Record, Termination
@@ -90,11 +94,16 @@ class MatchStore:
         if finding != "ok":
             raise sqlite3.DatabaseError(finding)
         self._database.execute("PRAGMA synchronous = FULL")
+        self._database.execute(WARNINGS_TABLE)
+        self._database.execute(TIMES_TABLE)
         ((settings_text, digest_text),) = self._database.execute("SELECT settings, openings FROM match").fetchall()
         differences = _differences(self.path, settings_text, settings)
         if digest_text != digest(openings):
             differences.append("the openings are not the same")
-        if differences:
+        if differences and not self.numbers():  # it was refused or stopped before its first game
+            self._database.execute("UPDATE match SET openings = ?", (digest(openings),))
+            self._database.execute("DELETE FROM warnings")
+        elif differences:
             raise StoreError(
                 f"{self.folder} holds a match with other settings: {'; '.join(differences)}. "
                 "Give the settings it began with to resume it, or choose another folder for a new match"
@@ -122,6 +131,9 @@ class MatchStore:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 self._database.execute(f"INSERT INTO games VALUES ({', '.join('?' * len(row))})", row)
+                if played.answers:
+                    times = [(one.engine, round(one.used_ms, 1), one.reported_ms) for one in played.answers]
+                    self._database.execute("INSERT INTO times VALUES (?, ?)", (game.number, _dump(times)))
                 if failure is not None:
                     self._database.execute(
                         "INSERT INTO failures VALUES (?, ?, ?, ?)",
@@ -168,6 +180,19 @@ class MatchStore:
         (record,) = select_records(self._database, self.path, number)
         return record
 
+    def add_warnings(self, texts: Sequence[str]) -> None:
+        """Store what engines are not told."""
+        with explaining(self.path):
+            self._database.executemany("INSERT OR IGNORE INTO warnings VALUES (?)", [(text,) for text in texts])
+
+    def warnings(self) -> list[str]:
+        """What engines were not told, in the order in which it was found."""
+        return select_warnings(self._database, self.path)
+
+    def times(self) -> Iterator[AnswerTime]:
+        """The times of all answers."""
+        return select_times(self._database, self.path)
+
     def failures(self) -> list[tuple[int, Failure]]:
         """All failures of engines with the numbers of their games, in the order of the numbers."""
         return select_failures(self._database, self.path)
@@ -178,6 +203,14 @@ def select_failures(database: sqlite3.Connection, path: Path) -> list[tuple[int,
     with explaining(path):
         rows = database.execute("SELECT game, engine, kind, detail FROM failures ORDER BY game").fetchall()
         return [(number, Failure(engine, Termination(kind), detail)) for number, engine, kind, detail in rows]
+
+
+def select_warnings(database: sqlite3.Connection, path: Path) -> list[str]:
+    """What engines were not told, in the order in which it was found; none in matches of earlier versions."""
+    with explaining(path):
+        if not database.execute("SELECT 1 FROM sqlite_schema WHERE name = 'warnings'").fetchall():
+            return []
+        return [text for (text,) in database.execute("SELECT text FROM warnings ORDER BY rowid")]
 
 
 def read_settings(folder: Path) -> MatchSettings | None:

@@ -6,11 +6,13 @@ from typing import Any
 from fukayomi.arena.match.result import MatchResult
 from fukayomi.arena.match.state import MatchState
 from fukayomi.arena.results.diversity import Diversity, Variety
+from fukayomi.arena.results.forfeits import by_name
 from fukayomi.arena.results.match_db import DATABASE
 from fukayomi.arena.results.match_files import GAMES, LOGS, PGN
 from fukayomi.arena.results.score import MatchScore
 from fukayomi.arena.results.standings import Meeting, PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
+from fukayomi.arena.statistics.move_times import MoveTimes, Times
 from fukayomi.shogi import BLACK, WHITE
 
 
@@ -42,13 +44,15 @@ def summarize_state(state: MatchState) -> dict[str, Any]:
         "first_mover": _score(standings.first_mover),
         "terminations": {str(ending): count for ending, count in standings.terminations.most_common()},
         "failures": [{"game": number, **asdict(failure)} for number, failure in state.failures],
+        "forfeit_warnings": standings.warnings(),
         "left_out": sorted(state.left_out),
+        "warnings": state.warnings,
         "sprt": _sprt(state),
     }
 
 
 def _player(player: PlayerStanding, state: MatchState) -> dict[str, Any]:
-    strength = player.counts.strength()
+    strength, times = player.counts.strength(), state.times.get(player.name, MoveTimes())
     return {
         "name": player.name,
         **_score(player.total),
@@ -56,7 +60,16 @@ def _player(player: PlayerStanding, state: MatchState) -> dict[str, Any]:
         "as_black": _score(player.by_color[BLACK]),
         "as_white": _score(player.by_color[WHITE]),
         "failures": sum(failure.engine == player.name for _, failure in state.failures),
+        "forfeits": by_name(player.forfeits),
+        "rests_on_forfeits": player.rests_on_forfeits,
+        "without_forfeits": _elo(player.clean_counts.strength()) | {"games": sum(player.clean_counts.games)},
+        "time": _times(times.used()),
+        "overhead": _times(times.overhead()),
     }
+
+
+def _times(times: Times | None) -> dict[str, Any] | None:
+    return None if times is None else {name: rounded(value, 1) for name, value in asdict(times).items()}
 
 
 def _meeting(meeting: Meeting) -> dict[str, Any]:
@@ -66,6 +79,7 @@ def _meeting(meeting: Meeting) -> dict[str, Any]:
         **_score(meeting.score),
         "pentanomial": meeting.counts.pairs,
         **_strength(meeting.counts.strength()),
+        "without_forfeits": _elo(meeting.clean_counts.strength()) | {"games": sum(meeting.clean_counts.games)},
     }
 
 

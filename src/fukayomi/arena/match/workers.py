@@ -9,6 +9,7 @@ from typing import Protocol
 
 from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.referee import PlayedGame
+from fukayomi.arena.match.engine_check import check_engines
 from fukayomi.arena.match.game_runner import NO_PLAYERS, GameRunner
 from fukayomi.arena.match.schedule import ScheduledGame
 from fukayomi.arena.match.settings import MatchSettings
@@ -26,8 +27,16 @@ class FinishedGame:
     played: PlayedGame
 
 
-WorkerReport = FinishedGame | str | BaseException | None
-"""What a worker reports: a game; a note for the user; the error that ended the worker; None when it has closed."""
+@dataclass(frozen=True, slots=True)
+class EngineWarnings:
+    """What the match depends on and its engines are not told."""
+
+    texts: tuple[str, ...]
+
+
+WorkerReport = FinishedGame | EngineWarnings | str | BaseException | None
+"""What a worker reports: a game; warnings about engines; a note for the user; the error that ended the worker; None
+when it has closed."""
 
 
 class Workers(Protocol):
@@ -129,7 +138,14 @@ class LocalWorkers:
         self._threads: list[threading.Thread] = []
 
     def start(self, games: GameQueue, report: Callable[[WorkerReport], None]) -> int:
-        """See `Workers`."""
+        """See `Workers`.
+
+        Raises:
+            ConfigurationError: An engine does not take its options.
+        """
+        own = self._players[0] if self._players else NO_PLAYERS
+        if warnings := check_engines(self._settings, self._stop, own):
+            report(EngineWarnings(warnings))
         for number in range(min(self._settings.concurrency, len(games))):
             thread = threading.Thread(
                 target=self._work, args=(number, games, report), name=f"match worker {number + 1}", daemon=True

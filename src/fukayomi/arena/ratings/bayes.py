@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fukayomi.arena.ratings.design import logistic, make_design
 from fukayomi.arena.ratings.estimate import Estimate
-from fukayomi.arena.ratings.fit import logistic, make_design, solve_linear
 from fukayomi.arena.ratings.tally import Floats, Pairings
 
 PRIOR_DRAWS = 2.0
@@ -34,7 +34,7 @@ def bayes_ratings(pairings: Pairings, found: Estimate, anchors: Mapping[int, flo
         anchors: Given ratings by player, in logits.
     """
     pools = found.groups.pools_as_groups()
-    fixed = dict(anchors) | {int(pools.members(pool)[0]): 0.0 for pool in pools.without(anchors)}
+    fixed = dict(anchors) | dict.fromkeys(pools.first_members(pools.without(anchors)), 0.0)
     ratings = _maximise(_add_prior(pairings), fixed, None if found.has_advantage else found.advantage, found.draw_rate)
     for pool in pools.without(anchors):
         members = found.groups.members(int(found.groups.core[pool]))
@@ -46,14 +46,17 @@ def bayes_ratings(pairings: Pairings, found: Estimate, anchors: Mapping[int, flo
 
 def _add_prior(pairings: Pairings) -> tuple[Pairings, Floats]:
     """The games with every pairing in both colours, and their draws [K] including the virtual ones."""
-    count = len(pairings.names)
-    square = np.zeros((3, count, count), np.int64)
-    square[:, pairings.first, pairings.second] = pairings.wins, pairings.draws, pairings.losses
-    met = square.sum(axis=0) + square.sum(axis=0).T
-    played = met.sum(axis=1)
-    first, second = np.nonzero(met)
-    both = Pairings(pairings.names, first, second, *square[:, first, second])
-    share = met[first, second] * (1 / played[first] + 1 / played[second])
+    forward = np.stack([pairings.first, pairings.second])
+    ways, place = np.unique(np.hstack([forward, forward[::-1]]), axis=1, return_inverse=True)
+    place = place.reshape(2, -1)  # of each pairing, and of the same players with swapped colours
+    wins, draws, losses = np.zeros((3, ways.shape[1]), np.int64)
+    wins[place[0]], draws[place[0]], losses[place[0]] = pairings.wins, pairings.draws, pairings.losses
+    met = np.zeros(ways.shape[1])
+    for one in place:
+        met[one] += pairings.games  # no two pairings are the same
+    played = pairings.of_player(pairings.games, pairings.games)
+    both = Pairings(pairings.names, ways[0], ways[1], wins, draws, losses)
+    share = met * (1 / played[ways[0]] + 1 / played[ways[1]])
     return both, both.draws + PRIOR_DRAWS / 4 * share
 
 
@@ -70,8 +73,8 @@ def _maximise(
     for _ in range(_ROUNDS if design.size else 0):
         gaps = design.differences(found)
         above, below = logistic(gaps - margin), logistic(-gaps - margin)
-        hessian = design.hessian(up * above * (1 - above) + down * below * (1 - below))
-        step = solve_linear(hessian, design.gradient(up * (1 - above) - down * (1 - below)))
+        gradient = design.gradient(up * (1 - above) - down * (1 - below))
+        step = design.solve(up * above * (1 - above) + down * below * (1 - below), gradient, ridge=0)
         change = float(np.abs(design.differences(found + step) - gaps).max())
         if change < _TOLERANCE:
             break

@@ -20,6 +20,11 @@ def draw_chances(expected: Floats, draw_rate: Floats | float) -> Floats:
     return _draw_chances(level_of(expected), np.asarray(draw_rate))
 
 
+def win_chances(expected: Floats, draw: Floats) -> Floats:
+    """Probabilities of a win of games that are not drawn, from expected scores and probabilities of a draw."""
+    return np.clip(np.divide(expected - draw / 2, 1 - draw, out=np.zeros_like(draw), where=draw < 1), 0, 1)
+
+
 def level_of(expected: Floats) -> Floats:
     """4 p (1 - p) of expected scores p: 1 for equal players, 0 for a certain result."""
     return 4 * expected * (1 - expected)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fukayomi.arena.ratings.design import Design, logistic, make_design
 from fukayomi.arena.ratings.draws import fit_draw_rate
-from fukayomi.arena.ratings.fit import Design, determines_advantage, logistic, make_design, solve
-from fukayomi.arena.ratings.groups import Groups, find_groups
+from fukayomi.arena.ratings.fit import determines_advantage, solve
+from fukayomi.arena.ratings.groups import Groups, find_groups, split_by
 from fukayomi.arena.ratings.placement import Sweep, find_sweeps, place
 from fukayomi.arena.ratings.result_likelihood import Outcomes, solve_results
 from fukayomi.arena.ratings.tally import Floats, Pairings
@@ -61,7 +62,7 @@ def estimate(pairings: Pairings, given: Constraints) -> Estimate:
     """
     groups = find_groups(pairings, list(given.anchors))
     inner = pairings.select(groups.group[pairings.first] == groups.group[pairings.second])
-    fixed = dict(given.anchors) | {int(groups.members(group)[0]): 0.0 for group in groups.without(given.anchors)}
+    fixed = dict(given.anchors) | dict.fromkeys(groups.first_members(groups.without(given.anchors)), 0.0)
     design, parameters, notes = _fit(inner, fixed, given.advantage)
     parameters, draw_rate = _fit_draws(design, inner, parameters[None, :], given)
     ratings, (advantage,) = design.unpack(parameters)
@@ -121,13 +122,13 @@ def _fit_draws(design: Design, pairings: Pairings, parameters: Floats, given: Co
 
 def _shift_pools(ratings: Floats, groups: Groups, given: Constraints) -> None:
     """Shift each pool to its anchors or, without any, to the average."""
-    for number, core in enumerate(groups.core):
-        pool = groups.pool == number
-        anchored = [player for player in given.anchors if pool[player]]
-        if anchored:
-            ratings[pool] += given.anchors[anchored[0]] - ratings[anchored[0]]
+    pools = split_by(groups.pool, np.arange(len(ratings)))
+    cores = split_by(groups.group, np.arange(len(ratings)))
+    anchors = {int(groups.pool[player]): player for player in reversed([*given.anchors])}
+    for number, (core, members) in enumerate(zip(groups.core, pools, strict=True)):
+        anchor = anchors.get(number)
+        if anchor is not None:
+            ratings[members] += given.anchors[anchor] - ratings[anchor]
             continue
-        counted = groups.members(int(core))
-        if len(counted) == 1:
-            counted = np.flatnonzero(pool)
-        ratings[pool] += given.average - ratings[counted].mean()
+        counted = cores[int(core)] if len(cores[int(core)]) > 1 else members
+        ratings[members] += given.average - ratings[counted].mean()

@@ -7,9 +7,11 @@ of one. Groups without games between them, even through others, are in different
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse  # pyright: ignore[reportMissingTypeStubs]
+from scipy.sparse import csgraph  # pyright: ignore
 
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
@@ -33,13 +35,18 @@ class Groups:
         """The groups that contain none of these players."""
         return np.setdiff1d(self.group, self.group[list(anchors)]).tolist()
 
+    def first_members(self, groups: Sequence[int]) -> list[int]:
+        """The first player of each of these groups."""
+        numbers, first = np.unique(self.group, return_index=True)
+        return first[np.searchsorted(numbers, groups)].tolist()
+
     def centre(self, ratings: Floats, anchors: Iterable[int]) -> Floats:
         """Ratings [B, n] shifted to an average of 0 per group; groups with an anchor stay."""
-        ratings = ratings.copy()
-        for group in self.without(anchors):
-            members = self.members(group)
-            ratings[:, members] -= ratings[:, members].mean(axis=1, keepdims=True)
-        return ratings
+        order = np.argsort(self.group, kind="stable")
+        numbers, begin, sizes = np.unique(self.group[order], return_index=True, return_counts=True)
+        averages = np.add.reduceat(ratings[:, order], begin, axis=1) / sizes
+        averages[:, ~np.isin(numbers, self.without(anchors))] = 0
+        return ratings - averages[:, np.searchsorted(numbers, self.group)]
 
     def pools_as_groups(self) -> "Groups":
         """Each pool as one group."""
@@ -58,27 +65,24 @@ def find_groups(pairings: Pairings, anchors: Sequence[int] = ()) -> Groups:
     second_scored = pairings.losses + pairings.draws > 0
     better = np.concatenate([pairings.first[first_scored], pairings.second[second_scored], one, other])
     worse = np.concatenate([pairings.second[first_scored], pairings.first[second_scored], other, one])
-    scored = np.eye(len(pairings.names), dtype=bool)
-    scored[better, worse] = True
-    reached = _reachable(scored)
-    group = _number(reached & reached.T)
-    pool = _number(_reachable(scored | scored.T))
+    count = len(pairings.names)
+    scored = sparse.coo_array((np.ones(len(better), np.int8), (better, worse)), shape=(count, count))
+    group, pool = _classes(scored, "strong"), _classes(scored, "weak")
     games = pairings.of_player(pairings.games, pairings.games)
     return Groups(group, pool, _find_cores(group, pool, games))
 
 
-def _reachable(steps: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[n, n] which players can be reached from each player."""
-    while True:
-        further = (steps.astype(np.float32) @ steps.astype(np.float32)) > 0
-        if np.array_equal(further, steps):
-            return steps
-        steps = further
+def _classes(steps: Any, connection: str) -> Integers:
+    """[n] number of each player's component; components are numbered by their first players."""
+    label = components(steps, connection)
+    _, first, place = np.unique(label, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place].astype(np.int64)
 
 
-def _number(together: NDArray[np.bool_]) -> Integers:
-    """[n] number of each player's class, from [n, n] whether two players are in the same class."""
-    return np.unique(together.argmax(axis=1), return_inverse=True)[1].astype(np.int64)
+def components(steps: Any, connection: str = "strong") -> Integers:
+    """[n] a label of each node's component in a sparse matrix [n, n] of steps; "strong" or "weak"."""
+    found: Any = csgraph.connected_components(steps, connection=connection)  # pyright: ignore
+    return np.asarray(found[1], np.int64)
 
 
 def _find_cores(group: Integers, pool: Integers, games: Floats) -> Integers:
@@ -87,12 +91,9 @@ def _find_cores(group: Integers, pool: Integers, games: Floats) -> Integers:
     weight = np.bincount(group, games)
     pool_of = np.zeros(len(size), np.int64)
     pool_of[group] = pool
+    groups = split_by(pool_of, np.arange(len(size)))
     return np.array(
-        [
-            max(np.flatnonzero(pool_of == number), key=lambda one: (size[one], weight[one], -one))
-            for number in range(pool.max(initial=-1) + 1)
-        ],
-        np.int64,
+        [max(inside.tolist(), key=lambda one: (size[one], weight[one], -one)) for inside in groups], np.int64
     )
 
 
@@ -101,19 +102,29 @@ def peel(pairings: Pairings, groups: Groups) -> list[int]:
 
     Each group either won or lost every game against its pool's core and the groups before it.
     """
-    count = int(groups.group.max()) + 1
     one, other = groups.group[pairings.first], groups.group[pairings.second]
-    won, lost = (pairings.wins > 0) & (one != other), (pairings.losses > 0) & (one != other)
-    beat = np.zeros((count, count), bool)  # between groups there are no draws
-    beat[one[won], other[won]] = True
-    beat[other[lost], one[lost]] = True
-    left = set(range(count)) - set(groups.core.tolist())
+    won, lost = (pairings.wins > 0) & (one != other), (pairings.losses > 0) & (one != other)  # no draws between groups
+    beat = np.unique(np.stack([np.append(one[won], other[lost]), np.append(other[won], one[lost])]), axis=1)
+    count = int(groups.group.max()) + 1
+    wins, losses = np.bincount(beat[0], minlength=count), np.bincount(beat[1], minlength=count)
+    won_against, lost_to = split_by(beat[0], beat[1], count), split_by(beat[1], beat[0], count)
+    cores = set(groups.core.tolist())
+    left = set(range(count)) - cores
     removed: list[int] = []
-    remaining = np.ones(count, bool)
-    while left:
-        inside = beat & remaining[:, None] & remaining[None, :]
-        extreme = [group for group in sorted(left) if not inside[:, group].any() or not inside[group].any()]
+    extreme = sorted(group for group in left if not losses[group] or not wins[group])
+    while extreme:
         removed += extreme
         left -= set(extreme)
-        remaining[extreme] = False
+        touched: set[int] = set()
+        for group in extreme:
+            losses[won_against[group]] -= 1
+            wins[lost_to[group]] -= 1
+            touched.update(won_against[group].tolist(), lost_to[group].tolist())
+        extreme = sorted(group for group in touched & left if not losses[group] or not wins[group])
     return removed[::-1]
+
+
+def split_by(numbers: Integers, values: Integers, count: int | None = None) -> list[Integers]:
+    """The values of each number 0, 1, ..., in their order; `count` numbers, or those that occur."""
+    sizes = np.bincount(numbers, minlength=count or 0)
+    return np.split(values[np.argsort(numbers, kind="stable")], np.cumsum(sizes)[:-1])

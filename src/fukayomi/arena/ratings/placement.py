@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fukayomi.arena.ratings.design import logistic
 from fukayomi.arena.ratings.draws import draw_chances
-from fukayomi.arena.ratings.fit import logistic
-from fukayomi.arena.ratings.groups import Groups, peel
+from fukayomi.arena.ratings.groups import Groups, peel, split_by
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 
 _FAR = 100.0  # logits: the outcome is certain
@@ -19,12 +18,12 @@ _EVEN = math.log(0.5)
 class Sweep:
     """A group that won or lost every game against those placed before it."""
 
-    members: NDArray[np.bool_]
-    """[n] whether a player is a member."""
-    games: NDArray[np.bool_]
-    """[K] whether a pairing is one of these games."""
+    members: Integers
+    """[members] the players."""
+    games: Integers
+    """[games] the pairings with those placed before."""
     sides: Integers
-    """[K] 1 if a member moved first, -1 if second, 0 in other pairings."""
+    """[games] 1 where a member moved first, -1 where it moved second."""
     sign: int
     """1 if the members won, -1 if they lost."""
 
@@ -33,16 +32,20 @@ def find_sweeps(pairings: Pairings, groups: Groups) -> list[Sweep]:
     """The groups other than the cores, in placement order; groups without games against others are skipped."""
     sweeps: list[Sweep] = []
     placed = np.isin(groups.group, groups.core)
+    members_of = split_by(groups.group, np.arange(len(groups.group)))
+    at = np.arange(len(pairings.first))
+    firsts, seconds = (split_by(groups.group[one], at, len(members_of)) for one in (pairings.first, pairings.second))
     for group in peel(pairings, groups):
-        members = groups.group == group
-        first = members[pairings.first] & placed[pairings.second]
-        second = members[pairings.second] & placed[pairings.first]
-        games = first | second
-        if games.any():
-            sides = first.astype(np.int64) - second
-            one = int(np.argmax(games))  # one game shows who won them all
-            sweeps.append(Sweep(members, games, sides, int(sides[one] if pairings.wins[one] else -sides[one])))
-        placed |= members
+        members, first, second = members_of[group], firsts[group], seconds[group]
+        first, second = first[placed[pairings.second[first]]], second[placed[pairings.first[second]]]
+        games = np.append(first, second)
+        if len(games):
+            sides = np.repeat([1, -1], [len(first), len(second)])
+            order = np.argsort(games)
+            games, sides = games[order], sides[order]
+            # One game shows who won them all.
+            sweeps.append(Sweep(members, games, sides, int(sides[0] if pairings.wins[games[0]] else -sides[0])))
+        placed[members] = True
     return sweeps
 
 
@@ -56,10 +59,11 @@ def place(pairings: Pairings, sweeps: list[Sweep], ratings: Floats, advantage: f
         advantage: First-move advantage in logits.
         draw_rate: Draw rate of equal players, 0..1.
     """
-    ratings = ratings.copy()
+    ratings, games = ratings.copy(), pairings.games
     for sweep in sweeps:
-        gaps = sweep.sides * (ratings[pairings.first] - ratings[pairings.second] + advantage)
-        ratings[sweep.members] += _find_shift(gaps[sweep.games], pairings.games[sweep.games], sweep.sign, draw_rate)
+        first, second = pairings.first[sweep.games], pairings.second[sweep.games]
+        gaps = sweep.sides * (ratings[first] - ratings[second] + advantage)
+        ratings[sweep.members] += _find_shift(gaps, games[sweep.games], sweep.sign, draw_rate)
     return ratings
 
 

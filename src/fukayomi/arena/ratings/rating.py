@@ -1,21 +1,23 @@
 """Ratings of all players with errors, from a tally of their games."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import special  # pyright: ignore[reportMissingTypeStubs]
 
 from fukayomi.arena.ratings.bayes import bayes_ratings
+from fukayomi.arena.ratings.comparison import Comparison
 from fukayomi.arena.ratings.estimate import Constraints, Estimate, estimate
-from fukayomi.arena.ratings.groups import Groups
+from fukayomi.arena.ratings.groups import Groups, split_by
 from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.arena.ratings.score_interval import ScoreTest
-from fukayomi.arena.ratings.simulation import Replays, simulate
+from fukayomi.arena.ratings.simulation import Replays, affordable, half_widths, simulate, simulate_steps
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings, Tally
 from fukayomi.listener import SILENT, Listener
-from fukayomi.tabular import Tabular
+from fukayomi.tabular import Tabular, counted
 
 _NAMED = 50  # players listed in a message
 _EQUAL_DECIMALS = 9  # of logits; smaller differences are rounding
@@ -26,6 +28,15 @@ _BOUNDS = (
 )
 _LEAST_USABLE = 0.99
 """Share of simulations with finite ratings below which simulated errors are too small."""
+MOST_REFITTED = 80
+"""Players up to which every simulation fits all ratings again."""
+MOST_PAIRS = 200
+"""The same for pairs of players, each rated by its own games."""
+_MOST_POOLS = 20  # pools listed in a message
+_STEPWISE = (
+    "Many players: each simulation is one step of Newton's method from the ratings, not a new fit; ERROR is half of "
+    "Wilson's interval with the standard error that this gives."
+)
 _BY_RESULTS = "Ratings are fitted to win/draw/loss counts, not to points."
 
 
@@ -76,11 +87,17 @@ class Ratings(Tabular):
     """Confidence level of the errors, in percent."""
     simulations: int | None
     """Simulations behind the errors; None without errors."""
-    certainty: Floats
-    """[players, players] certainty, in percent, that the player of the row is stronger than that of the column; NaN if
-    they cannot be compared."""
     notes: tuple[str, ...]
     """Remarks for the reader, in sentences."""
+    comparison: Comparison = field(repr=False, compare=False)
+    """The certainty of differences, row by row in the order of `players`."""
+
+    @cached_property
+    def certainty(self) -> Floats:
+        """[players, players] certainty, in percent, that the player of the row is stronger than that of the column; NaN
+        if they cannot be compared."""
+        count = len(self.players)
+        return np.array([self.comparison.row(player) for player in range(count)]).reshape(count, count)
 
     def __getitem__(self, name: str) -> PlayerRating:
         """The rating of a player.
@@ -126,7 +143,11 @@ def rate_tally(tally: Tally, options: RatingOptions | None = None, *, listener: 
     Raises:
         ValueError: There are no games, or an anchored or hidden player has none.
     """
-    options = options or RatingOptions()
+    return _rate(tally, options or RatingOptions(), listener, MOST_REFITTED)
+
+
+def _rate(tally: Tally, options: RatingOptions, listener: Listener, most_refitted: int) -> Ratings:
+    """`rate_tally`; the simulations of leagues with more than `most_refitted` players take one step each."""
     pairings = tally.pairings()
     if not len(pairings.first):
         raise ValueError("no games to rate")
@@ -142,29 +163,44 @@ def rate_tally(tally: Tally, options: RatingOptions | None = None, *, listener: 
     )
     found = estimate(pairings, given)
     replays = test = None
-    if options.simulations:
+    is_stepwise = len(pairings.names) > most_refitted
+    if options.simulations and is_stepwise:
+        count = affordable(pairings, options.simulations)
+        players, simulations = counted(len(pairings.names), "player"), counted(count, "simulation")
+        listener.note(f"{players}: {simulations}, each one step of Newton's method from the ratings")
+        replays = simulate_steps(pairings, found, anchors, count, options.seed, listener)
+    elif options.simulations:
         replays = simulate(pairings, found, anchors, options.simulations, options.seed, listener)
         if replays.usable < _LEAST_USABLE and not options.by_results:
             test = ScoreTest.of(pairings, found, anchors)
     bayes = bayes_ratings(pairings, found, anchors) if options.bayes else np.full(len(pairings.names), np.nan)
-    return _RatingsBuilder(pairings, options, found, replays, test, bayes).build()
+    return _RatingsBuilder(pairings, options, found, replays, test, bayes, is_stepwise).build()
 
 
-def rate_pairs(tally: Tally, options: RatingOptions | None = None) -> list[Ratings]:
+def rate_pairs(tally: Tally, options: RatingOptions | None = None, *, listener: Listener = SILENT) -> list[Ratings]:
     """Rate each two listed players who met from their games against each other alone.
+
+    Args:
+        tally: Results by player.
+        options: How ratings are computed.
+        listener: Gets the number of pairs that are rated, and a note if there are many.
 
     Raises:
         ValueError: There are no games, or an anchored or hidden player has none.
     """
     options = options or RatingOptions()
     order = [player.name for player in rate_tally(tally, replace(options, simulations=0)).players]
+    pairs = tally.pairs(order)
+    most_refitted = MOST_REFITTED
+    if options.simulations and len(pairs) > MOST_PAIRS:
+        most_refitted = 0
+        listener.note(f"{len(pairs):,} pairs of players: each simulation is one step of Newton's method")
     found: list[Ratings] = []
-    for number, one in enumerate(order):
-        for other in order[number + 1 :]:
-            games = tally.between(one, other)
-            if games.names:
-                anchors = {name: value for name, value in options.anchors.items() if name in (one, other)}
-                found.append(rate_tally(games, replace(options, anchors=anchors, hidden=frozenset())))
+    for number, ((one, other), games) in enumerate(pairs.items(), 1):
+        anchors = {name: value for name, value in options.anchors.items() if name in (one, other)}
+        own = replace(options, anchors=anchors, hidden=frozenset())
+        found.append(_rate(games, own, SILENT, most_refitted))
+        listener.progress("rating pairs", number, len(pairs))
     return found
 
 
@@ -191,24 +227,26 @@ class _RatingsBuilder:
     test: ScoreTest | None
     """In place of the replays where too many of them were discarded."""
     bayes: Floats
+    is_stepwise: bool
+    """Whether each replay is one step from the ratings."""
 
     def build(self) -> Ratings:
         names, found, replays, point = self.pairings.names, self.found, self.replays, self.options.point
         score = self._score()  # breaks ties, for example after a single game; names are sorted already
         ranking = np.lexsort((-score, -found.ratings.round(_EQUAL_DECIMALS), found.groups.pool))
         shown = [int(player) for player in ranking if names[player] not in self.options.hidden]
-        certainty = self._certainty()[np.ix_(shown, shown)]
-        next_certainty = [*np.diagonal(certainty, 1).tolist(), np.nan]
+        comparison = self._comparison(np.array(shown, np.int64))
+        certainty = [*comparison.next().tolist(), np.nan]
         return Ratings(
-            players=self._rows(shown, next_certainty[: len(shown)]),
+            players=self._rows(shown, certainty[: len(shown)]),
             first_mover_advantage=found.advantage / point,
             first_mover_deviation=_deviation(replays.advantages / point) if replays and found.has_advantage else None,
             draw_rate=100 * found.draw_rate,
             draw_rate_deviation=_deviation(100 * replays.draw_rates) if replays and found.has_draw_rate else None,
             confidence=self.options.confidence,
             simulations=len(replays.ratings) if replays else None,
-            certainty=certainty,
             notes=tuple(self._notes()),
+            comparison=comparison,
         )
 
     def _rows(self, shown: list[int], certainty: list[float]) -> tuple[PlayerRating, ...]:
@@ -253,32 +291,29 @@ class _RatingsBuilder:
         if self.replays is None or len(self.replays.ratings) < 2:
             unknown = np.full(len(self.found.ratings), np.nan)
             return unknown, unknown
-        errors = z / point * self.replays.ratings.std(axis=0, ddof=1)
+        if self.is_stepwise:
+            errors = half_widths(self.replays.ratings, z) / point
+        else:
+            errors = z / point * self.replays.ratings.std(axis=0, ddof=1)
         is_known = _bounds(self.pairings, self.found) == 0
         is_known[[self.pairings.names.index(name) for name in self.options.anchors]] = False
         errors = np.where(is_known, errors, np.nan)
         return errors, errors
 
-    def _certainty(self) -> Floats:
-        """[n, n] see `Ratings.certainty`, for all players."""
-        count = len(self.found.ratings)
+    def _comparison(self, shown: Integers) -> Comparison:
+        ratings, group = self.found.ratings[shown], self.found.groups.group[shown]
         if self.replays is None or len(self.replays.ratings) < 2:
-            return np.full((count, count), np.nan)
+            return Comparison(ratings, group)
         if self.test is not None:
-            covariance = self.test.covariance()
-        else:
-            covariance = np.cov(self.replays.ratings, rowvar=False).reshape(count, count)
-        variance = np.diag(covariance)
-        deviation = np.sqrt(np.maximum(0, variance[:, None] + variance[None, :] - 2 * covariance))
-        difference = self.found.ratings[:, None] - self.found.ratings[None, :]
-        ratio = np.divide(difference, deviation, out=np.full_like(deviation, np.nan), where=deviation > 1e-9)
-        group = self.found.groups.group
-        return np.where(group[:, None] == group[None, :], 100 * special.ndtr(ratio), np.nan)
+            return Comparison(ratings, group, covariance=self.test.covariance()[np.ix_(shown, shown)])
+        return Comparison.of_replays(ratings, group, self.replays.ratings[:, shown])
 
     def _notes(self) -> list[str]:
         notes = [*([_BY_RESULTS] if self.options.by_results else []), *self.found.notes]
         wanted = self.options.simulations
-        if self.replays is not None and self.test is not None:
+        if self.replays is not None and self.is_stepwise:
+            notes.append(_STEPWISE)
+        elif self.replays is not None and self.test is not None:
             notes.append(
                 f"{1 - self.replays.usable:.0%} of the simulations had no finite ratings and say nothing about "
                 "errors: ERROR is by Rao's score test and CFS by Fisher's information."
@@ -309,10 +344,13 @@ def _bounds(pairings: Pairings, found: Estimate) -> Integers:
 
 def _describe_pools(names: Sequence[str], groups: Groups) -> str:
     lists: list[str] = []
-    for number in range(len(groups.core)):
-        members = [names[player] for player in np.flatnonzero(groups.pool == number).tolist()]
+    pools = split_by(groups.pool, np.arange(len(names)))
+    for number, members in enumerate(pools[:_MOST_POOLS], 1):
+        listed = [names[int(player)] for player in members[:_NAMED]]
         more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-        lists.append(f"({number + 1}) {', '.join(members[:_NAMED])}{more}")
+        lists.append(f"({number}) {', '.join(listed)}{more}")
+    if len(pools) > _MOST_POOLS:
+        lists.append(f"{len(pools) - _MOST_POOLS} more pools")
     return (
         f"The players are in {len(groups.core)} pools without games between them; ratings of different pools cannot be "
         f"compared: {'; '.join(lists)}. Play games between the pools, or anchor a player of each."

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fukayomi.arena.ratings.design import RIDGE, Design, logistic
 from fukayomi.arena.ratings.draws import draw_chances, draw_root, level_of
-from fukayomi.arena.ratings.fit import Design, logistic, solve_linear
 from fukayomi.arena.ratings.tally import Floats, Integers
 
 MOST_DRAWS = 0.999
@@ -30,7 +30,6 @@ likelihood has sharp ridges."""
 _ROUNDS = 100
 _TOLERANCE = 1e-9  # logits
 _OVERSHOT = 0.5
-_RIDGE = 1e-10  # games
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +124,10 @@ class _FisherScoring:
         excess = outcomes.points - games * expected
         gradient, step = np.zeros_like(theta), np.zeros_like(theta)
         gradient[:, :-1] = design.gradient((1 + lift) * excess)
-        information = design.hessian(games * (1 + lift) * level / 4) + _RIDGE * np.eye(design.size)
-        step[:, :-1] = solve_linear(information, gradient[:, :-1])
+        step[:, :-1] = design.solve(games * (1 + lift) * level / 4, gradient[:, :-1])
         if self.has_draw_rate:
             gradient[:, -1] = (outcomes.draws - games * draws + 2 * lift * (2 * expected - 1) * excess).sum(axis=1)
-            information_nu = (games * draws * level * (1 - rate) ** 2 / (root * (rate + root))).sum(axis=1) + _RIDGE
+            information_nu = (games * draws * level * (1 - rate) ** 2 / (root * (rate + root))).sum(axis=1) + RIDGE
             most = _log_nu(np.array(MOST_DRAWS))
             step[:, -1] = np.minimum(gradient[:, -1] / information_nu, most - theta[:, -1])
         size = self._size(theta, step)

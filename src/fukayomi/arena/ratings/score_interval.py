@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fukayomi.arena.ratings.design import RIDGE, Design, logistic, make_design, solve_linear
 from fukayomi.arena.ratings.estimate import Estimate
-from fukayomi.arena.ratings.fit import Design, logistic, make_design, solve_linear
 from fukayomi.arena.ratings.groups import Groups
 from fukayomi.arena.ratings.tally import Floats, Integers, Pairings
 from fukayomi.arena.statistics.intervals import PRIOR_RESULTS
@@ -24,7 +24,6 @@ _STEPS = 50
 _TOLERANCE = 1e-9  # logits
 _NEAR = 1e-6  # relative to z
 _FAR = 30.0  # logits: a bound beyond it is open
-_RIDGE = 1e-10  # games
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class ScoreTest:
         """
         groups = found.groups
         inner = pairings.select(groups.group[pairings.first] == groups.group[pairings.second])
-        references = [int(groups.members(group)[0]) for group in groups.without(anchors)]
+        references = groups.first_members(groups.without(anchors))
         fixed = dict(anchors) | {player: float(found.ratings[player]) for player in references}
         design = make_design(inner, fixed, None if found.has_advantage else found.advantage)
         best = design.pack(found.ratings, found.advantage)
@@ -116,7 +115,7 @@ class ScoreTest:
     def _information(self, parameters: Floats) -> Floats:
         expected = logistic(self.design.differences(parameters[None, :]))
         weights = self.pairings.games * expected * (1 - expected)
-        return self.design.hessian(weights)[0] + _RIDGE * np.eye(self.design.size)
+        return self.design.hessian(weights)[0] + RIDGE * np.eye(self.design.size)
 
     def _test(self, contrast: Floats, distance: float, start: Floats) -> tuple[Floats, float]:
         """The likeliest parameters at a distance of the combination from its estimate, and the test statistic."""

@@ -5,6 +5,7 @@ characters in names are replaced.
 """
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from rich.cells import cell_len
 
@@ -31,11 +32,10 @@ def write_table(ratings: Ratings, *, explain: bool = True) -> str:
         ratings: Ratings to write.
         explain: Whether to explain the columns; notes are always written.
     """
-    pools = sorted({player.pool for player in ratings.players})
+    pools = [(pool, list(players)) for pool, players in groupby(ratings.players, lambda player: player.pool)]
     parts: list[str] = []
-    for pool in pools:
+    for pool, players in pools:
         title = [f"Pool {pool}:"] if len(pools) > 1 else []
-        players = [one for one in ratings.players if one.pool == pool]
         parts.append("\n".join(title + _write_rows(players, with_errors=ratings.simulations is not None)))
     deviation = _plus_minus(ratings.first_mover_deviation)
     parts.append(

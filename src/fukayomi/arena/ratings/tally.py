@@ -1,6 +1,6 @@
 """Results counted by player and by who moved first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -107,10 +107,18 @@ class Tally:
 
     def between(self, one: str, other: str) -> "Tally":
         """The games between two players."""
-        pair = Tally()
-        numbers = {self._numbers[name]: name for name in (one, other)}
+        return self.pairs([one, other]).get((one, other), Tally())
+
+    def pairs(self, order: Sequence[str]) -> "dict[tuple[str, str], Tally]":
+        """The games of each two of these players who met; pairs are in this order, and so are their names."""
+        names = {number: name for name, number in self._numbers.items()}
+        place = {name: number for number, name in enumerate(order)}
+        found: dict[tuple[str, str], Tally] = {}
         for (first, second), counts in self._counts.items():
-            if first in numbers and second in numbers:
-                for points, games in zip((1, 0.5, 0), counts, strict=True):
-                    pair.add(numbers[first], numbers[second], points, games)
-        return pair
+            one, other = names[first], names[second]
+            if one not in place or other not in place:
+                continue
+            pair = found.setdefault((one, other) if place[one] < place[other] else (other, one), Tally())
+            for points, games in zip((1, 0.5, 0), counts, strict=True):
+                pair.add(one, other, points, games)
+        return dict(sorted(found.items(), key=lambda item: (place[item[0][0]], place[item[0][1]])))

@@ -12,7 +12,7 @@ from fukayomi.arena.results.game import Game
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import csa_moves, write_csa, write_kif
 from fukayomi.shogi.formats.notation import japanese_moves
-from fukayomi.shogi.record import Record, RecordedMove, RecordError, Result, Termination
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination
 
 GAMES = "games"
 PGN = "games.pgn"
@@ -68,7 +68,7 @@ class MatchFiles:
         in_csa = _with_lines(record, lambda sfen, moves: " ".join(csa_moves(sfen, moves)))
         in_kif = _with_lines(record, lambda sfen, moves: "".join(japanese_moves(sfen, moves)))
         replace_file(csa, write_csa(in_csa).encode())
-        replace_file(kif, _kif(in_kif).encode())
+        replace_file(kif, write_kif(in_kif).encode())
 
     def is_pgn_due(self) -> bool:
         """Whether enough time has passed to rewrite the PGN."""
@@ -117,14 +117,6 @@ def _with_lines(record: Record, write: Callable[[str, list[str]], str]) -> Recor
             played = replace(played, pv=write(position.sfen(), played.pv.split()))
         moves.append(played)
     return replace(record, moves=moves)
-
-
-def _kif(record: Record) -> str:
-    """KIF; if KIF cannot express how the game ended, the moves without the end."""
-    try:
-        return write_kif(record)
-    except RecordError:
-        return write_kif(Record(record.name, record.initial_sfen, record.moves, record.black_name, record.white_name))
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from fukayomi.arena.results.forfeits import Causes, are_notable, forfeits_text, is_forfeit, loser_of
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.head_to_head import counts_for_strength, half_points
 from fukayomi.arena.results.score import MatchScore
@@ -35,6 +36,8 @@ class Meeting:
     second: str
     score: MatchScore = field(default_factory=MatchScore)
     counts: Counts = field(default_factory=Counts)
+    clean_counts: Counts = field(default_factory=Counts)
+    """Without forfeits (`forfeits.py`)."""
 
 
 @dataclass
@@ -44,6 +47,15 @@ class PlayerStanding:
     name: str
     by_color: dict[Color, MatchScore] = field(default_factory=lambda: {BLACK: MatchScore(), WHITE: MatchScore()})
     counts: Counts = field(default_factory=Counts)
+    clean_counts: Counts = field(default_factory=Counts)
+    """Without games that were lost by a forfeit (`forfeits.py`), by whomever."""
+    forfeits: Causes = field(default_factory=Counter[Termination])
+    """Its losses on time, by illegal moves and by failures."""
+
+    @property
+    def rests_on_forfeits(self) -> bool:
+        """Whether much of its losses are forfeits."""
+        return are_notable(self.forfeits, self.total.losses)
 
     @property
     def total(self) -> MatchScore:
@@ -62,6 +74,7 @@ class Standings:
         """How the games ended."""
         self.first_mover = MatchScore()
         self._open_pairs: dict[int, Game] = {}  # pairs of which one game was counted
+        self._open_clean_pairs: dict[int, Game] = {}
         for game in games:
             self.add(game)
 
@@ -78,19 +91,27 @@ class Standings:
             self.players[name].by_color[color].add(half_points(game, name))
         meeting = self._meeting(game)
         meeting.score.add(half_points(game, meeting.first))
+        loser = loser_of(game)
+        if loser is not None and is_forfeit(game):
+            self.players[loser].forfeits[game.termination] += 1
         if not counts_for_strength(game):
             return
-        views = (
-            (game.black, self.players[game.black].counts), (game.white, self.players[game.white].counts),
-            (meeting.first, meeting.counts),
-        )  # fmt: skip
-        other = None if game.pair is None else self._open_pairs.pop(game.pair, None)
-        for name, counts in views:
-            counts.games[half_points(game, name)] += 1
-            if other is not None:
-                counts.pairs[half_points(game, name) + half_points(other, name)] += 1
-        if other is None and game.pair is not None:
-            self._open_pairs[game.pair] = game
+        black, white = self.players[game.black], self.players[game.white]
+        views = ((game.black, black.counts), (game.white, white.counts), (meeting.first, meeting.counts))
+        _count(game, views, self._open_pairs)
+        if not is_forfeit(game):
+            clean = (black.clean_counts, white.clean_counts, meeting.clean_counts)
+            names = (game.black, game.white, meeting.first)
+            _count(game, zip(names, clean, strict=True), self._open_clean_pairs)
+
+    def warnings(self) -> list[str]:
+        """A sentence about each engine whose result rests on forfeits."""
+        return [
+            f"{player.name}: {forfeits_text(player.forfeits, player.total.losses)}; its result says little about "
+            "strength"
+            for player in self.players.values()
+            if player.rests_on_forfeits
+        ]
 
     def meetings(self) -> list[Meeting]:
         """The pairs of engines that have met, in the order of the settings."""
@@ -99,3 +120,14 @@ class Standings:
     def _meeting(self, game: Game) -> Meeting:
         found = self._meetings.get((game.black, game.white))
         return found or self._meetings[game.white, game.black]
+
+
+def _count(game: Game, views: Iterable[tuple[str, Counts]], open_pairs: dict[int, Game]) -> None:
+    """Add a game, and its pair if that is complete now, to the counts of each view."""
+    other = None if game.pair is None else open_pairs.pop(game.pair, None)
+    for name, counts in views:
+        counts.games[half_points(game, name)] += 1
+        if other is not None:
+            counts.pairs[half_points(game, name) + half_points(other, name)] += 1
+    if other is None and game.pair is not None:
+        open_pairs[game.pair] = game

@@ -85,7 +85,7 @@ def calibrate(
 
     with user_errors():
         clocks = ClockRange(TimeControl.from_text(low), TimeControl.from_text(high))
-        match = read_settings((engines, games, rules, run))
+        match = read_settings((engines, games, rules, run), {vary: low})  # its clock is another in each batch
         settings = CalibrationSettings(match, vary, clocks, precision.precision)
         found = _run(settings, out, run.ray)
         _report(found, found.odds(), as_json=run.as_json)
@@ -105,7 +105,7 @@ def _run(settings: "CalibrationSettings", out: Path, ray: str | None) -> "Calibr
 
 def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
     """Save and print the result, and exit with the right code."""
-    from fukayomi.arena.calibration.calibration import Verdict, interval_text
+    from fukayomi.arena.calibration.calibration import Verdict, clock_at, interval_text
     from fukayomi.arena.calibration.match_file import write_match_file
     from fukayomi.cli.arena.match_progress import failure_text
 
@@ -117,8 +117,8 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
         _print(found, odds, saved)
     if found.is_interrupted:
         typer.echo(
-            f"Stopped: {counted(found.played, 'game is', 'games are')} in {found.folder}. "
-            "Run the same command again to resume.",
+            f"Stopped: {counted(found.played, 'game is', 'games are')} in {found.folder}, at most {found.left} are "
+            "left. Run the same command again to resume.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED)
@@ -127,12 +127,18 @@ def _report(found: "Calibration", odds: "Odds", *, as_json: bool) -> None:
         fail(f"{reasons}. Run the same command again to resume; --restart restarts engines that fail")
     clocks = found.settings.clocks
     if verdict is Verdict.UNKNOWN:
-        fail(f"{found.played} games are not enough to find 50 %: {interval_text(clocks, odds)}. Raise --games")
+        likely = ""
+        if odds.estimate is not None:
+            likely = f"; most likely at {clock_at(clocks, odds.estimate).text()}, outside the range, but not surely so"
+        fail(
+            f"{counted(found.played, 'game does', 'games do')} not say whether 50 % is in the range (95 %: "
+            f"{interval_text(clocks, odds)}{likely}); no clock was saved. Raise --games, or give a wider range"
+        )
     if verdict is not Verdict.FOUND:
         end, option = (clocks.low, "--from") if verdict is Verdict.BELOW else (clocks.high, "--to")
         fail(
-            f"50 % lies {verdict} the range ({interval_text(clocks, odds)}); no clock was saved. Give another {option} "
-            f"than {end.text()}; the games already played count"
+            f"50 % lies {verdict} the range (95 %: {interval_text(clocks, odds)}); no clock was saved. Give another "
+            f"{option} than {end.text()}; the games already played count"
         )
 
 
@@ -165,6 +171,7 @@ def summarize_calibration(found: "Calibration", odds: "Odds") -> dict[str, Any]:
         "slope_high": rounded(odds.elo_high, 1),
         "scatter": rounded(odds.scatter, 3),
         "games": found.played,
+        "left": found.left,
         "counted": sum(level.games for level in found.levels),
         "failed": found.failed,
         "repeated": found.repeated,

@@ -169,11 +169,13 @@ def _print_tables(result: "MatchResult") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from fukayomi.cli.arena.match_progress import percent, sprt_text, standings_table
+    from fukayomi.cli.arena.match_progress import forfeit_tables, percent, sprt_text, standings_table, times_table
 
     state, diversity = result.state, result.diversity
     console = Console()
     console.print(standings_table(state))
+    for table in (*forfeit_tables(state), *([times_table(state)] if state.times else [])):
+        console.print(table)
     first = state.standings.first_mover
     console.print(f"first mover {first.text()} ({percent(first.rate)}); a draw scores half a point")
     endings = (f"{ending} {count}" for ending, count in state.standings.terminations.most_common())
@@ -185,6 +187,6 @@ def _print_tables(result: "MatchResult") -> None:
     )
     if (sprt := sprt_text(state)) is not None:
         console.print(sprt)
-    for warning in diversity.warnings:
+    for warning in (*state.warnings, *state.standings.warnings(), *diversity.warnings):
         console.print(Text(f"warning: {warning}", style="yellow"))
     console.print(Text(f"database, records and PGN: {state.folder}"))

@@ -1,5 +1,6 @@
 """The options of the commands that play matches, and the settings they stand for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -33,8 +34,18 @@ class EngineOptions:
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
     ] = None
+    undeclared_options: Annotated[
+        bool | None,
+        typer.Option(
+            "--undeclared-options",
+            help="Send options and values all the same that an engine does not declare; otherwise they are an error.",
+        ),
+    ] = None
     engine_clock: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=CLOCK", help="A clock of its own for the engine NAME.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=CLOCK", help="A clock of its own for the engine NAME. If all have one, --clock is not needed."
+        ),
     ] = None
     engine_dir: Annotated[
         list[str] | None, typer.Option(metavar="NAME=PATH", help="Working directory of the engine NAME.")
@@ -82,6 +93,10 @@ class GameOptions:
     seed: Annotated[int | None, typer.Option(help="Seed for shuffling openings.", show_default=str(choices.SEED))] = (
         None
     )
+    ponder: Annotated[
+        bool | None,
+        typer.Option("--ponder", help="Engines think in the opponent's time, about the answer that they expect."),
+    ] = None
     event: Annotated[str | None, typer.Option(help="Event name for the records.")] = None
 
 
@@ -93,11 +108,19 @@ class RuleOptions:
 
     max_plies: Annotated[
         int | None,
-        typer.Option(help="Draw after this many plies, the opening included.", show_default=str(choices.MAX_PLIES)),
+        typer.Option(
+            help="Draw after this many plies, the opening included. Engines are told if they have MaxMovesToDraw or "
+            "Draw_Ply.",
+            show_default=str(choices.MAX_PLIES),
+        ),
     ] = None
     declaration: Annotated[
         Declaration | None,
-        typer.Option(help="Points that a declaration win (入玉宣言) takes.", show_default=Declaration.POINTS_27.value),
+        typer.Option(
+            help="Rule for declarations (入玉宣言): 27 or 24 points; with H the pieces that a handicap leaves out "
+            "count for White; the try rule; or none. Engines are told if they have EnteringKingRule.",
+            show_default=Declaration.POINTS_27.value,
+        ),
     ] = None
     resign: Annotated[
         str | None,
@@ -172,11 +195,12 @@ class RunOptions:
 MatchOptions = tuple[EngineOptions, GameOptions, RuleOptions, RunOptions]
 
 
-def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
+def read_settings(options: MatchOptions, clocks: Mapping[str, str] | None = None, **more: Any) -> "MatchSettings":
     """The settings of a match: those of --config, replaced by those on the command line.
 
     Args:
         options: All options of the command.
+        clocks: Clocks of engines, by name, that have none of their own.
         more: Further settings, by name; None: not given.
 
     Raises:
@@ -192,6 +216,11 @@ def read_settings(options: MatchOptions, **more: Any) -> "MatchSettings":
     if games.openings is not None:
         found["openings"] = games.openings.absolute()
     found["engine"] = _engines(found.get("engine", []), engines)
+    if engines.undeclared_options is not None:
+        found["undeclared_options"] = engines.undeclared_options
+    for engine in found["engine"]:
+        if clocks is not None and engine.get("name") in clocks:
+            engine.setdefault("clock", clocks[engine["name"]])
     given = given_options(rules, "resign", "draw", "margin", "start_timeout", "ready_timeout")
     for name in ("margin", "start_timeout", "ready_timeout"):
         if (value := getattr(rules, name)) is not None:

@@ -10,9 +10,12 @@ from rich.text import Text
 
 from fukayomi.arena.game.player import Failure
 from fukayomi.arena.match.state import MatchListener, MatchState
+from fukayomi.arena.results.forfeits import causes_text
 from fukayomi.arena.results.game import Game
 from fukayomi.arena.results.standings import PlayerStanding
 from fukayomi.arena.statistics.intervals import Strength
+from fukayomi.arena.statistics.move_times import MoveTimes, Times
+from fukayomi.cli.common.tables import number_table
 from fukayomi.cli.common.text import printable
 from fukayomi.shogi import BLACK, WHITE
 from fukayomi.shogi.record import Result
@@ -50,7 +53,7 @@ class LiveTable(MatchListener):
     def _render(self) -> RenderableType:
         if self._state is None:
             return Text("")
-        return Group(standings_table(self._state), Text(pace_line(self._state)))
+        return Group(standings_table(self._state), *forfeit_tables(self._state), Text(pace_line(self._state)))
 
 
 class Lines(MatchListener):
@@ -84,7 +87,7 @@ class Lines(MatchListener):
 
 def standings_table(state: MatchState) -> Table:
     """A row per engine: score, Elo, score by colour, failures."""
-    table = Table("engine", "W-L-D", "score", "Elo", "as Black", "as White", "failed")
+    table = Table("engine", "W-L-D", "score", "Elo, 95 %", "as Black", "as White", "failed")
     table.columns[0].overflow = "fold"
     table.columns[0].min_width = 8
     for column in table.columns[1:]:
@@ -106,13 +109,47 @@ def _cells(player: PlayerStanding) -> list[RenderableType]:
     return [Text(player.name), total.text(), percent(total.rate), elo_text(player.counts.strength()), *by_color]
 
 
+def forfeit_tables(state: MatchState) -> list[Table]:
+    """A table with a row per engine that lost on time, by illegal moves or by failures; none if no engine did."""
+    players = [player for player in state.standings.players.values() if player.forfeits]
+    if not players:
+        return []
+    table = number_table("engine", "forfeits", "of losses", "kinds", "Elo without, 95 %")
+    for player in players:
+        losses, count = player.total.losses, player.forfeits.total()
+        share, elo = percent(count / losses), elo_text(player.clean_counts.strength())
+        style = "yellow" if player.rests_on_forfeits else ""
+        table.add_row(Text(player.name), str(count), share, causes_text(player.forfeits), elo, style=style)
+    return [table]
+
+
+def times_table(state: MatchState) -> Table:
+    """A row per engine: mean, median and greatest time of a move, and the same of its overhead."""
+    table = number_table("time of a move, ms", "moves", "mean", "median", "max", "overhead", "median", "max")
+    for name in state.standings.players:
+        times = state.times.get(name, MoveTimes())
+        used, overhead = times.used(), times.overhead()
+        if used is not None:
+            table.add_row(Text(name), f"{used.count:,}", *_three(used), *_three(overhead))
+    return table
+
+
+def _three(times: Times | None) -> list[str]:
+    if times is None:
+        return ["-"] * 3
+    return [f"{value:,.0f}" for value in (times.mean_ms, times.median_ms, times.greatest_ms)]
+
+
 def pace_line(state: MatchState) -> str:
-    """Progress, pace, and the state of the sequential test."""
+    """Progress, pace, and the state of the sequential test; for a batch of a calibration, of all batches."""
     words = [f"{state.played} of {counted(state.played + state.missing, 'game')}"]
+    if state.earlier or state.later:
+        done = state.earlier + state.played
+        words = [f"batch {words[0]}", f"in all {done} of {done + state.left}"]
     pace, left_s = state.games_an_hour(), state.seconds_left()
     if pace is not None and left_s is not None:
         words.append(f"{pace:.0f} an hour")
-        if state.missing:
+        if state.left:
             words.append(f"{timedelta(seconds=round(left_s))} left")
     if (sprt := sprt_text(state)) is not None:
         words.append(sprt)
@@ -140,11 +177,11 @@ def failure_text(failure: Failure) -> str:
 
 
 def elo_text(strength: Strength) -> str:
-    """Such as ``+12 ±45``; the end of the interval alone, such as ``> +166``, if all games were won or lost."""
+    """Such as ``+12 ±45``; the end of the interval alone, such as ``above +166``, if all games were won or lost."""
     if strength.elo is None:
         return "-"
     if strength.elo_low is None or strength.elo_high is None:
-        return f"> {strength.elo_low:+.0f}" if strength.elo_low is not None else f"< {strength.elo_high:+.0f}"
+        return f"above {strength.elo_low:+.0f}" if strength.elo_low is not None else f"below {strength.elo_high:+.0f}"
     return f"{round(strength.elo):+} ±{strength.elo_error:.0f}"
 
 

@@ -3,8 +3,8 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,14 +14,18 @@ from fukayomi.arena.ratings.options import RatingOptions
 from fukayomi.cli.common.errors import INTERRUPTED, fail, user_errors
 from fukayomi.cli.common.options import AsJson
 from fukayomi.cli.common.problems import ProblemList, print_problems
-from fukayomi.cli.common.text import json_text
+from fukayomi.cli.common.text import json_text, printable
 from fukayomi.tabular import counted
 
 if TYPE_CHECKING:
     from fukayomi.arena.ratings.rating import PlayerRating, Ratings
+    from fukayomi.arena.results.game import Game
     from fukayomi.arena.results.game_tally import GameTally
+    from fukayomi.listener import Listener
 
 LARGEST_ANCHOR = 100_000  # rating points
+FORFEITS_LISTED = 20
+"""Players whose forfeits are printed."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,8 @@ def rate(
 
     Ratings have maximum likelihood: every player's expected score equals its actual score, and so does that of the
     first move. A draw is half a point. ERROR and CFS (certainty of being stronger than the next player) come from
-    simulating the same schedule. Errors are relative to the average, or to the anchors.
+    simulating the same schedule. Errors are relative to the average, or to the anchors. With more than 80 players each
+    simulation is one step from the ratings instead of a new fit, and their number is limited.
 
     Use --by-results if most games are drawn. It also uses what draws reveal about strength, and gives smaller errors if
     the draw model of docs/ratings.md is right. Ratings by points do not depend on that model.
@@ -100,6 +105,9 @@ def rate(
     Games without a result, or broken off by a crash, stall or interruption, are left out and counted. Records with the
     same players, start, moves and time of start (without a time of day also the same name, but for the suffix) are one
     game, which counts once. Of a match folder only the database is read.
+
+    Forfeits (losses on time, by illegal moves and by failures) are listed by player, with the rating without them. A
+    warning names the players with two or more that are a tenth of their losses or more.
     """
     if ratings.average is not None and ratings.anchor:
         raise typer.BadParameter("--average and --anchor exclude each other", param_hint="--average")
@@ -131,24 +139,68 @@ def _rate(sources: Sequence[Path], options: RatingOptions, *, pairs: bool, matri
     from fukayomi.arena.ratings.table import write_table
     from fukayomi.arena.results.game_input import iterate_games
     from fukayomi.arena.results.game_tally import tally_games
-    from fukayomi.files.atomic import replace_file
+    from fukayomi.cli.common.progress import StageBars
+    from fukayomi.files.atomic import AtomicFile
 
     listener = ProblemList()
-    found = tally_games(iterate_games(sources, listener=listener))
-    ratings = rate_tally(found.tally, options)
-    pair_ratings = rate_pairs(found.tally, options) if pairs else []
+    with StageBars() as bars:
+        found = tally_games(_counting(iterate_games(sources, listener=listener), bars))
+        ratings = rate_tally(found.tally, options, listener=bars)
+        pair_ratings = rate_pairs(found.tally, options, listener=bars) if pairs else []
+    clean = _without_forfeits(found, options)
     if matrix is not None:
-        replace_file(matrix, _matrix(ratings).encode())
+        with AtomicFile(matrix) as file:
+            for line in _matrix(ratings):
+                file.write(line.encode())
     if as_json:
-        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, listener.problems)))
+        typer.echo(json_text(_as_json(ratings, pair_ratings if pairs else None, found, clean, listener.problems)))
         return
     print_problems(listener.problems)
     typer.echo(write_table(ratings), nl=False)
     typer.echo(_count(found))
+    for line in _forfeit_lines(found, clean):
+        typer.echo(line)
     if pair_ratings:
         typer.echo("\nEvery two players by their own games:")
     for pair in pair_ratings:
         typer.echo("\n" + write_table(pair, explain=False), nl=False)
+
+
+def _without_forfeits(found: "GameTally", options: RatingOptions) -> Mapping[str, float]:
+    """Ratings by player from the games that were not decided by a forfeit; empty if all were, or none was."""
+    from fukayomi.arena.ratings.rating import rate_tally
+
+    names = set(found.clean_tally.names)
+    if not found.forfeits or not names:
+        return {}
+    anchors = {name: value for name, value in options.anchors.items() if name in names}
+    more = replace(options, simulations=0, bayes=False, anchors=anchors, hidden=options.hidden & names)
+    return {player.name: player.rating for player in rate_tally(found.clean_tally, more).players if not player.bound}
+
+
+def _forfeit_lines(found: "GameTally", clean: Mapping[str, float]) -> list[str]:
+    """Who lost on time, by illegal moves or by failures, and the ratings without these games."""
+    from fukayomi.arena.results.forfeits import forfeits_text
+
+    notable = found.resting_on_forfeits
+    others = sorted(found.forfeits.keys() - set(notable), key=lambda name: (-found.forfeits[name].total(), name))
+    lines: list[str] = []
+    for name in [*notable, *others][:FORFEITS_LISTED]:
+        causes, losses = found.forfeits[name], found.losses[name]
+        elo = f"; rating without forfeits: {clean[name]:z.1f}" if name in clean else ""
+        warning = "warning: " if name in notable else ""
+        lines.append(f"{warning}{printable(name)}: {forfeits_text(causes, losses)}{elo}")
+    if len(found.forfeits) > FORFEITS_LISTED:
+        lines.append(f"{len(found.forfeits) - FORFEITS_LISTED} more players with forfeits; --json lists all")
+    return lines
+
+
+def _counting(games: "Iterable[Game]", listener: "Listener") -> "Iterator[Game]":
+    """The same games; the listener hears how many were read."""
+    for number, game in enumerate(games, 1):
+        if number % 100 == 0:
+            listener.progress("reading games", number, None)
+        yield game
 
 
 def _parse_anchors(texts: Sequence[str]) -> Mapping[str, float]:
@@ -174,13 +226,30 @@ def _count(found: "GameTally") -> str:
 
 
 def _as_json(
-    ratings: "Ratings", pairs: "list[Ratings] | None", found: "GameTally", problems: list[str]
+    ratings: "Ratings",
+    pairs: "list[Ratings] | None",
+    found: "GameTally",
+    clean: Mapping[str, float],
+    problems: list[str],
 ) -> dict[str, Any]:
+    from fukayomi.arena.results.forfeits import by_name
+
+    notable = set(found.resting_on_forfeits)
     document = _ratings_as_json(ratings) | {
         "games": found.games,
         "without_result": found.without_result,
         "without_names": found.without_names,
         "against_itself": found.against_itself,
+        "forfeits": [
+            {
+                "name": name,
+                "losses": found.losses[name],
+                **by_name(causes),
+                "notable": name in notable,
+                "rating_without_forfeits": clean.get(name),
+            }
+            for name, causes in sorted(found.forfeits.items())
+        ],
         "problems": problems,
     }
     if pairs is not None:
@@ -208,12 +277,16 @@ def _player_as_json(player: "PlayerRating") -> dict[str, Any]:
     return found
 
 
-def _matrix(ratings: "Ratings") -> str:
-    """CSV of the certainty in percent that the player of the row is stronger than that of the column."""
+def _matrix(ratings: "Ratings") -> "Iterator[str]":
+    """Lines of CSV: the certainty in percent that the player of the row is stronger than that of the column."""
     names = [player.name for player in ratings.players]
+    yield _csv_line(["", *names])
+    for number, name in enumerate(names):
+        row = ratings.comparison.row(number).tolist()
+        yield _csv_line([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
+
+
+def _csv_line(cells: list[str]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["", *names])
-    for name, row in zip(names, ratings.certainty.tolist(), strict=True):
-        writer.writerow([name, *("" if math.isnan(value) else f"{value:.2f}" for value in row)])
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()

@@ -137,7 +137,8 @@ def _report(result: "SprtResult") -> list[str]:
 
 def _strength_lines(counts: tuple[int, ...], strength: "Strength") -> list[str]:
     if strength.elo_low is None or strength.elo_high is None:
-        elo = f"> {strength.elo_low:.2f}" if strength.elo_low is not None else f"< {strength.elo_high:.2f}"
+        end = f"above {strength.elo_low:.2f}" if strength.elo_low is not None else f"below {strength.elo_high:.2f}"
+        elo = f"{end} (95 %)"
     else:
         elo = f"{strength.elo:.2f} +/- {strength.elo_error:.2f}"
     nelo = f" +/- {strength.nelo_error:.2f}" if strength.nelo_error is not None else " (all results are the same)"

@@ -42,5 +42,5 @@ def print_problems(problems: Sequence[str], count: int | None = None, word: str 
         typer.echo(f"{word} {printable(problem)}", err=True)
     count = count or len(problems)
     if count > NAMED:
-        listed = "all" if count == len(problems) else f"the first {len(problems)}"
+        listed = "all" if count == len(problems) else f"the first {len(problems):,}"
         typer.echo(f"{word} {count - NAMED:,} more; --json lists {listed}", err=True)

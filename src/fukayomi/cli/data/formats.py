@@ -98,6 +98,7 @@ def convert(
     Records that cannot be used are skipped and named; damage in other formats is an error (fukayomi data check --good
     writes the rest). The output appears when it is complete. KIF, KI2 and JKF hold one game per file: for more, make
     --out a folder. Its files have the names of the files they were read from. .kifu and .ki2u are KIF and KI2 in UTF-8.
+    Characters that Shift_JIS lacks are replaced, and the files named.
     """
     from fukayomi.data.convert.convert import NothingConvertedError, convert_data
     from fukayomi.data.formats.games import Targets
@@ -133,12 +134,14 @@ def _print_conversion(found: "Conversion", out: Path, encoding: Encoding, *, as_
         document = {
             "file": str(out), "written": found.written, "games": found.games, "positions": found.positions,
             "dropped": {str(reason): count for reason, count in found.dropped.items()}, "problems": found.problems,
+            "replaced": found.replaced.total(), "replacements": found.replacements,
         }  # fmt: skip
         typer.echo(json_text(document | ({"encoding": encoding} if has_encoding else {})))
         return
     from fukayomi.data.records.reading import Drop
 
     print_problems(found.problems)
+    print_problems(found.replacements, word="replaced in")
     for reason, count in found.dropped.most_common():
         if reason is not Drop.COPY:
             typer.echo(f"skipped, {str(reason).replace('_', ' ')}: {count:,}")
@@ -196,8 +199,9 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
     if as_json:
         typer.echo(json_text(report.as_json() | ({"good_file": str(good)} if good else {})))
         return
-    for level in ("error", "remark"):
-        print_problems([str(finding) for finding in report.findings if finding.level == level], word=f"{level}:")
+    for level, count in (("error", report.errors), ("remark", report.remarks)):
+        messages = [str(finding) for finding in report.findings if finding.level == level]
+        print_problems(messages, count, word=f"{level}:")
     moves = f" with {counted(report.moves, 'move')}" if report.moves else ""
     typer.echo(
         f"{counted(report.records, 'record')}{moves}: {report.good:,} good, {counted(report.errors, 'error')}, "
@@ -209,4 +213,4 @@ def _print_report(report: "Report", good: Path | None, *, as_json: bool) -> None
             "any number of duplicate rows"
         )
     if good is not None:
-        typer.echo(f"wrote {report.good:,} good records to {good}")
+        typer.echo(f"wrote {counted(report.good, 'good record')} to {good}")

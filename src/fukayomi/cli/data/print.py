@@ -31,7 +31,8 @@ def print_file(
 
     Evaluations are in centipawns from the side to move; candidates are shown with their visits. Averaged positions show
     the mean value and result (0 to 1, for the side to move) and the shares of their moves; a book has keys instead of
-    positions. With --json, one object per line.
+    positions. With --json, one object per line; records have their times, the illegal move or the word that ended the
+    game, and their variations, too.
     """
     from fukayomi.data.printing import describe
     from fukayomi.data.records.skipped import Skipped
@@ -59,15 +60,20 @@ def as_text(item: dict[str, Any]) -> str:
         head.append(f"{item['name']}: {item['black']}{ratings[0]} - {item['white']}{ratings[1]}")
     head.append(f"sfen {item['sfen']}")
     if "moves" not in item and "move" in item:
-        head.append(f"move {item['move']}  eval {item['eval']}")
+        move = "no move" if item["move"] is None else f"move {item['move']}"
+        head.append(f"{move}  eval {item['eval']}")
     if "result" in item:
         head.append(f"result {item['result']}" + "".join(f" {flag}" for flag in item.get("flags", ())))
-    head += [f"{name} {item[name]}" for name in ("end", "ply") if name in item]
+    head += [f"{name} {item[name]}" for name in ("end", "end_word", "illegal_move", "ply") if item.get(name, "") != ""]
     if item.get("opponent"):
         head.append(f"opponent {item['opponent']}")
     lines = [printable("  ".join(head))]
     for move in item.get("moves", ()):
         evaluation = "" if move["eval"] is None else f"{move['eval']:+}"
         visits = "  ".join(f"{name} {count}" for name, count in move.get("visits", {}).items())
-        lines.append(f"{move['ply']:5} {move['move']:6}{evaluation:>7}  {visits}".rstrip())
+        time_ms = move.get("time_ms")
+        time = "" if time_ms is None else f"  {time_ms / 1000:g} s"
+        lines.append(f"{move['ply']:5} {move['move']:6}{evaluation:>7}{time}  {visits}".rstrip())
+    for variation in item.get("variations", ()):
+        lines.append(f"      variation from ply {variation['ply']}: {' '.join(variation['moves'])}")
     return "\n".join(lines)

@@ -193,7 +193,7 @@ def _table(index: "AnalysisIndex") -> "Table":
         moves = str(line.moves) if line.is_complete else f"{line.moves} of {line.total_moves}"
         table.add_row(
             Text(line.folder or line.name),
-            Text(f"☗{line.black or '先手'} ☖{line.white or '後手'}"),
+            Text(f"☗{line.black or line.sides[0]} ☖{line.white or line.sides[1]}"),
             moves,
             f"{100 * line.black_loss:.1f} / {100 * line.white_loss:.1f}",
             f"{line.black_mistakes} / {line.white_mistakes}",

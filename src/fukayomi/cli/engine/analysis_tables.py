@@ -27,7 +27,8 @@ def print_analysis(analysis: GameAnalysis, console: Console) -> None:
     if not analysis.total_moves:
         print_position(analysis, console)
         return
-    console.print(Text(f"☗ {analysis.black or '先手'}  ☖ {analysis.white or '後手'}  {analysis.date}", style="bold"))
+    black, white = analysis.players
+    console.print(Text(f"☗ {black}  ☖ {white}  {analysis.date}", style="bold"))
     console.print(Text(analysis.result))
     console.print(Text(analysis.searched_by, style="dim"))
     console.print(_table_of_moves(analysis))

@@ -47,6 +47,9 @@ class SubjectOptions:
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME:KEY=VALUE", help="A USI option of the engine NAME.")
     ] = None
+    undeclared_options: Annotated[
+        bool, typer.Option("--undeclared-options", help="Send options all the same that an engine does not declare.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def _subjects(options: SubjectOptions, stack: ExitStack) -> "list[Subject]":
             raise ConfigurationError(f"--option: no engine {name!r}; there are {', '.join(given) or 'no engines'}")
         given[name][key] = value
     for name, command in commands.items():
-        engine = UsiEngine(command, options=given[name])
+        engine = UsiEngine(command, options=given[name], undeclared_options=options.undeclared_options)
         found.append(UsiSubject(name, stack.enter_context(engine)))
     return found
 

@@ -28,8 +28,9 @@ def doctor(options: DoctorOptions) -> None:
     """Say which backends can run a network on this computer, measure them, and say which one is taken and why.
 
     What is missing is named, with the command that installs it; what cannot run here is untested. Positions per second
-    are those with the CPUs to itself. The choice is remembered, so that the engine starts without measuring; after a
-    change of the computer run this again. Exits with 1 if nothing can run the network.
+    are those of CPU time, as if no other program were running; on a GPU those by the clock. The choice is remembered,
+    so that the engine starts without measuring; after a change of the computer run this again. Exits with 1 if nothing
+    can run the network.
 
     \b
     fukayomi doctor
@@ -77,6 +78,7 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
                 "" if row.top1 is None else f"{row.top1:.1%}",
                 "" if row.value_error is None else f"{row.value_error:.4f}",
             )
+    table.caption = "positions/s: of CPU time, as if nothing else ran; on a GPU by the clock"
     Console().print(table)
     for row in diagnosis.backends:
         if row.problem:
@@ -90,7 +92,7 @@ def print_diagnosis(diagnosis: "Diagnosis") -> None:
     _say(
         "Taken",
         f"{plan.backend} {plan.precision}, {counted(plan.threads, 'thread')}, batch {plan.batch_size}, "
-        f"{plan.slots} in flight: {diagnosis.evaluations_per_s:,.0f} positions/s",
+        f"{plan.slots} in flight",
     )
     _say("Why", diagnosis.reason or "nothing is clearly faster")
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import takewhile
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -156,5 +157,7 @@ def _title(table: "EvaluationTable", test: "TestSet") -> str:
 def _cell(row: "EvaluatedNetwork", measure: str) -> str:
     """A metric above half the width of its interval."""
     estimate = row.measures[measure]
+    if isnan(estimate.value):
+        return ""
     value = f"{estimate.value:.4f}" if row.minus is None else f"{estimate.value:+.4f}"
     return value if estimate.margin is None else f"{value}\n[dim]±{estimate.margin:.4f}[/dim]"

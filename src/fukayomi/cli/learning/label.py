@@ -32,6 +32,9 @@ class EngineOptions:
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A USI option of the engine; repeat for several.")
     ] = None
+    undeclared_options: Annotated[
+        bool, typer.Option("--undeclared-options", help="Send options all the same that the engine does not declare.")
+    ] = False
     engine_dir: Annotated[Path | None, typer.Option(metavar="PATH", help="Working directory of the engine.")] = None
     network: Annotated[
         str | None,
@@ -179,7 +182,12 @@ def _opened(options: EngineOptions) -> "Generator[UsiEngine | Network]":
         raise LabelError("give an engine (--engine COMMAND) or a network (--network FILE.onnx)")
     if options.engine:
         given = dict(split_option("--option", text, "=", "KEY=VALUE") for text in options.option or [])
-        yield UsiEngine(options.engine, options=given, directory=options.engine_dir)
+        yield UsiEngine(
+            options.engine,
+            options=given,
+            directory=options.engine_dir,
+            undeclared_options=options.undeclared_options,
+        )
         return
     if options.option or options.engine_dir:
         raise LabelError("--option and --engine-dir belong to --engine")

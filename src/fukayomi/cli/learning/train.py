@@ -1,5 +1,6 @@
 """``fukayomi train``: from training data to a trained network."""
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -143,7 +144,8 @@ def _print(result: "TrainingResult", source: SourceOptions) -> None:
     if not is_first_process():
         return
     if source.as_json:
-        metrics = result.metrics.as_dict() if result.metrics else None
+        found = result.metrics.as_dict() if result.metrics else None
+        metrics = found and {name: value if isfinite(value) else None for name, value in found.items()}
         end = {"step": result.step, "steps": result.steps, "checkpoint": str(result.checkpoint), "metrics": metrics}
         typer.echo(json_text(end))
     elif result.finished:

@@ -1,6 +1,7 @@
 """What `fukayomi train` shows while it runs: a progress bar or lines, and a line for each evaluation."""
 
 import time
+from math import isnan
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -56,11 +57,13 @@ class TrainingProgress(TrainingListener):
 
     def evaluated(self, step: int, metrics: "Metrics") -> None:
         """Print the metrics on one line."""
+        has_moves = not isnan(metrics.policy_loss)
+        policy_loss = f"policy loss {metrics.policy_loss:.4f}  " if has_moves else ""
+        policy_accuracy = f"policy accuracy {metrics.policy_accuracy:.4f}  " if has_moves else ""
         self._print(
-            f"{self._head(step)}  test: "
-            f"policy loss {metrics.policy_loss:.4f}  result loss {metrics.result_loss:.4f}  "
+            f"{self._head(step)}  test: {policy_loss}result loss {metrics.result_loss:.4f}  "
             f"search value loss {metrics.search_value_loss:.4f}  sum {metrics.total_loss:.4f}  "
-            f"policy accuracy {metrics.policy_accuracy:.4f}  value accuracy {metrics.value_accuracy:.4f}  "
+            f"{policy_accuracy}value accuracy {metrics.value_accuracy:.4f}  "
             f"policy entropy {metrics.policy_entropy:.3f}"
         )
 

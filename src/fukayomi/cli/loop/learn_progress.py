@@ -77,6 +77,6 @@ def _trained(entry: Trained) -> str:
     if entry.fresh:
         accuracies = f"policy {entry.fresh['policy_accuracy']:.3f}, value {entry.fresh['value_accuracy']:.3f}"
         figures.append(f"accuracy on new games before it: {accuracies}")
-    if entry.test:
+    if entry.test and "policy_accuracy" in entry.test:
         figures.append(f"on the test files: policy {entry.test['policy_accuracy']:.3f}")
     return ", ".join(figures)

@@ -92,7 +92,8 @@ def _kind_of(path: Path, source: DataFormat | None, *, must_be_data: bool) -> Da
     except UnknownDataError as error:
         if must_be_data:
             raise
-        return Finding(level_of_unknown(path), path, 0, None, None, str(error).removeprefix(f"{path}: "))
+        reason = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        return Finding(level_of_unknown(path), path, 0, None, None, reason)
     return kind
 
 

@@ -71,7 +71,7 @@ class Report(Tabular):
     errors: int = 0
     remarks: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
-    """The first findings of each level, in the order of the files."""
+    """The first 10 000 findings of each level, in the order of the files."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """One row per finding: level, file, record, ply, line, offset and reason."""
@@ -93,5 +93,6 @@ class Report(Tabular):
         return {
             "files": self.files, "records": self.records, "moves": self.moves, "good": self.good,
             "duplicates": self.duplicates, "not_compared": self.not_compared, "errors": self.errors,
-            "remarks": self.remarks, "findings": [finding.as_json() for finding in self.findings],
+            "remarks": self.remarks, "not_listed": self.errors + self.remarks - len(self.findings),
+            "findings": [finding.as_json() for finding in self.findings],
         }  # fmt: skip

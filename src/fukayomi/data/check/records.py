@@ -17,6 +17,7 @@ from fukayomi.data.records.text import Source
 from fukayomi.shogi.record import Record, Termination
 
 _GAMES_AT_ONCE = 256
+_DATA_SUFFIXES = (".hcp", ".hcpe", ".hcpe2", ".hcpe3", ".psv", ".avg", ".cache")  # .bin may be anything
 _PLY = re.compile(r"ply (\d+): ")
 
 
@@ -56,9 +57,14 @@ def scan_for_check(path: Path, advance: Advance, seen: SeenGames) -> Iterator[Ch
 
 
 def level_of_unknown(path: Path) -> Level:
-    """The level of a file in no known format: an error if its name says that it is a record, compressed or not."""
+    """The level of a file in no format that is checked: an error if its name says that it is in one of them.
+
+    Records may be compressed.
+    """
     name = Path(path.stem) if path.suffix.lower() in COMPRESSED_SUFFIXES else path
-    return Level.ERROR if name.suffix.lower() in games.FORMAT.suffixes else Level.REMARK
+    if name.suffix.lower() in games.FORMAT.suffixes:
+        return Level.ERROR
+    return Level.ERROR if path.suffix.lower() in _DATA_SUFFIXES else Level.REMARK
 
 
 def _scan(source: Source, seen: SeenGames) -> Iterator[CheckedGames | Finding]:
@@ -72,6 +78,9 @@ def _scan(source: Source, seen: SeenGames) -> Iterator[CheckedGames | Finding]:
             part = CheckedGames(part.path)
         if isinstance(found, Dropped):
             yield _finding(found, part.path, number)
+        if isinstance(record, Record):
+            for line, reason in record.left_out:
+                yield Finding(Level.REMARK, part.path, number, None, None, f"left out: {reason}", line)
     if part.games:
         yield part
 

@@ -46,6 +46,8 @@ class Inputs:
     paths: tuple[Path, ...]
     kind: DataFormat
     """HCP, HCPE (also for hcpe2), PSV, HCPE3 or RECORDS."""
+    passed_over: tuple[str, ...] = ()
+    """Files of other formats in the folders, with the reasons."""
     as_rows: bool = False
     """Whether games are read as rows, HCPE, of their searched moves, and averages as rows of their positions."""
 
@@ -101,29 +103,33 @@ def open_inputs(
         taken: The formats that the caller reads; hcpe is also hcpe2.
 
     Raises:
-        VerbError: The files have several formats, or one that is not taken.
+        VerbError: The files have several formats, or one that is not taken. Files in folders that hold no such data
+            (SFEN lines, books) are passed over.
         DataFileError: A file has no known format.
         SourceError: A file is missing.
         OSError: A file cannot be read.
     """
     found: dict[Path, DataFormat] = {}
+    others: dict[Path, DataFormat] = {}
     for path in find_files(paths):
         try:
             found[path] = _layout(kind or detect_data(path))
         except UnknownDataError:
             if path in paths:
                 raise  # other files in a folder are skipped
+    names = [name for each in taken for name in ((each, "hcpe2") if each is DataFormat.HCPE else (each,))]
+    expected = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    if any(each in taken for each in found.values()):
+        others = {path: each for path, each in found.items() if each not in taken and path not in paths}
+        found = {path: each for path, each in found.items() if path not in others}
     kinds = sorted(set(found.values()))
     if len(kinds) != 1:
         first = {kind: next(path for path in found if found[path] is kind) for kind in kinds}
         named = ", ".join(f"{path} is {kind}" for kind, path in first.items())
         raise VerbError(f"inputs must have one format: {named or 'no file has a known format'}")
     if kinds[0] not in taken:
-        names = [name for each in taken for name in ((each, "hcpe2") if each is DataFormat.HCPE else (each,))]
-        raise VerbError(
-            refusal(next(iter(found)), kinds[0], " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])))
-        )
-    return Inputs(tuple(found), kinds[0])
+        raise VerbError(refusal(next(iter(found)), kinds[0], expected))
+    return Inputs(tuple(found), kinds[0], tuple(refusal(path, each, expected) for path, each in others.items()))
 
 
 def _layout(kind: DataFormat) -> DataFormat:
@@ -203,7 +209,8 @@ def read_blocks(
     Args:
         inputs: The files.
         begin: Where to begin.
-        skipped: Receives the records that cannot be read, and copies of games; damage in other formats is raised.
+        skipped: Receives the records that cannot be read, copies of games, and files that were passed over; damage in
+            other formats is raised.
         advance: Called with the number of bytes read since the last call, those before `begin` included.
 
     Raises:
@@ -211,8 +218,11 @@ def read_blocks(
         SourceError: An archive is damaged.
         OSError: A file cannot be read.
     """
+    skipped = Skipped() if skipped is None else skipped
+    for message in inputs.passed_over if begin == Cursor() else ():
+        skipped.add_problem(message)
     if inputs.kind is DataFormat.RECORDS:
-        yield from _read_records(inputs, begin, skipped or Skipped(), advance)
+        yield from _read_records(inputs, begin, skipped, advance)
         return
     advance(sum(path.stat().st_size for path in inputs.paths[: begin.file]))
     place, items = Place(begin.outer, begin.inner), begin.items
@@ -245,7 +255,7 @@ def _read_records(inputs: Inputs, begin: Cursor, skipped: Skipped, advance: Adva
 
 
 def rows_of(block: Block) -> NDArray[np.void]:
-    """The positions of a block with their targets, HCPE [N], without flags in the results.
+    """The positions of a block with their targets, HCPE [N], without flags in the results; bestMove16 0 is no move.
 
     Raises:
         DataFileError: A position of psv is impossible, or there are only positions; the message names the place.
@@ -254,6 +264,6 @@ def rows_of(block: Block) -> NDArray[np.void]:
     if isinstance(content, np.ndarray) and content.dtype == psv.PSV:
         psv.FORMAT.raise_first_fault(block.path, block.after.outer - len(block), psv.FORMAT.faults(content))
     try:
-        return without_flags(as_rows(content).records)
+        return without_flags(as_rows(content, moveless=True).records)
     except DataFileError as error:
         raise VerbError(f"{block.path}: {error}") from error

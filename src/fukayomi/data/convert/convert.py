@@ -1,7 +1,8 @@
 """Convert any format to any other."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from fukayomi.data.records.copies import SeenGames
 from fukayomi.data.records.reading import Drop, Dropped, iter_records
 from fukayomi.data.records.sources import FileHead, find_files, iter_sources
 from fukayomi.listener import SILENT, Listener, counter
+from fukayomi.shogi.record import RecordError
 
 
 @dataclass(slots=True)
@@ -30,6 +32,10 @@ class Conversion(ReadCounts):
     """Games, rows or positions written."""
     target: Target | None = None
     """The format written."""
+    replaced: Counter[str] = field(default_factory=Counter[str])
+    """Characters of records that the encoding lacks, which were replaced: ☗ and ☖ by ▲ and △, others by ``?``."""
+    replacements: list[str] = field(default_factory=list[str])
+    """A message for each record with such characters."""
 
 
 class NothingConvertedError(DataFileError):
@@ -65,7 +71,7 @@ def convert_data(
         to: Format to write, such as "hcpe3"; by the suffix of `out` if None.
         source: Format of all inputs; found by their content if None.
         targets: How the moves of records become training positions.
-        encoding: Encoding of KIF and KI2: "utf-8" or "shift_jis".
+        encoding: Encoding of KIF and KI2: "utf-8" or "shift_jis". Characters that it lacks are replaced and counted.
         listener: Follows the bytes of the inputs.
 
     Raises:
@@ -85,7 +91,7 @@ def convert_data(
         _write_cache(paths, Path(out), given, found, advance)
         return found
     with DataWriter(out, target, encoding=Encoding(encoding), inputs=paths) as writer:
-        for kind, group in groupby(_known_files(files, set(paths), given, found), key=itemgetter(0)):
+        for kind, group in groupby(_known_files(files, set(paths), given, target, found), key=itemgetter(0)):
             members = map(itemgetter(1), group)
             if kind is DataFormat.RECORDS and target.is_record:
                 _copy_records(members, writer, found, seen, advance)
@@ -93,6 +99,9 @@ def convert_data(
             for content in _read(members, kind, targets, found, seen, advance):
                 found.add(content)
                 writer.append(content)
+                if writer.moveless:
+                    found.dropped[Drop.NO_MOVE] = writer.moveless
+        found.replaced, found.replacements = writer.replaced, writer.replacements
         if writer.count == 0:
             raise NothingConvertedError(f"nothing is left to write{_remedy(found)}", found)
     found.written = writer.count
@@ -102,15 +111,21 @@ def convert_data(
 def _remedy(found: Conversion) -> str:
     if found.games and found.positions == 0:
         return ": no move has an evaluation or visits; one-hot targets take every move without them"
+    if found.dropped[Drop.NO_MOVE]:
+        return ": no row has a move; psv, plain, hcp and sfen hold positions without one"
     if found.dropped[Drop.ENDING]:
         return ": no game has a useful end; games without an end can be taken as draws"
     return ""
 
 
 def _known_files(
-    files: Iterable[Path], named: set[Path], source: DataFormat | None, found: Conversion
+    files: Iterable[Path], named: set[Path], source: DataFormat | None, target: Target, found: Conversion
 ) -> Iterator[tuple[DataFormat, Path | FileHead]]:
-    """The files with their formats; other files in folders are left out."""
+    """The files with their formats; other files in folders are left out.
+
+    Raises:
+        DataFileError: A file that was named is in no known format, or holds positions alone and `target` needs more.
+    """
     for path in files:
         if source is not None:
             yield source, path
@@ -126,7 +141,16 @@ def _known_files(
         if kind in (DataFormat.BOOK, DataFormat.CACHE) and path not in named:
             found.leave_out(Dropped(str(path), Drop.NO_RECORD, f"{path}: {kind} files are not converted"))
             continue
+        if kind in _POSITIONS and target not in (Target.HCP, Target.SFEN):
+            reason = f"{path}: positions alone, without moves, make no {target}"
+            if path in named:
+                raise DataFileError(f"{reason}; only hcp and sfen are made of them")
+            found.leave_out(Dropped(str(path), Drop.NO_RECORD, reason))
+            continue
         yield kind, head
+
+
+_POSITIONS = (DataFormat.HCP, DataFormat.SFEN)
 
 
 def _read(
@@ -164,4 +188,7 @@ def _copy_records(
             found.leave_out(record)
             continue
         found.add([record])
-        writer.append_record(record)
+        try:
+            writer.append_record(record)
+        except RecordError as error:
+            found.leave_out(Dropped(record.name, Drop.NOT_WRITTEN, str(error), error.reason, error.line))

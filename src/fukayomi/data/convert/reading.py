@@ -153,7 +153,7 @@ def read_rows(
         listener: Follows the bytes, and hears of records that cannot be read.
 
     Yields:
-        HCPE [N] with the fields hcp, eval, bestMove16 and gameResult.
+        HCPE [N] with the fields hcp, eval, bestMove16 (0: a row of psv without a move) and gameResult.
 
     Raises:
         DataFileError: The file is damaged, or has no such positions; the message says where.
@@ -170,7 +170,7 @@ def read_rows(
     )
     noted = 0
     for content in contents:
-        yield without_flags(as_rows(content).records)
+        yield without_flags(as_rows(content, moveless=True).records)
         for message in tally.problems[noted:]:
             listener.note(message)
         noted = len(tally.problems)

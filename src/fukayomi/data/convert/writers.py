@@ -1,5 +1,6 @@
 """Write any format: content goes in, and the file appears when it is complete."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from fukayomi.data.convert.names import RecordNames
 from fukayomi.data.formats.averages import Averages
 from fukayomi.data.formats.cache import CachedPositions
-from fukayomi.data.formats.content import Content, as_games, as_positions, as_rows
+from fukayomi.data.formats.content import Content, as_games, as_positions, as_rows, count_moveless
 from fukayomi.data.formats.games import TARGETS, Targets, record_from_game
 from fukayomi.data.formats.hcpe import Rows, read_hcpe
 from fukayomi.data.formats.hcpe3 import Games
@@ -21,9 +22,11 @@ from fukayomi.data.formats.table import FORMATS
 from fukayomi.files.atomic import AtomicFile
 from fukayomi.files.folder import AtomicFolder
 from fukayomi.shogi.formats.detect import Format
-from fukayomi.shogi.formats.writer import UTF_8_SUFFIXES, encode_record
+from fukayomi.shogi.formats.writer import UTF_8_SUFFIXES, encode_record, name_of
 from fukayomi.shogi.record import Record
+from fukayomi.tabular import counted
 
+_NAMED = 5  # characters in a message
 _OTHER_SUFFIXES = {"bin": Target.PSV, "kifu": Target.KIF, "ki2u": Target.KI2}  # .bin is YaneuraOu's for psv
 
 
@@ -77,6 +80,12 @@ class DataWriter:
         self.encoding = encoding
         self.count = 0
         """Games, rows or positions written so far."""
+        self.moveless = 0
+        """Rows left out because they have no move and the format needs one."""
+        self.replaced: Counter[str] = Counter()
+        """Characters that the encoding lacks and that were replaced, in all records."""
+        self.replacements: list[str] = []
+        """A message for each record with such characters."""
         if encoding is not Encoding.UTF_8 and not self.target.has_encodings:
             raise DataFileError(f"{path}: {self.target} is not written in {encoding.label}; only KIF and KI2 are")
         if encoding is not Encoding.UTF_8 and self.path.suffix.lower() in UTF_8_SUFFIXES:
@@ -92,7 +101,8 @@ class DataWriter:
         """Add content, converted to the format.
 
         Args:
-            content: Rows, games, positions, averages or records.
+            content: Rows, games, positions, averages or records. Rows without a move are left out (`moveless`) where
+                the format needs one.
             targets: How the moves of records become training positions.
 
         Raises:
@@ -113,12 +123,15 @@ class DataWriter:
 
     def _items(self, content: Content, stored: str, targets: Targets) -> Any:
         """The content as what the file stores."""
+        keeps_moveless = self.target.has_moveless_rows
+        if not keeps_moveless:
+            self.moveless += count_moveless(content)
         try:
             match stored:
                 case "games":
                     return as_games(content, targets)
                 case "rows":
-                    return as_rows(content, targets)
+                    return as_rows(content, targets, moveless=keeps_moveless)
                 case "positions":
                     return as_positions(content)
                 case _:
@@ -133,7 +146,13 @@ class DataWriter:
             DataFileError: A file for one game gets a second one.
             RecordError: The record cannot be written in the format.
         """
-        data = encode_record(record, Format(self.target), self.encoding)
+        replaced: Counter[str] = Counter()
+        data = encode_record(record, Format(self.target), self.encoding, replaced=replaced)
+        if replaced:
+            self.replaced += replaced
+            named = ", ".join(name_of(letter) for letter in list(replaced)[:_NAMED])
+            count = counted(replaced.total(), "character")
+            self.replacements.append(f"{record.name}: {count} that {self.encoding.label} lacks: {named}")
         self.count += 1
         if self._folder is not None:
             self._folder.write(self._names(record.name, self.count), data)
@@ -175,7 +194,7 @@ def write_data(
     Args:
         path: The file; for KIF, KI2 and JKF a name without a suffix is a folder.
         parts: Arrays of HCP, HCPE or PSV rows, `Games`, `Averages`, lists of `Record`, or several of them, such as
-            `read_data` yields. They are converted to the format.
+            `read_data` yields. They are converted to the format; rows without a move are left out where it needs one.
         format: The format, such as "hcpe3"; by the suffix of `path` if None.
         encoding: Encoding of KIF and KI2: "utf-8" or "shift_jis".
 

@@ -2,7 +2,8 @@
 
 Records and hcpe3 hold games; hcpe, hcpe2, psv, plain and avg hold rows (positions with targets); hcp and SFEN lines
 hold positions. A game gives a row for each move with candidates and a position for each move; a row is also a game of
-one move; positions give nothing else.
+one move; positions give nothing else. Rows without a move (psv, plain) become rows of formats that have such rows, and
+positions; other formats leave them out.
 """
 
 from pathlib import Path
@@ -28,7 +29,7 @@ Content: TypeAlias = NDArray[np.void] | Games | Averages | CachedPositions | lis
 
 
 def as_games(content: Content, targets: Targets = TARGETS) -> Games:
-    """Convert to games; records that give no training positions are left out.
+    """Convert to games; records that give no training positions, and rows without a move, are left out.
 
     Raises:
         DataFileError: The content is positions alone, or averaged.
@@ -40,7 +41,11 @@ def as_games(content: Content, targets: Targets = TARGETS) -> Games:
         return make_games([game for game in found if isinstance(game, PlayedGame)], targets)
     if isinstance(content, np.ndarray) and content.dtype == HCP:
         raise DataFileError("positions alone, without moves, make no games")
-    rows = as_rows(content)
+    return games_of_rows(as_rows(content))
+
+
+def games_of_rows(rows: Rows) -> Games:
+    """Each row as a game of one move, which is its only candidate."""
     count = len(rows)
     hcps = np.ascontiguousarray(rows.records["hcp"])
     moves = np.ascontiguousarray(rows.records["bestMove16"])
@@ -52,18 +57,23 @@ def as_games(content: Content, targets: Targets = TARGETS) -> Games:
     )  # fmt: skip
 
 
-def as_rows(content: Content, targets: Targets = TARGETS) -> Rows:
+def as_rows(content: Content, targets: Targets = TARGETS, *, moveless: bool = False) -> Rows:
     """Convert to rows; of games, the moves that have candidates.
+
+    Args:
+        content: What a part of a file holds.
+        targets: How the moves of records become training positions.
+        moveless: Keep rows without a move, whose bestMove16 is 0; otherwise they are left out.
 
     Raises:
         DataFileError: The content is positions alone, or entries of a book or a cache.
     """
-    if isinstance(content, Rows):
-        return content
     if isinstance(content, Averages):
         content = averages_to_records(content)
     if isinstance(content, np.ndarray):
-        return _rows_of_array(content)
+        content = _rows_of_array(content)
+    if isinstance(content, Rows):
+        return content if moveless else _with_moves(content)
     if isinstance(content, CachedPositions):
         raise DataFileError("a cache has no moves and results that could become rows")
     games = as_games(content, targets)
@@ -73,6 +83,18 @@ def as_rows(content: Content, targets: Targets = TARGETS) -> Rows:
     records["eval"] = games.evals[chosen]
     records["gameResult"] = games.results[games.game_of_ply()[chosen]]
     return Rows(records, (games.ply_in_game()[chosen] + 1).astype(np.uint16))
+
+
+def _with_moves(rows: Rows) -> Rows:
+    has_move = rows.records["bestMove16"] != 0
+    return rows if has_move.all() else Rows(rows.records[has_move], rows.plies[has_move])
+
+
+def count_moveless(content: Content) -> int:
+    """Rows without a move."""
+    if not isinstance(content, np.ndarray) or content.dtype not in (HCPE, PSV):
+        return 0
+    return int(np.count_nonzero(content["move" if content.dtype == PSV else "bestMove16"] == 0))
 
 
 def _rows_of_array(rows: NDArray[np.void]) -> Rows:
@@ -99,7 +121,7 @@ def as_positions(content: Content) -> NDArray[np.uint8]:
         return np.ascontiguousarray(content.positions["hcp"])
     if isinstance(content, np.ndarray) and content.dtype == HCP:
         return np.ascontiguousarray(content["hcp"])
-    return np.ascontiguousarray(as_rows(content).records["hcp"])
+    return np.ascontiguousarray(as_rows(content, moveless=True).records["hcp"])
 
 
 def split_dropped(found: list[Record | Dropped]) -> tuple[list[Record], list[Dropped]]:

@@ -133,7 +133,7 @@ class RowFormat(Format):
     is_result: Callable[[NDArray[Any]], NDArray[np.bool_]] = lambda results: np.ones(len(results), np.bool_)
     """Which values of the result field are valid."""
     psv: bool = False
-    """Whether positions and moves are coded as in psv."""
+    """Whether positions and moves are coded as in psv, where move 0 is no move."""
     encoder: Callable[[Any], bytes] = lambda rows: rows.tobytes()
 
     @property
@@ -162,7 +162,8 @@ class RowFormat(Format):
         """The first row with an invalid result or move, without checking its position: index and reason."""
         if not self.move:
             return []
-        bad_result, bad_move = ~self.is_result(rows[self.result]), rows[self.move] == 0
+        bad_result = ~self.is_result(rows[self.result])
+        bad_move = (rows[self.move] == 0) & (not self.psv)
         bad = bad_result | bad_move
         if not bad.any():
             return []

@@ -46,6 +46,11 @@ class Target(StrEnum):
         return self in (Target.CSA, Target.USI) or self.holds_one_game
 
     @property
+    def has_moveless_rows(self) -> bool:
+        """Whether the format has positions without a move: rows whose value alone is learned, or positions alone."""
+        return self in (Target.PSV, Target.PLAIN, Target.HCP, Target.SFEN)
+
+    @property
     def has_encodings(self) -> bool:
         """Whether records of the format may be in another encoding than UTF-8."""
         return self in (Target.KIF, Target.KI2)

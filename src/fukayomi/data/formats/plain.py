@@ -7,7 +7,7 @@
     result 1
     e
 
-Score and result (1 won, 0 drawn, -1 lost) are from the side to move, as in psv.
+Score and result (1 won, 0 drawn, -1 lost) are from the side to move, as in psv. A row without a move has `move none`.
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,7 @@ from fukayomi.shogi import ShogiError
 
 FIELDS = ("sfen", "move", "score", "ply", "result")
 """Fields of a row in the order of writing; they may be read in any order."""
+_NO_MOVE = "none"
 _ROWS_AT_ONCE = 1 << 14
 _LONGEST_LINE = 1 << 12  # bytes; the longest SFEN has fewer than 200
 
@@ -104,7 +105,8 @@ def _row(fields: dict[str, str]) -> NDArray[np.void]:
     if missing:
         raise ValueError(f"the row has no {', '.join(missing)}")
     numbers = {name: _number(name, fields[name]) for name in ("score", "ply", "result")}
-    return psv_record(fields["sfen"], fields["move"], numbers["score"], numbers["ply"], numbers["result"])
+    move = None if fields["move"] == _NO_MOVE else fields["move"]
+    return psv_record(fields["sfen"], move, numbers["score"], numbers["ply"], numbers["result"])
 
 
 def _number(name: str, text: str) -> int:
@@ -117,8 +119,8 @@ def _number(name: str, text: str) -> int:
 def _text_of(row: np.void) -> str:
     assert row.dtype == PSV
     board, turn, hands, _ = _native.position_from_psfen(row["sfen"].tobytes()).sfen().split()
-    ply = int(row["gamePly"])
+    ply, move = int(row["gamePly"]), psv_move(int(row["move"]))
     return (
-        f"sfen {board} {turn} {hands} {max(1, ply)}\nmove {psv_move(int(row['move'])).usi()}\n"
+        f"sfen {board} {turn} {hands} {max(1, ply)}\nmove {_NO_MOVE if move is None else move.usi()}\n"
         f"score {int(row['score'])}\nply {ply}\nresult {int(row['game_result'])}\ne\n"
     )

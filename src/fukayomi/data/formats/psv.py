@@ -4,12 +4,13 @@
 |---|---|---|---|
 | 0 | uint8[32] | sfen | position as packed sfen |
 | 32 | int16 | score | centipawns from the side to move |
-| 34 | uint16 | move | target, origin << 7, promotion 0x8000; a drop has its piece type << 7 and 0x4000 |
+| 34 | uint16 | move | target, origin << 7, promotion 0x8000; a drop has its piece type << 7 and 0x4000; 0: none |
 | 36 | uint16 | gamePly | number of the move in its game; 0 if unknown |
 | 38 | int8 | game_result | of the side to move: 1 won, 0 drawn, -1 lost |
 | 39 | uint8 | padding | 0 |
 
-Positions and moves are coded differently from hcpe.
+Positions and moves are coded differently from hcpe. A row without a move teaches the value alone, as in large pools of
+evaluated positions.
 """
 
 from pathlib import Path
@@ -56,12 +57,12 @@ def read_psv(path: Path | str) -> NDArray[np.void]:
     return map_rows(path, PSV)
 
 
-def psv_record(sfen: str, move: str, score_cp: int, ply: int, result: int) -> NDArray[np.void]:
+def psv_record(sfen: str, move: str | None, score_cp: int, ply: int, result: int) -> NDArray[np.void]:
     """Make one row, PSV [1].
 
     Args:
         sfen: The position; its ply number is ignored.
-        move: A legal move in USI form.
+        move: A legal move in USI form; None: no move.
         score_cp: Centipawns from the side to move.
         ply: Number of the move in its game.
         result: Result of the game from the side to move: 1 won, 0 drawn, -1 lost.
@@ -71,7 +72,7 @@ def psv_record(sfen: str, move: str, score_cp: int, ply: int, result: int) -> ND
         ValueError: A number does not fit into the format.
     """
     position = Position.from_sfen(sfen)
-    played = position.copy().push_usi(move)
+    raw = 0 if move is None else position.copy().push_usi(move).raw
     for name, number, low, high in (
         ("score", score_cp, -32768, 32767), ("ply", ply, 0, 65535), ("result", result, -1, 1),
     ):  # fmt: skip
@@ -80,14 +81,14 @@ def psv_record(sfen: str, move: str, score_cp: int, ply: int, result: int) -> ND
     record = np.zeros(1, PSV)
     record["sfen"][0] = np.frombuffer(_native.encode_psfen(position), np.uint8)
     record["score"] = score_cp
-    record["move"] = _moves_to_psv(np.array([played.raw], np.uint16))
+    record["move"] = _moves_to_psv(np.array([raw], np.uint16))
     record["gamePly"] = ply
     record["game_result"] = result
     return record
 
 
 def psv_to_hcpe(records: NDArray[np.void]) -> NDArray[np.void]:
-    """Convert PSV [N] to HCPE [N]; the ply is lost.
+    """Convert PSV [N] to HCPE [N]; the ply is lost. Rows without a move have bestMove16 0, as no file of hcpe may.
 
     Raises:
         DataFileError: A row has an impossible position, or an invalid move or result; the message has its index.
@@ -114,7 +115,7 @@ def hcpe_to_psv(records: NDArray[np.void], plies: NDArray[np.uint16] | int = 0) 
     """Convert HCPE [N] to PSV [N].
 
     Args:
-        records: Flags of their results are dropped.
+        records: Flags of their results are dropped; bestMove16 may be 0, no move.
         plies: Number of each move in its game, uint16 [N]; 0 if it is not known, as dlshogi's tools write.
 
     Raises:
@@ -144,12 +145,12 @@ def _moves_to_psv(moves: NDArray[np.uint16]) -> NDArray[np.uint16]:
     return psv
 
 
-def psv_move(bits: int) -> Move:
-    """Decode the 16 bits of a move in psv.
+def psv_move(bits: int) -> Move | None:
+    """Decode the 16 bits of a move in psv; None for 0, no move.
 
     Raises:
         ShogiError: They are not a move.
     """
     moves = np.empty(1, np.uint16)
     _native.moves_from_psv(np.array([bits], np.uint16), moves)
-    return Move.from_raw(int(moves[0]))
+    return Move.from_raw(int(moves[0])) if bits else None

@@ -1,20 +1,35 @@
 """Games that are given more than once: in two formats, in a folder and in an archive of it.
 
-Two records are of one game if they have the same players, start, moves and time of start. A record that does not tell
-the time of day must also have the same name but for folders and suffix: ``a.csa`` and ``a.kif``. Engines that do not
-vary can play a game again within a second, so records of one folder or archive in one format are different games.
+Two records are of one game if they have the same players, start and moves, and nothing in their times of start
+contradicts it: days, hours and seconds are compared as far as both records tell them. Records that name no player and
+no time must also have the same name but for folders and suffix: ``a.csa`` and ``a.kif``. Engines that do not vary can
+play a game again within a second, so records of one folder or archive in one format are different games.
 """
 
 import hashlib
 import ntpath
 import re
+import unicodedata
 import zlib
+from collections import Counter
+from typing import NamedTuple
 
 from fukayomi.data.records.columns import RecordColumns, start_key
 from fukayomi.shogi.record import Record
 from fukayomi.tabular import counted
 
-_TIME = re.compile(r"(\d{4})\D(\d{1,2})\D(\d{1,2})\D.*?(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
+_DAY = re.compile(
+    r"(?<![0-9])(?:(?P<year>[0-9]{4})|(?P<era>令和|平成|昭和|[RHS])(?P<era_year>[0-9]{1,2}|元))[^0-9]"
+    r"(?P<month>[0-9]{1,2})[^0-9](?P<day>[0-9]{1,2})(?![0-9])"
+    r"|(?<![0-9])(?P<compact>(?:19|20)[0-9]{6})(?=T?[0-9]{4}|[^0-9]|$)"
+)
+_CLOCK = re.compile(
+    r"(?P<half>午前|午後|[AaPp][Mm])?\s{0,4}(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
+    r"|時(?:(?P<minutes>[0-9]{1,2})分(?:(?P<seconds>[0-9]{1,2})秒)?)?)(?:\s?(?P<english>[AaPp][Mm]))?"
+    r"|^T?(?P<digits>[0-9]{4}(?:[0-9]{2})?)$"
+)
+_ERAS = {"令和": 2018, "R": 2018, "平成": 1988, "H": 1988, "昭和": 1925, "S": 1925}
+_LONGEST_TIME = 200  # characters
 _NUMBER = re.compile(r"#\d+$")
 
 
@@ -27,7 +42,7 @@ class SeenGames:
 
     def __init__(self) -> None:
         self.copies = 0
-        self._firsts: dict[bytes, int] = {}
+        self._firsts: dict[bytes, bytes | _SameMoves] = {}
 
     def is_copy(self, record: Record, *, in_collection: bool = False) -> bool:
         """Remember the game of a record; True if a record of it was seen before.
@@ -39,26 +54,118 @@ class SeenGames:
         file, number = _NUMBER.sub("", record.name), _NUMBER.search(record.name)
         folder, name = ntpath.split(file)  # takes both separators
         stem, suffix = ntpath.splitext(name)
-        time = _TIME.search(record.start_time)
-        fields = [record.black_name.strip(), record.white_name.strip()]
-        if time is not None:
-            fields += [f"{int(part):02}" for part in time.groups(default="0")]
-        else:
+        time = _time_of(record.start_time)
+        fields = [_player(record.black_name), _player(record.white_name)]
+        if not time and not any(fields):
             fields += [record.start_time, stem, number[0] if number else ""]
         content = hashlib.blake2b(_bytes("\n".join(fields)), digest_size=16)
         content.update(start_key(record.initial_sfen))
         content.update(RecordColumns.of(record).moves.astype("<u2").tobytes())
         place = zlib.crc32(_bytes(file if in_collection else f"{folder}/*{suffix}"))
-        here = place << 32 | zlib.crc32(_bytes(record.name))
+        here = _Seen(place, zlib.crc32(_bytes(record.name)), time)
         key = content.digest()
         first = self._firsts.get(key)
         if first is None:
-            self._firsts[key] = here
+            self._firsts[key] = here.pack()
             return False
-        if first >> 32 == place and first != here:
-            return False  # repeated by engines that do not vary
+        if isinstance(first, bytes):
+            first = self._firsts[key] = _SameMoves(_Seen.unpack(first))
+        if first.is_new(here):
+            return False
         self.copies += 1
         return True
+
+
+def _player(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).split())
+
+
+def _time_of(text: str) -> tuple[str, ...]:
+    """Day, minute and second at which a game began, as far as a record tells them."""
+    plain = unicodedata.normalize("NFKC", text[:_LONGEST_TIME]).strip()
+    found = _DAY.search(plain)
+    if found is None:
+        return ()
+    if compact := found["compact"]:
+        day = f"{compact[:4]}-{compact[4:6]}-{compact[6:]}"
+    else:
+        in_era = 1 if found["era_year"] == "元" else int(found["era_year"] or 0)
+        year = int(found["year"]) if found["year"] else _ERAS[found["era"]] + in_era
+        day = f"{year:04}-{int(found['month']):02}-{int(found['day']):02}"
+    clock = _CLOCK.search(plain[found.end() :].strip())
+    return (day, *_clock(clock)) if clock else (day,)
+
+
+def _clock(found: re.Match[str]) -> tuple[str, ...]:
+    """Minute and second, as far as they are told: ``10:05``, ``10時5分0秒``, ``午後1:05``, ``100500``."""
+    if digits := found["digits"]:
+        hour, minute, second = digits[:2], digits[2:4], digits[4:]
+    else:
+        hour, minute = found["hour"], found["minute"] or found["minutes"]
+        if minute is None:  # 10時 tells no minute
+            return ()
+        second = found["second"] or found["seconds"] or ""
+    half = (found["half"] or found["english"] or "").lower()
+    hours = int(hour) % 12 + 12 * (half in ("午後", "pm")) if half else int(hour)
+    start = f"{hours:02}:{int(minute):02}"
+    return (start, f"{int(second):02}") if second else (start,)
+
+
+class _Seen(NamedTuple):
+    """Where a record is from, and when its game began."""
+
+    place: int
+    name: int
+    time: tuple[str, ...]
+
+    def pack(self) -> bytes:
+        """As bytes, because most games come once."""
+        return self.place.to_bytes(4, "little") + self.name.to_bytes(4, "little") + " ".join(self.time).encode()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "_Seen":
+        """From `pack`."""
+        place, name = (int.from_bytes(data[at : at + 4], "little") for at in (0, 4))
+        return cls(place, name, tuple(data[8:].decode().split()))
+
+
+class _SameMoves:
+    """Games with the same players, start and moves."""
+
+    def __init__(self, first: _Seen) -> None:
+        self._names: set[int] = set()
+        self._games = _Games()
+        self.is_new(first)
+
+    def is_new(self, seen: _Seen) -> bool:
+        """Whether a record is not of one of these games; remembers it."""
+        if seen.name in self._names:
+            return False
+        self._names.add(seen.name)
+        return self._games.add(seen.place, seen.time)
+
+
+class _Games:
+    """How many games the records of some places are of, at least.
+
+    The records of one place are different games, and so are those with different times.
+    """
+
+    def __init__(self) -> None:
+        self._at_place: Counter[int] = Counter()
+        self._most = 0
+        self._later: dict[str, _Games] = {}
+        """Those with the same day, of these those with the same minute, and of these those with the same second."""
+        self._of_later = 0
+
+    def add(self, place: int, time: tuple[str, ...]) -> bool:
+        """Add a record; True if there is another game now."""
+        before = max(self._most, self._of_later)
+        self._at_place[place] += 1
+        self._most = max(self._most, self._at_place[place])
+        if time:
+            self._of_later += self._later.setdefault(time[0], _Games()).add(place, time[1:])
+        return max(self._most, self._of_later) > before
 
 
 def _bytes(text: str) -> bytes:

@@ -31,11 +31,15 @@ class Drop(StrEnum):
     """The game has scores, but no position passed the filters."""
     NO_HCP = "no_hcp"
     """The start position lacks a king, as in a mate problem."""
+    NO_MOVE = "no_move"
+    """A row of psv has no move, and the format written needs one."""
+    NOT_WRITTEN = "not_written"
+    """The format to write cannot express the record."""
     COPY = "copy"
     """The game was given before, in another file."""
 
 
-_PROBLEMS = frozenset({Drop.UNREADABLE, Drop.NO_RECORD, Drop.DAMAGED, Drop.ILLEGAL_MOVE})
+_PROBLEMS = frozenset({Drop.UNREADABLE, Drop.NO_RECORD, Drop.DAMAGED, Drop.ILLEGAL_MOVE, Drop.NOT_WRITTEN})
 
 
 @dataclass(frozen=True, slots=True)

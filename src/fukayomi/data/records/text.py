@@ -5,19 +5,22 @@ size. Such files are read in parts that end between two games; lines and games a
 """
 
 import re
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fukayomi.shogi.formats import Format, detect_format
 from fukayomi.shogi.formats.limits import LARGEST_RECORD as MEMBER_LIMIT
-from fukayomi.shogi.formats.text import decode_text
+from fukayomi.shogi.formats.text import decode_text, utf_16_codec
 
 PART = 4 << 20  # bytes of a long file to read at a time
 _HEAD = 1 << 16
 _FIRST = 1 << 14  # bytes read first: they hold most games, and asking for a whole part would cost more than reading it
-# A part of a CSA file is a game if it has more than comments, the version and information about the game.
-_HAS_CSA = re.compile(rb"^(?!['V$]).*\S", re.MULTILINE)
+# A part of a CSA file is a game if it has more than comments, the version, information about the game and lines of the
+# server's protocol (native/csa/protocol.cpp).
+_HAS_CSA = re.compile(
+    rb"^(?!(?:[ \t]|\xe3\x80\x80)*(?:['V$#]|BEGIN |END |[A-Za-z_]{2,}[+-]?:|[A-MOQ-SUW-Za-z_][+-])).*\S", re.MULTILINE
+)
+_BEGINS_CSA = re.compile(rb"^/[ \t\r]*$|^(?=V[1-3][.0-9]*[ \t\r]*$)", re.MULTILINE)
 _USI_GAMES = re.compile(rb"^(?!#).*\S", re.MULTILINE)
 
 
@@ -65,7 +68,7 @@ def too_large() -> str:
 
 
 def _many_games_format(head: bytes) -> Format | None:
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # its line breaks take two bytes
+    if utf_16_codec(head) is not None:  # its line breaks take two bytes
         return None
     try:
         found = detect_format(decode_text(head.rpartition(b"\n")[0]))
@@ -99,6 +102,11 @@ def _end_of_csa(data: bytes) -> int:
         end = data.find(b"\n", at + 1)
         if end >= 0 and data[at:end].strip() == b"/":
             return end + 1
+    # Games without a slash between them: the last one begins with its version.
+    at = len(data)
+    while (at := data.rfind(b"\nV", 0, at)) >= 0:
+        if data.find(b"\n", at + 1) >= 0 and _BEGINS_CSA.match(data, at + 1):
+            return at + 1
     return 0
 
 
@@ -107,7 +115,7 @@ def _end_of_line(data: bytes) -> int:
 
 
 def _count_csa(part: bytes) -> int:
-    return sum(_HAS_CSA.search(game) is not None for game in re.split(rb"^/[ \t\r]*$", part, flags=re.MULTILINE))
+    return sum(_HAS_CSA.search(game) is not None for game in _BEGINS_CSA.split(part))
 
 
 def _count_usi(part: bytes) -> int:

@@ -15,6 +15,8 @@ from fukayomi.engine.analysis.game_analysis import (
     reached_score,
 )
 from fukayomi.engine.analysis.game_search import GameSearch, Search
+from fukayomi.engine.analysis.mate_length import MateLengths
+from fukayomi.engine.search import has_score
 from fukayomi.listener import SILENT, Listener
 from fukayomi.shogi import BLACK, Color, DeclarationRule, Position, Repetition
 from fukayomi.shogi.formats.notation import japanese_moves
@@ -56,12 +58,13 @@ def analyse_positions(
     """
     found = {position.ply: position for position in known.positions if position.satisfies(limits)} if known else {}
     last = len(record) if last is None else min(last, len(record))
+    lengths = MateLengths()
     game_search = GameSearch(search, limits, sum(ply not in found for ply in range(first - 1, last + 1)))
     position = Position.from_sfen(record.initial_sfen)
     previous: tuple[str, str] | None = None  # the position before the last move, and the move
     for ply in range(last + 1):
         if ply >= first - 1:
-            yield found.get(ply) or _analyse(record, position, ply, previous, game_search, limits)
+            yield found.get(ply) or _analyse(record, position, ply, previous, game_search, lengths, limits)
         if ply < last:
             move = record.moves[ply].move
             previous = (position.sfen(), move.usi())
@@ -137,6 +140,7 @@ def _analyse(
     ply: int,
     previous: tuple[str, str] | None,
     game_search: GameSearch,
+    lengths: MateLengths,
     limits: SearchLimits,
 ) -> PositionAnalysis:
     sfen, turn = position.sfen(), position.turn
@@ -148,7 +152,16 @@ def _analyse(
         return PositionAnalysis(ply, sfen, turn, line.score, (line,))
     move = record.moves[ply].move if ply < len(record) else None
     found = game_search.examine(position, move)
-    lines = tuple(_line(line, sfen, turn, previous) for line in found.lines[: limits.multipv])
+    best, *others = found.lines
+    # Of an unvisited move nothing is known. The first one stands for the position where no move was visited.
+    shown = [best, *(line for line in others if has_score(line))][: limits.multipv]
+    lines = tuple(_line(line, sfen, turn, previous) for line in shown)
+    if (mate := lengths.shorter(position, best.winrate, best.mate)) is not None:
+        score = Score.seen_by(turn, best.winrate, mate.plies)
+        usi = [move.usi() for move in mate.moves]
+        visits = next((line.visits for line in found.lines if line.move == mate.moves[0]), 0)
+        shortest = Candidate.named(score, usi, sfen, previous, visits)
+        lines = (shortest, *(line for line in lines if line.usi[0] != usi[0]))[: limits.multipv]
     played = _line(found.played, sfen, turn, previous) if found.played else None
     return PositionAnalysis(ply, sfen, turn, lines[0].score, lines, played, found.is_certain, found.nodes, limits)
 

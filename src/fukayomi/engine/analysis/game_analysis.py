@@ -50,7 +50,9 @@ class Score:
     cp: int
     """Centipawns; ±30000 for a mate."""
     mate: int | None = None
-    """Plies to a proven mate: positive if Black mates, negative if White does; 0 if it is on the board."""
+    """Plies to a proven mate, the shortest that is known: positive if Black mates, negative if White does; 0 if it is
+    on the board. Their number is even where the side to move is mated. None with a win rate of 0 or 1: a win is proven,
+    and its length is not known."""
 
     @classmethod
     def seen_by(cls, color: Color, winrate: float, mate: int | None) -> "Score":
@@ -229,9 +231,11 @@ class MoveAnalysis:
 
     @property
     def has_allowed_mate(self) -> bool:
-        """Whether the move gives the opponent a mate that was not there before (頓死)."""
-        opponent = self.color.opponent
-        return self.after.score.is_mate_for(opponent) and not self.before.score.is_mate_for(opponent)
+        """Whether the move gives the opponent a mate in a position that could be held (頓死).
+
+        Who was lost before, or had no better move, has thrown nothing away.
+        """
+        return self.after.score.is_mate_for(self.color.opponent) and self.loss >= Mistake.MISTAKE.threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +284,12 @@ class GameAnalysis(Tabular):
     def white(self) -> str:
         """Name of the player with White."""
         return _printable(self.record.white_name)
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Names of both players; of one without a name, what the side is called (先手, in a handicap game 下手)."""
+        black, white = self.record.side_names
+        return self.black or black, self.white or white
 
     @property
     def event(self) -> str:
@@ -449,7 +459,8 @@ class GameAnalysis(Tabular):
 
     def __str__(self) -> str:
         """The game and the table as text."""
-        players = f"☗ {self.black or '先手'}  ☖ {self.white or '後手'}  {self.date}".rstrip()
+        black, white = self.players
+        players = f"☗ {black}  ☖ {white}  {self.date}".rstrip()
         return f"{players}\n{self.result}\n{self.searched_by}\n\n{super().__str__()}"
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from fukayomi.engine.analysis.game_analysis import Mistake, SearchLimits
+from fukayomi.engine.search import has_score
 
 if TYPE_CHECKING:
     from fukayomi._native import SearchLine
@@ -141,7 +142,7 @@ class _Look:
         self.lines = tuple(sorted(lines, key=rank, reverse=True))
         self.given = given
         self.nodes = nodes
-        self.played = next((line for line in lines if line.move == played and _is_known(line)), None)
+        self.played = next((line for line in lines if line.move == played and has_score(line)), None)
 
     @property
     def is_decided(self) -> bool:
@@ -152,10 +153,6 @@ class _Look:
     def loss(self) -> float:
         """Win rate that the move played loses; 0 if it was not searched."""
         return max(0.0, self.lines[0].winrate - self.played.winrate) if self.played else 0.0
-
-
-def _is_known(line: "SearchLine") -> bool:
-    return line.visits > 0 or line.winrate in (0.0, 1.0)
 
 
 def _visits(lines: "Sequence[SearchLine]", move: "Move") -> int:

@@ -7,7 +7,7 @@ from fukayomi._native import MAX_MOVES
 from fukayomi.engine.answer.opening_book import OpeningBook
 from fukayomi.engine.answer.random_moves import RandomMoves, random_rule
 from fukayomi.engine.settings import UsiSettings
-from fukayomi.shogi import Move, Position
+from fukayomi.shogi import DeclarationRule, Move, Position
 from fukayomi.usi.text import RESIGN, WIN, BestMove, Info, UsiScore
 
 if TYPE_CHECKING:
@@ -24,6 +24,14 @@ class Known:
     """What to report."""
 
 
+def declared_win(position: Position, rule: DeclarationRule) -> str | None:
+    """What the side to move answers if the rule lets it win at once: ``win``, under the try rule a move; else None."""
+    if rule is DeclarationRule.TRY:
+        move = position.try_move()
+        return None if move is None else move.usi()
+    return WIN if position.can_declare_win(rule) else None
+
+
 class MoveChoice:
     """Chooses the moves of one game after the other. It remembers what the choice depends on beside the search."""
 
@@ -34,8 +42,9 @@ class MoveChoice:
         self._random = RandomMoves()
 
     def declaration(self, position: Position, settings: UsiSettings) -> Known:
-        """The declaration of a win (入玉宣言), if the rules allow it."""
-        return Known(BestMove(WIN)) if position.can_declare_win(settings.declaration_rule()) else Known()
+        """The declaration of a win (入玉宣言), or the king's move that wins by the try rule, if the rules allow it."""
+        answer = declared_win(position, settings.declaration_rule())
+        return Known() if answer is None else Known(BestMove(answer))
 
     def known(self, position: Position, settings: UsiSettings) -> Known:
         """The answer to `go` if it needs no search: a declaration, or a move of the book.

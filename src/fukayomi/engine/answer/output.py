@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from fukayomi._native import centipawns
+from fukayomi.engine.search import has_score
 from fukayomi.engine.settings import UsiSettings
 from fukayomi.tabular import printable
 from fukayomi.usi.text import Info, UsiScore, shorten
@@ -27,21 +28,22 @@ class Output:
     stream: BinaryIO
     problem: str | None = None
     """Why nothing can be written any more, such as a full disk; None where the GUI is gone."""
+    is_broken: bool = False
+    """Whether nothing can be written any more, for whatever reason."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _is_broken: bool = False
 
     def write(self, *lines: str) -> None:
         """Write lines, with none of another thread between them."""
         with self._lock:
-            if self._is_broken:
+            if self.is_broken:
                 return
             try:
                 self.stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
                 self.stream.flush()
             except ValueError:  # a closed stream
-                self._is_broken = True
+                self.is_broken = True
             except OSError as error:
-                self._is_broken = True
+                self.is_broken = True
                 self.problem = None if error.errno in READER_GONE else error.strerror or str(error)
 
     def say(self, text: str) -> None:
@@ -66,7 +68,10 @@ def info_lines(infos: Iterable[Info]) -> list[str]:
 
 
 def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
-    """The progress of a search in USI's terms, one info for each of the first MultiPV lines."""
+    """The progress of a search in USI's terms, one info for each of the first MultiPV lines.
+
+    Moves that were not visited have no score, and so no line. The first line is that of the position, which has one.
+    """
     return [
         Info(
             depth=line.depth,
@@ -82,4 +87,5 @@ def search_infos(progress: "Progress", settings: UsiSettings) -> list[Info]:
             pv=tuple(move.usi() for move in line.pv),
         )
         for number, line in enumerate(progress.lines[: settings.multipv], 1)
+        if number == 1 or has_score(line)
     ]

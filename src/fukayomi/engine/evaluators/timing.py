@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fukayomi._native import encode_position
+from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.shogi import Position
 
 if TYPE_CHECKING:
@@ -33,23 +34,32 @@ def run_batches(model: "Model | Evaluator", slots: "Sequence[Slot]", batch: int,
     """
     counts: list[int] = []
     errors: list[Exception] = []
+    is_interrupted = threading.Event()
     end = time.perf_counter() + seconds
 
     def work(slot: "Slot") -> None:
         count = 0
         try:
-            while count == 0 or time.perf_counter() < end:
-                model.run(slot, batch)
+            while not is_interrupted.is_set() and (count == 0 or time.perf_counter() < end):
+                with LIBRARY_CALLS:
+                    model.run(slot, batch)
                 count += 1
         except Exception as error:  # of any library; raised again below
             errors.append(error)
         counts.append(count)
 
     threads = [threading.Thread(target=work, args=(slot,), daemon=True) for slot in slots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:  # Ctrl-C: the model may be closed next
+        is_interrupted.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        raise
     if errors:
         raise errors[0]
     return sum(counts)

@@ -36,7 +36,7 @@ class BackendHealth:
     precision: str | None
     """Value of DNN_Precision; None for a backend that cannot run here."""
     evaluations_per_s: float | None
-    """Positions per second, with the CPUs to itself; None: untested."""
+    """Positions per second of CPU time, that is, with the CPUs to itself; on a GPU by the clock. None: untested."""
     ratio: float | None
     """As a multiple of ONNX Runtime on the CPU in fp32."""
     top1: float | None
@@ -66,7 +66,8 @@ class Diagnosis(Tabular):
     plan: Plan | None
     """What will be taken where the user leaves everything open; None: nothing can run the network."""
     evaluations_per_s: float
-    """Positions per second of this plan."""
+    """Positions per second of its backend and precision: the figure of `backends`, which is measured before the plan's
+    batch size is; 0 without a plan."""
     reason: str
     """Why it is taken; or why nothing can be."""
 
@@ -107,7 +108,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
         if problems[backend.name] is None and precision in backend.precisions(network)
     ]
     trials = choice.measure(network, Plan(), candidates, seconds=SECONDS, listener=listener)
-    plan, speed, reason = _choice(network, trials)
+    plan, reason = _choice(network, trials)
     unread = [
         _untested(backend, problems[backend.name] or _unreadable(backend, network))
         for backend in backends
@@ -122,7 +123,7 @@ def diagnose(model: Path | str | None = None, *, listener: Listener = SILENT) ->
         libraries=versions(sorted({library for backend in backends for library in backend.libraries})),
         backends=(*(_health(trial, trials) for trial in trials), *unread),
         plan=plan,
-        evaluations_per_s=speed,
+        evaluations_per_s=_speed(plan, trials),
         reason=reason,
     )
 
@@ -134,17 +135,23 @@ def _unreadable(backend: Backend, network: NetworkFile) -> str:
     return choice.unreadable(network, backend.name)
 
 
-def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, float, str]:
-    """The plan, its speed and the reason, of what is chosen unasked."""
+def _speed(plan: Plan | None, trials: Sequence[Trial]) -> float:
+    """What was measured of a plan's backend and precision. Two figures for one thing would only raise questions."""
+    found = (None, None) if plan is None else (plan.backend, plan.precision)
+    return next((trial.evaluations_per_s for trial in trials if (trial.backend.name, trial.precision) == found), 0.0)
+
+
+def _choice(network: NetworkFile, trials: Sequence[Trial]) -> tuple[Plan | None, str]:
+    """The plan and the reason, of what is chosen unasked."""
     try:
         automatic = [(backend.name, precision) for backend, precision in choice.find_candidates(network, Plan())]
         tried = [trial for trial in trials if (trial.backend.name, trial.precision) in automatic]
         taken, model = choice.choose(network, Plan(), tried)
         model.close()
     except EvaluatorError as error:
-        return None, 0.0, str(error)
+        return None, str(error)
     remember(network, Plan(), taken)
-    return taken.plan, taken.evaluations_per_s, taken.reason
+    return taken.plan, taken.reason
 
 
 def _health(trial: Trial, trials: Sequence[Trial]) -> BackendHealth:

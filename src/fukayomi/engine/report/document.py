@@ -27,7 +27,7 @@ from fukayomi.engine.analysis.game_analysis import (
 from fukayomi.engine.report.words import printable
 from fukayomi.files.inputs import InputFileError, read_input
 from fukayomi.files.problems import first_problem
-from fukayomi.shogi import BLACK, WHITE, Color, Position
+from fukayomi.shogi import BLACK, WHITE, Color, Move, Position
 from fukayomi.shogi.formats.notation import japanese_moves
 from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, Variation
 
@@ -122,19 +122,27 @@ def _score(score: Score) -> dict[str, Any]:
 
 def _record(record: Record) -> dict[str, Any]:
     """All fields of the record, the moves in USI form."""
-    return _fields(record) | {
+    return _said(record) | {
         "termination": record.termination.value,
         "result": record.result.name.lower(),
         "moves": [_recorded_move(played) for played in record.moves],
         "variations": [
-            _fields(variation) | {"moves": [_recorded_move(played) for played in variation.moves]}
+            _said(variation) | {"moves": [_recorded_move(played) for played in variation.moves]}
             for variation in record.variations
         ],
     }
 
 
 def _recorded_move(played: RecordedMove) -> dict[str, Any]:
-    return _fields(played) | {"move": played.move.usi()}
+    return _said(played) | {"move": played.move.usi()}
+
+
+_LATER = ("bookmark", "parent", "ending_word", "ending_comment", "ending_time_ms", "illegal_move_time_ms")
+
+
+def _said(value: Record | Variation | RecordedMove) -> dict[str, Any]:
+    """The fields of a part of a record; those that earlier versions did not write only where they say something."""
+    return {name: field for name, field in _fields(value).items() if name not in _LATER or field not in ("", None)}
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -198,12 +206,15 @@ class _RecordedMove(_Model):
     pv: str
     comment: str
     time_ms: Natural | None
+    bookmark: str = ""
 
 
 class _Variation(_Model):
     ply: Annotated[int, Field(ge=1)]
     moves: list[_RecordedMove]
     comment: str
+    parent: Natural | None = None
+    bookmark: str = ""
 
 
 class _Record(_Model):
@@ -227,6 +238,11 @@ class _Record(_Model):
     illegal_move: str
     summary: str
     variations: list[_Variation]
+    bookmark: str = ""
+    ending_word: str = ""
+    ending_comment: str = ""
+    ending_time_ms: Natural | None = None
+    illegal_move_time_ms: Natural | None = None
 
 
 class _Document(_Model):
@@ -320,18 +336,25 @@ def _restore_record(found: _Record) -> Record:
     values["termination"] = Termination(found.termination)
     values["result"] = results[found.result]
     values["moves"] = [_restore_move(played, position) for played in found.moves]
-    values["variations"] = [_restore_variation(variation, position) for variation in found.variations]
-    return Record(**values)
+    values["variations"] = []
+    record = Record(**values)
+    _restore_variations(found.variations, record, position)
+    return record
 
 
-def _restore_variation(found: _Variation, end: Position) -> Variation:
-    """The variation of the game that ends in the position."""
-    if found.ply > len(end.moves) + 1:
-        raise ValueError(f"a variation at ply {found.ply}, after the end of the game")
-    position = end.copy()
-    for _ in range(len(end.moves) + 1 - found.ply):
-        position.pop()
-    return Variation(found.ply, [_restore_move(played, position) for played in found.moves], found.comment)
+def _restore_variations(found: list[_Variation], record: Record, position: Position) -> None:
+    """Add the variations to a record, whose last position is given."""
+    record.variations = [Variation(line.ply, [], line.comment, line.parent, line.bookmark) for line in found]
+    for line, variation in zip(found, record.variations, strict=True):
+        if line.parent is None and line.ply > len(record) + 1:
+            raise ValueError(f"a variation at ply {line.ply}, after the end of the game")
+        variation.moves = [RecordedMove(Move.from_usi(played.move)) for played in line.moves]
+    depth = len(record.moves)
+    for index, variation in record.variation_order():
+        for _ in range(depth - variation.ply + 1):
+            position.pop()
+        depth = variation.ply - 1 + len(variation.moves)
+        variation.moves = [_restore_move(played, position) for played in found[index].moves]
 
 
 def _restore_move(found: _RecordedMove, position: Position) -> RecordedMove:

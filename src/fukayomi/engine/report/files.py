@@ -11,7 +11,7 @@ from fukayomi.engine.report.graph import graph_png, graph_svg
 from fukayomi.engine.report.page import analysis_page
 from fukayomi.files.atomic import replace_file
 from fukayomi.shogi.formats import write_csa, write_kif
-from fukayomi.shogi.record import Record, Result, Termination
+from fukayomi.shogi.record import Record
 
 PAGE, GRAPH, KIF, CSA = "analysis.html", "analysis.svg", "analysis.kifu", "analysis.csa"
 PICTURE = "analysis.png"
@@ -133,7 +133,7 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
     contents: dict[str, bytes] = {
         PAGE: analysis_page(analysis).encode(),
         GRAPH: graph_svg(analysis, PAGE).encode(),
-        KIF: _kif(annotated(analysis)).encode(),
+        KIF: write_kif(annotated(analysis)).encode(),
         CSA: write_csa(annotated_csa(analysis)).encode(),
     }
     if png:
@@ -145,15 +145,6 @@ def write_report(analysis: GameAnalysis, folder: Path, *, png: bool = False) -> 
         paths.append(folder / name)
         replace_file(paths[-1], content)
     return paths
-
-
-def _kif(record: Record) -> str:
-    """The record as KIF, without its ending if KIF cannot express it."""
-    try:
-        return write_kif(record)
-    except ValueError:
-        record.termination, record.result = Termination.NONE, Result.UNKNOWN
-        return write_kif(record)
 
 
 def is_report(path: Path) -> bool:

@@ -10,7 +10,7 @@ of its own (`page_graph.py`), which fits any width and follows the page's theme 
 import base64
 import io
 import locale
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from fukayomi.engine.analysis.game_analysis import GameAnalysis, Mistake, MoveAnalysis
@@ -80,6 +80,14 @@ LABELS: Final[dict[Language, Labels]] = {
 }
 
 
+def _labels(analysis: GameAnalysis, language: Language) -> Labels:
+    """The words of the graph of a game."""
+    if language == "en":
+        return LABELS[language]
+    black, white = analysis.record.side_names
+    return replace(LABELS[language], winrate=f"{black}の勝率 %", black=black, white=white)
+
+
 def draw(analysis: GameAnalysis, page: str = "", language: Language | None = None) -> "Figure":
     """Draw the graph.
 
@@ -97,7 +105,7 @@ def draw(analysis: GameAnalysis, page: str = "", language: Language | None = Non
     from matplotlib.ticker import MaxNLocator
 
     language = language or default_language()
-    labels = LABELS[language]
+    labels = _labels(analysis, language)
     with mpl.rc_context(_style(language)):
         figure = Figure(figsize=SIZE, facecolor=COLORS["card"])
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 2), "hspace": 0.09})
@@ -177,7 +185,7 @@ def _save(analysis: GameAnalysis, kind: str, page: str, language: Language | Non
 
 
 def _draw_winrate(axes: "Axes", analysis: GameAnalysis, page: str, language: Language) -> None:
-    labels = LABELS[language]
+    labels = _labels(analysis, language)
     plies = [position.ply for position in analysis.positions]
     rates = [100 * position.score.winrate for position in analysis.positions]
     axes.fill_between(

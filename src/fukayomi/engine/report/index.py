@@ -26,6 +26,8 @@ class IndexedGame:
     white: str
     date: str
     result: str
+    sides: tuple[str, str]
+    """What Black and White are called in Japanese."""
     ending: Words
     """The result in Japanese and in English."""
     moves: int
@@ -73,6 +75,7 @@ class AnalysisIndex(Tabular):
                 date=analysis.date,
                 result=analysis.result,
                 ending=ending(analysis.record),
+                sides=analysis.record.side_names,
                 moves=len(analysis.moves),
                 total_moves=analysis.total_moves,
                 black_loss=black.average_loss,
@@ -84,7 +87,10 @@ class AnalysisIndex(Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per game: where it is, players, result, judged moves, average losses, mistakes."""
-        return [{name: value for name, value in asdict(game).items() if name != "ending"} for game in self.games]
+        return [
+            {name: value for name, value in asdict(game).items() if name not in ("ending", "sides")}
+            for game in self.games
+        ]
 
     def to_html(self) -> str:
         """The index as a web page; text from the records is escaped."""

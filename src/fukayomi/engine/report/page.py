@@ -32,6 +32,7 @@ def analysis_page(analysis: GameAnalysis) -> str:
     """The page as HTML. Text from the record is escaped."""
     from markupsafe import Markup
 
+    sides = analysis.record.side_names
     return render(
         "page",
         ("language", "page"),
@@ -39,9 +40,10 @@ def analysis_page(analysis: GameAnalysis) -> str:
         ending=ending(analysis.record),
         limits=[search_limits(limits) for limits in _limits(analysis)],
         players=(
-            Player("☗", analysis.black, ("先手", "Black"), analysis.side(BLACK)),
-            Player("☖", analysis.white, ("後手", "White"), analysis.side(WHITE)),
+            Player("☗", analysis.black, (sides[0], "Black"), analysis.side(BLACK)),
+            Player("☖", analysis.white, (sides[1], "White"), analysis.side(WHITE)),
         ),
+        sides=sides,
         mistakes=analysis.mistakes(),
         shown=CARDS,
         turning_point=analysis.turning_point(),

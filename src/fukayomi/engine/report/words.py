@@ -52,13 +52,19 @@ def signed(cp: int) -> str:
 
 
 def evaluation(score: Score, language: Language = "ja") -> str:
-    """A score as text: centipawns, or a mate with its length in plies (☗7手詰, ☗ mate in 7)."""
-    if score.mate is None:
+    """A score as text: centipawns, or a mate with its length (☗7手詰, ☗ mate in 7).
+
+    The length counts from the next move of the side that mates, as in mate problems, so it is odd.
+    """
+    if score.mate is None and score.winrate not in (0.0, 1.0):
         return signed(score.cp)
-    winner, plies = "☗" if score.cp > 0 else "☖", abs(score.mate)
-    if language == "ja":
-        return f"{winner}{plies}手詰" if plies else f"{winner}勝ち"
-    return f"{winner} mate in {plies}" if plies else f"{winner} wins"
+    winner = "☗" if score.cp > 0 else "☖"
+    if score.mate is None:
+        return f"{winner}詰みあり" if language == "ja" else f"{winner} mates"
+    if score.mate == 0:
+        return f"{winner}勝ち" if language == "ja" else f"{winner} wins"
+    plies = (abs(score.mate) - 1) | 1
+    return f"{winner}{plies}手詰" if language == "ja" else f"{winner} mate in {plies}"
 
 
 def verdict(move: MoveAnalysis) -> Words:
@@ -73,7 +79,11 @@ def verdict(move: MoveAnalysis) -> Words:
 def ending(record: Record) -> Words:
     """How a game ended, in Japanese and in English: 120手で先手の勝ち（投了）, Black wins, resignation."""
     how = ENDINGS.get(record.termination, ("", ""))
+    if record.ending_word:
+        how = (printable(record.ending_word),) * 2
     who = WINNERS[record.result]
+    if record.result in (Result.BLACK_WIN, Result.WHITE_WIN):
+        who = f"{record.side_names[record.result is Result.WHITE_WIN]}の勝ち", who[1]
     foul = f"：{printable(record.illegal_move)}" if record.illegal_move else ""
     japanese = f"{len(record)}手で{who[0]}（{how[0]}{foul}）" if how[0] else f"{len(record)}手{who[0]}"
     return japanese, ", ".join(filter(None, (who[1], how[1])))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from fukayomi._native import MATE_CP, MAX_MOVES, MOST_PLIES
 from fukayomi.engine.analysis.game_analysis import Score
+from fukayomi.engine.search import has_score
 from fukayomi.engine.settings import ANALYSIS_CANDIDATES, ANALYSIS_NODES
 from fukayomi.shogi import BLACK, START_SFEN, Color, Move, Position, ShogiError
 
@@ -155,10 +156,10 @@ class MoveAnswer:
     visits: int
     prior: float
     """The network's probability of the move, 0 to 1."""
-    win_rate: float
-    """0 to 1."""
-    score_cp: int
-    """Centipawns; ±30000 for a mate."""
+    win_rate: float | None
+    """0 to 1; None if the search has neither visited nor proven the move."""
+    score_cp: int | None
+    """Centipawns; ±30000 for a mate; None as above."""
     mate: int | None
     """Plies to a proven mate: positive if Black mates, negative if White does."""
     pv: tuple[str, ...]
@@ -206,16 +207,13 @@ class TurnAnswer:
             score = Score.seen_by(color, line.winrate, line.mate)
             pv = tuple(move.usi() for move in line.pv)
             prior, win_rate = round(line.prior, DIGITS), round(score.winrate, DIGITS)
-            moves.append(MoveAnswer(pv[0], line.visits, prior, win_rate, score.cp, score.mate, pv))
-        best = moves[0] if moves else None
-        return cls(
-            turn,
-            is_during_search,
-            progress.root_visits if moves else 0,
-            best.win_rate if best else None,
-            best.score_cp if best else None,
-            tuple(moves),
-        )
+            known = (win_rate, score.cp) if has_score(line) else (None, None)
+            moves.append(MoveAnswer(pv[0], line.visits, prior, *known, score.mate, pv))
+        if not moves:
+            return cls(turn, is_during_search)
+        best = Score.seen_by(color, progress.lines[0].winrate, progress.lines[0].mate)
+        win_rate = round(best.winrate, DIGITS)
+        return cls(turn, is_during_search, progress.root_visits, win_rate, best.cp, tuple(moves))
 
     @classmethod
     def decided(cls, turn: int, winner: Color, moves: Sequence[str] = ()) -> Self:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
+from fukayomi.engine.answer.move_choice import declared_win
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.network import Network
 from fukayomi.engine.search import Progress, Searcher, SearchResult
@@ -230,8 +231,9 @@ class AnalysisService:
         position = query.position(turn)
         if position.is_mated():
             return TurnAnswer.decided(turn, position.turn.opponent)
-        if position.can_declare_win(self._declaration_rule) and not query.search_moves:
-            return TurnAnswer.decided(turn, position.turn, ("win",))
+        declared = declared_win(position, self._declaration_rule)
+        if declared is not None and not query.search_moves:
+            return TurnAnswer.decided(turn, position.turn, (declared,))
 
         def report(progress: Progress) -> None:
             if progress.lines and progress.error is None:

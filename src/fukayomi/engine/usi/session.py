@@ -1,25 +1,23 @@
 """The USI session: a state machine between a GUI and the search.
 
-There are three kinds of threads. One reads lines and notes the time of their arrival. The main loop takes them from a
-queue; it is never busy for long, because loading a network and searching have threads of their own, which post their
-results to the same queue. All output goes through one lock.
+There are three kinds of threads. One reads lines and notes the time of their arrival. The main loop handles them; it is
+never busy for long, because loading a network and searching have threads of their own, which report to it
+(`events`). All output goes through one lock.
 
 Every ``go`` gets exactly one ``bestmove`` (``go mate``: one ``checkmate``): when the search ends, when
 ``stop`` arrives, or when the GUI sends another command without ``stop``, as some do at the end of a game. ``go
-infinite`` and ``go ponder`` get none before that. ``quit`` ends the engine at once; the end of the input ends it after
-the running search has been answered.
+infinite`` and ``go ponder`` get none before that. ``quit`` and the end of the input end the engine after what was asked
+before has been answered; `events` says how long that may take.
 
 After a ``position`` that cannot be played (invalid, or without a king) every ``go`` is answered by ``bestmove resign``:
 a move of an earlier position would be a move in another game.
 """
 
 import contextlib
-import queue
+import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -31,6 +29,7 @@ from fukayomi.engine.clock import Budget, Lateness
 from fukayomi.engine.control import Control, Limits
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.settings import UsiSettings, usi_options
+from fukayomi.engine.usi.events import Busy, EndOfInput, Event, Events, Loaded, Searched, Solved
 from fukayomi.engine.usi.job import Job
 from fukayomi.engine.usi.mate import MateJob
 from fukayomi.engine.usi_input import Line, read_lines
@@ -59,6 +58,8 @@ if TYPE_CHECKING:
 
 LOADING_NOTICE_S = 5.0
 """While the network is loading, the GUI is told so at this interval."""
+GONE_S = 1.0
+"""After the end of the input it is found within this time that nobody reads the output either."""
 UNTIL_STOPPED = Limits(until_stopped=True)
 REFUSED = "the last position was refused"
 LoadEvaluators = Callable[[UsiSettings], "Sequence[Evaluator]"]
@@ -82,39 +83,6 @@ class State(Enum):
     ENDED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class _EndOfInput:
-    """The GUI has closed the input."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """The loading thread has ended."""
-
-    descriptions: tuple[str, ...] = ()
-    """What the networks are, if others were loaded."""
-    error: Exception | None = None
-    time_s: float = field(default_factory=time.monotonic)
-    """When that was."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    """The thread of a search has ended."""
-
-    job: Job
-
-
-@dataclass(frozen=True, slots=True)
-class _Solved:
-    """The thread of a mate search has ended."""
-
-    job: MateJob
-
-
-_Event = Line | _EndOfInput | _Loaded | _Searched | _Solved
-
-
 class UsiSession:
     """Serves a GUI on a pair of streams, from `usi` to `quit`.
 
@@ -130,8 +98,7 @@ class UsiSession:
         self._stdin = stdin
         self._output = Output(stdout)
         self._load_evaluators = load_evaluators
-        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._deferred: deque[_Event] = deque()  # what arrived while the network was loading
+        self._events = Events()
         self._state = State.IDLE
         self.failure: str | None = None
         """Why the engine ended with an exit code other than 0."""
@@ -151,22 +118,11 @@ class UsiSession:
         """Serve the GUI until `quit`; return the exit code. Other threads may still be running."""
         threading.Thread(target=self._read, name="fukayomi-stdin", daemon=True).start()
         while self._state is not State.ENDED:
-            if self._deferred and self._state is not State.LOADING:
-                event = self._deferred.popleft()
-            else:
-                event = self._next_event()
-            if isinstance(event, Line):
-                self._on_line(event)
-            elif isinstance(event, _Loaded):
-                self._on_loaded(event)
-            elif isinstance(event, _Searched):
-                self._on_searched(event.job)
-            elif isinstance(event, _Solved):
-                self._on_solved(event.job)
-            else:
-                self._on_end_of_input(event)
+            self._handle(self._events.next(self._patience_s()))
             if self._output.problem is not None and self.failure is None:
                 self.failure = f"cannot write the output: {self._output.problem}"
+                self._quit()
+            elif self._events.has_ended and self._output.is_broken:  # nobody waits for the answer
                 self._quit()
         return 0 if self.failure is None else 1
 
@@ -175,19 +131,32 @@ class UsiSession:
     def _read(self) -> None:
         for line in read_lines(self._stdin):
             self._events.put(line)
-        self._events.put(_EndOfInput())
+        self._events.put(EndOfInput())
 
-    def _next_event(self) -> _Event:
-        while True:
-            try:
-                return self._events.get(timeout=LOADING_NOTICE_S if self._state is State.LOADING else None)
-            except queue.Empty:
+    def _patience_s(self) -> float:
+        """How long to wait for an event before a look at what else there is to do."""
+        if self._state is State.LOADING:
+            return LOADING_NOTICE_S
+        return GONE_S if self._events.has_ended else math.inf
+
+    def _handle(self, event: Event | None) -> None:
+        match event:
+            case Line():
+                self._on_line(event)
+            case Loaded():
+                self._on_loaded(event)
+            case Searched():
+                self._on_searched(event.job)
+            case Solved():
+                self._on_solved(event.job)
+            case EndOfInput():
+                self._quit()
+            case None if self._state is State.LOADING:
                 self._output.say("still loading the network")
+            case None:
+                pass
 
     def _on_line(self, line: Line) -> None:
-        if self._state is State.LOADING and line.name() != "quit":
-            self._deferred.append(line)
-            return
         try:
             command = line.command()
         except UsiTextError as error:
@@ -198,13 +167,6 @@ class UsiSession:
         if command is not None:
             self._on_command(command, line)
 
-    def _on_end_of_input(self, event: _EndOfInput) -> None:
-        if self._state is State.LOADING:
-            self._deferred.append(event)
-        else:
-            self._finish_search()
-            self._state = State.ENDED
-
     def _on_command(self, command: Command, line: Line) -> None:
         match command:
             case SimpleCommand("usi"):
@@ -212,7 +174,7 @@ class UsiSession:
             case SimpleCommand("isready"):
                 self._finish_search()
                 self._is_readyok_due = True
-                self._load_if_needed()
+                self._load_if_needed(line)
             case SimpleCommand("usinewgame"):
                 self._finish_search()
                 if self._searcher is not None:
@@ -258,16 +220,13 @@ class UsiSession:
             self._refusal = _missing_king(position)
 
     def _quit(self) -> None:
+        self._finish_search()
         self._state = State.ENDED
-        if self._job is not None:
-            self._job.control.stop()
-        if self._mate is not None:
-            self._mate.stop()
 
     # ------------------------------------------------------------------------------------------ loading
 
-    def _load_if_needed(self) -> None:
-        """Load the network unless it is loaded already; continues in `_on_loaded`."""
+    def _load_if_needed(self, line: Line) -> None:
+        """Load the network for a command unless it is loaded already; continues in `_on_loaded`."""
         with contextlib.suppress(EvaluatorError):  # loading will report it
             for problem in network.take_suggestions(self._options):
                 self._output.say(problem)
@@ -277,6 +236,7 @@ class UsiSession:
             self._ready()
             return
         self._state = State.LOADING
+        self._events.begin(Busy.LOADING, line.time_s)
         threading.Thread(target=self._load, args=(settings, has_network), name="fukayomi-loader", daemon=True).start()
 
     def _load(self, settings: UsiSettings, has_network: bool) -> None:
@@ -294,9 +254,9 @@ class UsiSession:
                 self._searcher, descriptions = self._new_searcher(settings)
                 self._evaluator_key, self._tree_key = settings.evaluator_key(), settings.tree_key()
         except Exception as error:  # whatever it is, the GUI must be told
-            self._events.put(_Loaded(error=error))
+            self._events.put(Loaded(error=error))
         else:
-            self._events.put(_Loaded(descriptions))
+            self._events.put(Loaded(descriptions))
 
     def _new_searcher(self, settings: UsiSettings) -> tuple["Searcher", tuple[str, ...]]:
         """A searcher with the networks that the settings name, and what these are."""
@@ -315,7 +275,7 @@ class UsiSession:
         )
         return searcher, tuple(str(describe()) for describe in describes if describe is not None)
 
-    def _on_loaded(self, event: _Loaded) -> None:
+    def _on_loaded(self, event: Loaded) -> None:
         if event.error is not None:
             # USI has no answer for "not ready". To play with another network would mislead the user, and silence would
             # leave the GUI waiting. Every GUI shows an engine that exits.
@@ -327,6 +287,7 @@ class UsiSession:
         for description in event.descriptions:
             self._output.say(description)
         self._state = State.IDLE
+        self._events.end()
         self._ready()
 
     def _ready(self) -> None:
@@ -344,8 +305,8 @@ class UsiSession:
             self._solve_mate(go, line.time_s)
             return
         if self._searcher is None:  # the GUI has not sent isready
-            self._deferred.appendleft(line)
-            self._load_if_needed()
+            self._events.put_back(line)
+            self._load_if_needed(line)
             return
         self._configure(self._searcher)
         if go.ponder:
@@ -365,12 +326,15 @@ class UsiSession:
             return
         deadline_s = None if go.mate_ms is None else started_s + go.mate_ms / 1000
         job = self._mate = MateJob(self._position.copy(), self._options.settings.mate_hash_mb, go.nodes, deadline_s)
-        job.start(lambda: self._events.put(_Solved(job)))
+        is_limited = go.nodes is not None or deadline_s is not None
+        self._events.begin(Busy.LIMITED if is_limited else Busy.UNLIMITED, started_s)
+        job.start(lambda: self._events.put(Solved(job)))
 
     def _on_solved(self, job: MateJob) -> None:
         """A mate search ended by itself: answer it if it has not been answered."""
         if job is self._mate:
             self._mate = None
+            self._events.end()
             if job.error is not None:
                 self._output.say(f"Error: {job.error!r}")
             self._output.write(job.answer().text())
@@ -395,6 +359,8 @@ class UsiSession:
         limits = self._limits(go, position) if state is State.THINKING else UNTIL_STOPPED
         job = self._job = Job(go, position, Control(limits, started_s), self._refusal)
         self._state = state
+        if state is State.THINKING:
+            self._events.begin(Busy.LIMITED, started_s)
         if state is not State.STOCHASTIC_PONDERING:
             job.known = self._known(job)
         if state is State.THINKING and job.known.answer is not None:
@@ -406,7 +372,7 @@ class UsiSession:
 
         def search() -> None:
             job.search(searcher, settings, multipv, output)
-            self._events.put(_Searched(job))
+            self._events.put(Searched(job))
 
         job.start(search)
 
@@ -436,6 +402,7 @@ class UsiSession:
         job = self._job
         go = command.go if command.go.has_limits() else job.go
         self._state = State.THINKING
+        self._events.begin(Busy.LIMITED, line.time_s)
         job.known = self._known(job)
         if job.known.answer is not None or not has_limits(go, self._options.settings):
             self._finish_search()  # there is nothing to search, or no time was given
@@ -463,6 +430,7 @@ class UsiSession:
     def _answer_job(self, job: Job) -> BestMove | None:
         """Answer the current search. Returns the answer if Stochastic_Ponder wants to continue from it."""
         state, self._job, self._state = self._state, None, State.IDLE
+        self._events.end()
         if state is State.STOCHASTIC_PONDERING:
             return None
         settings = self._options.settings

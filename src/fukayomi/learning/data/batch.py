@@ -6,7 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi._native import FEATURES1, FEATURES2, PACKED1_BYTES, PACKED2_BYTES, POLICY_LABELS
+from fukayomi._native import (
+    FEATURES1,
+    FEATURES2,
+    NO_POLICY_LABEL,
+    PACKED1_BYTES,
+    PACKED2_BYTES,
+    POLICY_LABELS,
+)
 from fukayomi.nn.config import SHORT_TERM_PLIES
 
 
@@ -47,7 +54,8 @@ class Batch:
     planes2: NDArray[np.uint8]
     """[N, 8]: 57 constant planes of one bit each, and as 58th whether White is to move."""
     labels: NDArray[np.uint16]
-    """[N]: policy label of the move played; in hcpe3 and avg, of the move with the most visits."""
+    """[N]: policy label of the move played; in hcpe3 and avg, of the move with the most visits. NO_POLICY_LABEL where a
+    row of psv has no move: such a position has no policy entry."""
     results: NDArray[np.float32]
     """[N]: result of the game, 1 win, 0.5 draw, 0 loss; the mean in avg."""
     values: NDArray[np.float32]
@@ -55,7 +63,7 @@ class Batch:
     places: NDArray[np.int32]
     """[C]: where the policy is not zero, as row * 2187 + label; rows ascend."""
     weights: NDArray[np.float32]
-    """[C]: policy at these places; the weights of a row add up to 1."""
+    """[C]: policy at these places; the weights of a row add up to 1, or to 0 without a move."""
     heads: HeadArrays | None = None
     """Targets of further heads, if they were asked for."""
     position_weights: NDArray[np.float32] | None = None
@@ -81,7 +89,7 @@ class Batch:
     @property
     def is_one_hot(self) -> bool:
         """Whether every position has one policy entry, so that `labels` is the whole policy."""
-        return len(self.places) == len(self.labels)
+        return len(self.places) == len(self.labels) and not (self.labels == NO_POLICY_LABEL).any()
 
     def features(self, constants: int = FEATURES2) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Network inputs, zeros and ones: float32 [N, 62, 9, 9] and [N, constants, 9, 9], squares as [file, rank].
@@ -95,7 +103,7 @@ class Batch:
         return features1, features2
 
     def policy(self) -> NDArray[np.float32]:
-        """The policy target as a dense array: float32 [N, 2187]; each row adds up to 1."""
+        """The policy target as a dense array: float32 [N, 2187]; each row adds up to 1, or to 0 without a move."""
         policy = np.zeros((len(self), POLICY_LABELS), np.float32)
         policy.reshape(-1)[self.places] = self.weights
         return policy

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi._native import EVAL_SCALE, POLICY_LABELS
+from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
 from fukayomi.data.formats.hcpe import HCPE
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.formats.psv import PSV
@@ -47,8 +47,8 @@ class Sample:
 
     position: Position
     """The position."""
-    move: Move
-    """The move played; in avg, the move with the most visits."""
+    move: Move | None
+    """The move played; in avg, the move with the most visits; None in a row of psv without a move."""
     eval_cp: int
     """Evaluation in centipawns; 30000 or more is a mate."""
     result: float
@@ -56,7 +56,7 @@ class Sample:
     value: float
     """Win probability that the evaluation stands for, 0 to 1."""
     policy: dict[Move, float]
-    """Policy target; the weights add up to 1."""
+    """Policy target; the weights add up to 1. Empty without a move."""
 
 
 class Dataset:
@@ -64,6 +64,7 @@ class Dataset:
 
     Positions are numbered in a fixed order: hcpe, hcpe2 and psv rows first, then hcpe3, then avg, the files of a group
     in the order given. In hcpe3, moves without candidates and moves into a repetition within 16 plies are left out.
+    Rows of psv whose move is 0 have a value and no policy: only the value is learned from them.
 
         >>> import tempfile
         >>> from fukayomi.data import write_data
@@ -243,9 +244,11 @@ class Dataset:
         moves = dict(zip(position.legal_labels().tolist(), position.legal_moves, strict=True))
         for move in found.candidates:
             moves.setdefault(_native.policy_label(position.turn, move), move)
+        label = int(batch.labels[0])
+        most_visited = None if label == NO_POLICY_LABEL else moves[label]
         return Sample(
             position,
-            moves[int(batch.labels[0])] if found.move is None else found.move,
+            most_visited if found.move is None else found.move,
             found.eval_cp,
             float(batch.results[0]),
             float(batch.values[0]),

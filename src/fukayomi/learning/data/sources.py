@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fukayomi import _native
-from fukayomi._native import EVAL_SCALE, POLICY_LABELS
+from fukayomi._native import EVAL_SCALE, NO_POLICY_LABEL, POLICY_LABELS
 from fukayomi.data.formats.averages import MOVE, POSITION, check_averages, read_averages
 from fukayomi.data.formats.evaluations import EvalTally
 from fukayomi.data.formats.hcpe import HCPE, RESULT_FLAGS, without_flags
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     hcp: bytes
     """The position."""
     move: Move | None
-    """The move played; None in an averaged position, which has several."""
+    """The move played; None in an averaged position, which has several, and in a row without one."""
     eval_cp: int
     """Evaluation in centipawns, from the side to move."""
     candidates: list[Move]
@@ -78,7 +78,10 @@ class Source(ABC):
 
 
 class Rows(Source):
-    """hcpe, hcpe2 and psv files. Result flags are dropped: the targets do not depend on them."""
+    """hcpe, hcpe2 and psv files. Result flags are dropped: the targets do not depend on them.
+
+    Rows of psv without a move (0) have a value and no policy.
+    """
 
     def __init__(self, files: Sequence[tuple[Path, np.dtype[np.void]]], eval_scale: float | None) -> None:
         """Map files into memory.
@@ -104,8 +107,9 @@ class Rows(Source):
     def find(self, index: int) -> Found:
         self.decode(np.array([index]))  # checks it
         row = self._records(np.array([index])).view(HCPE)[0, 0]
-        move = Move.from_raw(int(row["bestMove16"]))
-        return Found(row["hcp"].tobytes(), move, int(row["eval"]), [move])
+        raw = int(row["bestMove16"])
+        move = Move.from_raw(raw) if raw else None
+        return Found(row["hcp"].tobytes(), move, int(row["eval"]), [] if move is None else [move])
 
     def _decode(self, indices: NDArray[np.int64]) -> Batch:
         out = Batch.empty(len(indices))
@@ -113,7 +117,8 @@ class Rows(Source):
         scales = self._scales[np.searchsorted(self._starts, indices, side="right") - 1]
         _native.decode_hcpe(records, out.planes1, out.planes2, out.labels, out.results, out.values, scales)
         places = np.arange(len(indices), dtype=np.int32) * POLICY_LABELS + out.labels.astype(np.int32)
-        return _with_policy(out, places, np.ones(len(indices), np.float32))
+        places = places[out.labels != NO_POLICY_LABEL]
+        return _with_policy(out, places, np.ones(len(places), np.float32))
 
     def _records(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """hcpe: [N, 38]."""
@@ -139,8 +144,10 @@ class Rows(Source):
 
 
 def _to_hcpe(rows: NDArray[np.uint8], dtype: np.dtype[np.void]) -> NDArray[np.uint8]:
-    """Rows of hcpe or psv, [N, 38] or [N, 40], as hcpe, [N, 38]."""
+    """Rows of hcpe or psv, [N, 38] or [N, 40], as hcpe, [N, 38], where move 0 is none of psv."""
     if dtype == HCPE:
+        if not np.ascontiguousarray(rows).view(dtype)["bestMove16"].all():
+            raise DataFileError("invalid move 0")
         return rows
     return psv_to_hcpe(np.ascontiguousarray(rows).view(dtype)[:, 0]).view(np.uint8).reshape(-1, HCPE.itemsize)
 

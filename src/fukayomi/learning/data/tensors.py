@@ -91,7 +91,7 @@ class TorchDataset(TorchDatasetBase[dict[str, Tensor]]):
     Each item is a dict of float32 tensors, which the DataLoader stacks into batches:
 
     - "features1" [62, 9, 9] and "features2" [57, 9, 9]: network inputs
-    - "policy" [2187]: policy target, which adds up to 1
+    - "policy" [2187]: policy target, which adds up to 1, or to 0 for a row of psv without a move
     - "result" and "value" []: result of the game and win probability of the evaluation, from the side to move
     - "weight" []: how much the position counts in the loss, if a file has weights of positions
 

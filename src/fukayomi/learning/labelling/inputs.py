@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from fukayomi import _native
 from fukayomi.data.convert.blocks import Block, Inputs, read_blocks
-from fukayomi.data.formats.content import as_games, as_rows
+from fukayomi.data.formats.content import as_rows, games_of_rows
 from fukayomi.data.formats.games import PlayedGame, Targets, make_games, read_played, useful_ending
 from fukayomi.data.formats.hcp import HCP, white_to_move
-from fukayomi.data.formats.hcpe import without_flags
+from fukayomi.data.formats.hcpe import Rows, without_flags
 from fukayomi.data.formats.hcpe3 import Games
 from fukayomi.data.formats.kinds import DataFormat
 from fukayomi.data.jobs.inputs import Files, opened
@@ -143,7 +143,8 @@ def read_batches(inputs: Inputs, plies: Plies, skipped: Skipped, *, check: bool 
             if content.dtype == HCP:
                 yield _single(np.ascontiguousarray(content["hcp"]), np.zeros(len(content), np.uint8))
             else:
-                games = as_games(without_flags(as_rows(content).records))
+                rows = as_rows(content, moveless=True)
+                games = games_of_rows(Rows(without_flags(rows.records), rows.plies))
                 yield Batch(games, np.ones(len(games), np.bool_), is_whole=False)
 
 

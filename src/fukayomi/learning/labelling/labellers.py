@@ -24,6 +24,7 @@ from fukayomi.learning.labelling.labels import Label, label_of_lines, label_of_s
 from fukayomi.learning.labelling.settings import MULTIPV, LabelError, LabelSettings
 from fukayomi.shogi import Position
 from fukayomi.usi.engine import UsiEngine, UsiResult
+from fukayomi.usi.options import OptionError
 from fukayomi.usi.text import RESIGN, WIN, Go, shorten
 
 ATTEMPTS = 2
@@ -87,6 +88,7 @@ class UsiLabeller(Labeller):
                 name=name if name.isprintable() else "engine",
                 command=engine.command,
                 directory=engine.directory,
+                undeclared_options=engine.undeclared_options,
                 options=engine.options | ({"MultiPV": str(self._multipv)} if self._multipv > 1 else {}),
             ),
             TimeControl(movetime_ms=STALL_MS),  # a match's clock; `think` gets its own limits
@@ -96,7 +98,7 @@ class UsiLabeller(Labeller):
         """Start the engine.
 
         Raises:
-            LabelError: It does not start, or has no MultiPV and needs it.
+            LabelError: It does not start, does not declare an option, or has no MultiPV and needs it.
         """
         try:
             self._prepare()
@@ -106,10 +108,14 @@ class UsiLabeller(Labeller):
     def _prepare(self) -> None:
         if self._is_ready:
             return
-        self._player.prepare(Rules(), self._stop)
+        try:
+            self._player.prepare(Rules(), self._stop)
+        except OptionError as error:
+            if self._multipv > 1 and "MultiPV" not in self._player.declared_options:
+                problem = f"{self._player.name} has no option MultiPV: label with single moves (multipv 1)"
+                raise LabelError(problem) from error
+            raise LabelError(str(error)) from error
         self._is_ready = True
-        if self._multipv > 1 and "MultiPV" not in self._player.declared_options:
-            raise LabelError(f"{self._player.name} has no option MultiPV: label with single moves (multipv 1)")
 
     def label(self, position: Position) -> Label:
         """See `Labeller.label`."""

@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
+import math
 from typing import TYPE_CHECKING
 
 from fukayomi.learning.listeners.listener import RunStart, TrainingListener, TrainingStep
@@ -48,7 +49,7 @@ class TensorBoardListener(TrainingListener):
         """Write a point of the test curves."""
         if self._writer:
             for name, value in metrics.as_dict().items():
-                if name != "positions":
+                if name != "positions" and not math.isnan(value):
                     self._writer.add_scalar(f"test/{name}", value, step)
             self._writer.flush()
 

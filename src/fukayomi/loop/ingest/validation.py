@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fukayomi.files.inputs import InputFileError
 from fukayomi.files.problems import first_problem
 from fukayomi.loop.ingest.statistics import ChunkStatistics, statistics_of
 from fukayomi.selfplay.chunk import Chunk, ChunkError, ChunkInfo, ResultCounts, read_chunk
+from fukayomi.selfplay.settings import Rule
 from fukayomi.shogi import DeclarationRule, Position
 from fukayomi.tabular import counted
 
@@ -98,7 +99,7 @@ class _Settings(BaseModel):
     threshold: float = Field(ge=0, le=1)
     min_move: int = Field(default=0, ge=0)
     max_move: int = Field(ge=1)
-    declaration_rule: Literal["none", "points_24", "points_27"] = "points_27"
+    declaration_rule: Rule = "points_27"
     play_out: float = 1.0
     soft_playouts: int = 0
     chunk_games: int | None = None

@@ -4,7 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -126,7 +126,8 @@ class RunStatus(Tabular):
     quarantined: int
     """Chunks in quarantine."""
     games_an_hour: float | None
-    """Of the last self-play, while it ran; None if that was resumed: its time is not known."""
+    """Of the last self-play, while it ran: on a fleet, since the games of the generation before were complete. None if
+    it was resumed: its time is not known."""
     positions_an_hour: float | None
     samples_a_second: float | None
     """Of the last training, while it ran; None if that was resumed."""
@@ -178,16 +179,15 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
     folder = RunFolder(path)
     settings = folder.saved_settings()
     journal = Journal(folder.path)
-    seconds, resumed = _times(folder.path)
+    times = _times(folder.path)
     notes = _Notes()
     ratings = rate(folder) if rate else rate_networks(folder, notes)
     manifest = Manifest(folder.path)
     players = ratings.players if ratings else ()
     games, trained, ingested = journal.played, journal.last(Trained), journal.last(Ingested)
     played = games[-1] if games else None
-    rated = {step: time for step, time in seconds.items() if step not in resumed}
-    play_s = rated.get((played.generation, "selfplay")) if played else None
-    train_s = rated.get((trained.generation, "train")) if trained else None
+    play_s = times.of_games(played.generation, is_fleet=settings.fleet is not None) if played else None
+    train_s = times.of(trained.generation, "train") if trained else None
     steps = journal.steps_of(trained.generation) if trained else 0
     return RunStatus(
         folder=folder.path,
@@ -204,7 +204,7 @@ def read_status(path: Path | str, rate: Callable[[RunFolder], Ratings | None] | 
         positions_an_hour=3600 * played.positions / play_s if played and play_s else None,
         samples_a_second=steps * settings.training.batch / train_s if train_s else None,
         ratings=players,
-        history=tuple(_history(journal, {player.name: player for player in players}, seconds)),
+        history=tuple(_history(journal, {player.name: player for player in players}, times.seconds)),
         league=tuple(_league(journal)),
         flags=tuple(WorkerFlag(entry.generation, flag) for entry in journal.all(Ingested) for flag in entry.flags),
         excluded=manifest.excluded,
@@ -277,22 +277,51 @@ def _gate_text(entry: Gated | None) -> str | None:
     return "passed" if entry.passed else "failed"
 
 
-def _times(folder: Path) -> tuple[dict[tuple[int, str], float], set[tuple[int, str]]]:
-    """Time of each step by generation and name, from the log; and those whose time lacks what came before a resume."""
+@dataclass
+class _Times:
+    """How long the steps of a run took, by generation and name."""
+
+    seconds: dict[tuple[int, str], float] = field(default_factory=dict)
+    """The time of each step since it was started or resumed."""
+    ended: dict[tuple[int, str], float] = field(default_factory=dict)
+    """When it ended (`time.time`)."""
+    began: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """How often it was started or resumed."""
+
+    def of(self, generation: int, step: str) -> float | None:
+        """The time of a whole step; None: it lacks what came before it was resumed."""
+        return None if self.began[generation, step] > 1 else self.seconds.get((generation, step))
+
+    def of_games(self, generation: int, *, is_fleet: bool) -> float | None:
+        """The time in which the games of a generation were played; None: the run was resumed in it.
+
+        A fleet goes on playing while the learner does other things, so there its time begins where the games of the
+        generation before were complete.
+        """
+        waited_s = self.of(generation, "selfplay")
+        since = self.ended.get((generation - 1, "selfplay"))
+        if not is_fleet or waited_s is None or since is None:
+            return waited_s
+        was_resumed = any(times > 1 for (its, _), times in self.began.items() if generation - 1 <= its <= generation)
+        return None if was_resumed else max(waited_s, self.ended[generation, "selfplay"] - since)
+
+
+def _times(folder: Path) -> _Times:
+    """The times in the log."""
     path = folder / LOG_NAME
-    found: dict[tuple[int, str], float] = {}
-    began: Counter[tuple[int, str]] = Counter()
+    found = _Times()
     for line in read_input(path, LARGEST_LOG).splitlines() if path.is_file() else ():
         try:
             values = cast("dict[str, Any]", json.loads(line))
             step = int(values["generation"]), str(values["step"])
             if values.get("began"):
-                began[step] += 1
+                found.began[step] += 1
             else:
-                found[step] = float(values["seconds"])
+                seconds, ended = float(values["seconds"]), float(values["time"])
+                found.seconds[step], found.ended[step] = seconds, ended
         except (ValueError, KeyError, TypeError):  # a note, or cut off
             continue
-    return found, {step for step, times in began.items() if times > 1}
+    return found
 
 
 def _now(folder: Path) -> Now | None:

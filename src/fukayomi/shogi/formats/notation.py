@@ -67,8 +67,16 @@ def japanese_move(position: Position, move: Move) -> str:
     """
     if not position.is_legal(move):
         raise IllegalMoveError(f"illegal move {move.usi()!r} in {position.sfen()!r}")
-    last = position.peek().to_square if position.moves else None
+    last = last_target(position)
     return _mark_of(position.turn) + move_name(position, move, last)
+
+
+def last_target(position: Position) -> int | None:
+    """The square that the last move went to; None before the first one. `Position.moves` would make a list."""
+    try:
+        return position.peek().to_square
+    except IndexError:
+        return None
 
 
 def move_name(position: Position, move: Move, last: int | None = None) -> str:

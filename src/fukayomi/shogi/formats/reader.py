@@ -7,8 +7,7 @@ from fukayomi.files.inputs import read_input
 from fukayomi.shogi.formats.csa.reader import read_csa
 from fukayomi.shogi.formats.detect import Format, detect_format
 from fukayomi.shogi.formats.jkf import read_jkf
-from fukayomi.shogi.formats.ki2 import read_ki2
-from fukayomi.shogi.formats.kif import read_kif
+from fukayomi.shogi.formats.kif import read_ki2, read_kif
 from fukayomi.shogi.formats.limits import LARGEST_RECORD
 from fukayomi.shogi.formats.text import decode_text
 from fukayomi.shogi.formats.usi import read_usi

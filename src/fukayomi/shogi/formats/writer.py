@@ -1,6 +1,7 @@
 """Writing game records as files; the suffix names the format."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,18 +31,24 @@ UTF_8_SUFFIXES = (".kifu", ".ki2u")
 
 # Letters that EUC-JP and other tables decode to other code points than CP932
 _IN_CP932 = str.maketrans("〜−—‖¢£¬", "～－―∥￠￡￢")
+_REPLACEMENTS = {"☗": "▲", "☖": "△"}
+_REPLACEMENT = "?"
 
 
-def encode_record(record: Record, text_format: Format, encoding: str = "utf-8") -> bytes:
+def encode_record(
+    record: Record, text_format: Format, encoding: str = "utf-8", *, replaced: Counter[str] | None = None
+) -> bytes:
     """A record as the content of a file.
 
     Args:
         record: The record.
         text_format: The format.
         encoding: ``utf-8`` or ``shift_jis``; KIF and KI2 only.
+        replaced: Counts the characters that the encoding lacks, which are then replaced: ☗ and ☖ by ▲ and △, others by
+            a question mark. None: they are an error.
 
     Raises:
-        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+        RecordError: A variation has no place in the record, or the encoding lacks a character.
     """
     text = write_kif(record, encoding=encoding) if text_format is Format.KIF else TEXT_WRITERS[text_format](record)
     if encoding == "utf-8":
@@ -51,11 +58,28 @@ def encode_record(record: Record, text_format: Format, encoding: str = "utf-8") 
     try:
         return text.encode(codec)
     except UnicodeEncodeError as error:
+        if replaced is not None:
+            return "".join(_encodable(letter, codec, replaced) for letter in text).encode(codec)
         letter, number = text[error.start], text.count("\n", 0, error.start) + 1
-        called = f"{letter!r} ({unicodedata.name(letter, f'U+{ord(letter):04X}')})"
+        called = name_of(letter)
         line = text.split("\n")[number - 1]
         what = f"{encoding} has no character {called}, in {line[:60]!r}"
         raise RecordError(record.name, number, what if encoding == "utf-8" else f"{what}; write UTF-8") from error
+
+
+def name_of(letter: str) -> str:
+    """A character and its name, for messages."""
+    return f"{letter!r} ({unicodedata.name(letter, f'U+{ord(letter):04X}')})"
+
+
+def _encodable(letter: str, codec: str, replaced: Counter[str]) -> str:
+    """The character, or what stands for it in an encoding that lacks it."""
+    try:
+        letter.encode(codec)
+    except UnicodeEncodeError:
+        replaced[letter] += 1
+        return _REPLACEMENTS.get(letter, _REPLACEMENT)
+    return letter
 
 
 def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -> None:
@@ -70,7 +94,7 @@ def write_record(record: Record, path: Path | str, *, encoding: str = "utf-8") -
         encoding: ``utf-8`` or ``shift_jis``; for .kif and .ki2 only.
 
     Raises:
-        RecordError: The format cannot express how the game ended, or the encoding lacks a character.
+        RecordError: A variation has no place in the record, or the encoding lacks a character.
         ValueError: The suffix is not one of the formats, or its files are always in UTF-8.
         OSError: The file cannot be written; an existing file stays as it was.
     """

@@ -69,6 +69,7 @@ class PlayGame:
         self, question: PlayQuestion, network: "Network", settings: "UsiSettings", changed: Callable[[], None]
     ) -> None:
         self._question = question
+        self._rule = DeclarationRule[question.declaration.name]
         self._changed = changed
         self._network = network
         self._position = question.position()
@@ -178,16 +179,19 @@ class PlayGame:
         self._changed()
 
     def declare(self) -> None:
-        """The reader declares a win (入玉宣言).
+        """The reader declares a win, or a draw by the 24-point rule (入玉宣言).
 
         Raises:
             PlayError: The reader is not to move, or the rules do not allow it; nothing is lost by that.
         """
         with self._lock:
             self._check_turn()
-            if not self._may_declare():
+            if self._position.can_declare_win(self._rule):
+                self._end(Termination.DECLARATION, winner_is(self.color))
+            elif self._position.can_declare_draw(self._rule):
+                self._end(Termination.IMPASSE, Result.DRAW)
+            else:
                 raise PlayError("the conditions of a declaration are not met")
-            self._end(Termination.DECLARATION, winner_is(self.color))
         self._changed()
 
     def take_back(self) -> None:
@@ -260,7 +264,7 @@ class PlayGame:
             raise PlayError("the engine is to move")
 
     def _may_declare(self) -> bool:
-        return self._position.can_declare_win(DeclarationRule.POINTS_27)
+        return self._position.can_declare_win(self._rule) or self._position.can_declare_draw(self._rule)
 
     def _taken_back(self) -> int | None:
         """Number of moves that stay when the reader takes a move back; None if there is none."""
@@ -278,6 +282,10 @@ class PlayGame:
         clock = self._clocks[turn]
         if clock is not None and clock.control.has_clock and not clock.spend(used_ms):
             self._end(Termination.TIME_UP, winner_is(turn.opponent))
+            return
+        if self._rule is DeclarationRule.TRY and played.move == self._position.try_move():
+            self._record.comment = f"try (トライ): {played.move.usi()}"
+            self._end(Termination.DECLARATION, winner_is(turn))
             return
         self._turns.append(before)
         played.time_ms = round(used_ms)

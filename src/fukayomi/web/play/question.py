@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from fukayomi.arena.game.choices import Declaration
+from fukayomi.arena.game.game_terms import KING_RULES
 from fukayomi.arena.game.time_control import TimeControl, TimeControlError
 from fukayomi.shogi import START_SFEN, Position, ShogiError
 from fukayomi.web.answers import Question
@@ -38,6 +40,8 @@ class PlayQuestion(Question):
     main_ms: Annotated[int, Field(ge=0, le=DAY_MS)] = 0
     byoyomi_ms: Annotated[int, Field(ge=0, le=DAY_MS)] = 0
     increment_ms: Annotated[int, Field(ge=0, le=DAY_MS)] = 0
+    declaration: Declaration = Declaration.POINTS_27
+    """The rule for declarations (入玉宣言), which the engine knows too."""
     name: Annotated[str, Field(max_length=60)] = ""
     """The reader's name in the record."""
 
@@ -84,7 +88,8 @@ class PlayQuestion(Question):
         return position
 
     def options(self, settings: "UsiSettings") -> "UsiSettings":
-        """The engine's options: with a temperature its moves are drawn at random all through the game."""
+        """The engine's options: it knows the rule; with a temperature its moves are drawn at random all the time."""
+        settings = replace(settings, entering_king_rule=KING_RULES[self.declaration])
         if not self.temperature:
             return replace(settings, random_ply=0, random2_ply=0)
         return replace(

@@ -23,6 +23,7 @@ from fukayomi.arena.results.match_db import (
 from fukayomi.arena.results.player_ratings import rate
 from fukayomi.arena.results.sequential_test import evaluate_sprt
 from fukayomi.arena.results.standings import Standings
+from fukayomi.arena.statistics.move_times import MoveTimes
 from fukayomi.arena.strategy.classify import count_strategies
 from fukayomi.listener import SILENT
 from fukayomi.shogi.record import Record
@@ -82,6 +83,8 @@ def league_document(folders: Sequence[Path]) -> Any:
     merged = MatchState(
         settings, folders[0].parent, Standings(list(engines), _numbered(used)),
         sum(state.missing for state in states), [failure for state in states for failure in state.failures],
+        list(dict.fromkeys(warning for state in states for warning in state.warnings)),
+        times=_merged_times(states),
     )  # fmt: skip
     return {
         "playing": any(is_playing(folder) for folder in used),
@@ -94,6 +97,16 @@ def league_document(folders: Sequence[Path]) -> Any:
         **_of_games(used),
         "settings": {},
     }
+
+
+def _merged_times(states: Sequence[MatchState]) -> dict[str, MoveTimes]:
+    found: dict[str, MoveTimes] = {}
+    for state in states:
+        for name, times in state.times.items():
+            merged = found.setdefault(name, MoveTimes())
+            merged.used_ms.extend(times.used_ms)
+            merged.overhead_ms.extend(times.overhead_ms)
+    return found
 
 
 def games_page(folder: Path, before: int | None = None) -> Any:
@@ -139,6 +152,7 @@ def _standings(state: MatchState) -> dict[str, Any]:
         "first_mover": found["first_mover"],
         "terminations": found["terminations"],
         "failures": failures[-MOST_FAILURES:],
+        "warnings": found["warnings"],
     }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fukayomi.engine.search import has_score
 from fukayomi.shogi import BLACK, Move, Position
 from fukayomi.shogi.formats.notation import english_moves, japanese_moves
 from fukayomi.web.hub import Message, Outbox
@@ -312,6 +313,10 @@ class _Writer:
         lines: list[dict[str, Any]] = []
         names: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
         for line in progress.lines[: self._multipv]:
+            is_known = has_score(line)
+            win_rate = line.winrate if self._is_black else 1 - line.winrate
+            if 0 < win_rate < 1:  # what is not proven must not be rounded to 0 or 1
+                win_rate = min(max(round(win_rate, 5), 1e-5), 1 - 1e-5)
             pv = tuple(move.usi() for move in line.pv[:LONGEST_PV])
             names[pv] = self._names.get(pv) or self._named(pv)
             japanese, english = names[pv]
@@ -320,8 +325,8 @@ class _Writer:
                     "move": pv[0],
                     "visits": line.visits,
                     "prior": round(line.prior, 5),
-                    "win_rate": round(line.winrate if self._is_black else 1 - line.winrate, 5),
-                    "cp": line.cp if self._is_black else -line.cp,
+                    "win_rate": win_rate if is_known else None,
+                    "cp": (line.cp if self._is_black else -line.cp) if is_known else None,
                     "mate": line.mate if line.mate is None or self._is_black else -line.mate,
                     "depth": line.depth,
                     "pv": list(pv),

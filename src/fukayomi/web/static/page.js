@@ -8,7 +8,7 @@ import {chooseLanguage, knows, preferredLanguage, translate} from "./i18n.js";
 import {keyPressed, keyList} from "./keys.js";
 import {GameReport} from "./report/report.js";
 import {LiveAnalysis} from "./live/analysis.js";
-import {pieceName, westernLine} from "./position.js";
+import {isHandicap, pieceName, westernLine} from "./position.js";
 import {Files} from "./record/files.js";
 import {Game} from "./record/game.js";
 import {keepOnLeaving, keptRecord} from "./record/keeping.js";
@@ -118,11 +118,16 @@ export class Page {
     return pieceName(kind, this.language);
   }
 
-  /** A score from Black's side; a mate is proven. @param {{cp: number, mate: number | null}} score */
-  scoreText({cp, mate}) {
-    if (mate === null || mate === undefined) return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
-    const side = cp > 0 ? "☗" : "☖", plies = Math.abs(mate);
-    return this.t(plies ? "score.mate" : "score.wins", {side, plies});
+  /**
+   * A score from Black's side; a mate is proven. Its length counts from the next move of the side that mates, so it is odd.
+   * @param {{cp: number | null, mate: number | null, win_rate?: number | null}} score
+   */
+  scoreText({cp, mate, win_rate}) {
+    if (cp === null) return "–";
+    const side = cp > 0 ? "☗" : "☖";
+    if (mate !== null && mate !== undefined) return mate ? this.t("score.mate", {side, plies: (Math.abs(mate) - 1) | 1}) : this.t("score.wins", {side});
+    if (win_rate === 0 || win_rate === 1) return this.t("score.mates", {side});
+    return cp > 0 ? `+${cp}` : String(cp).replace("-", "−");
   }
 
   /** The text of a key that ends with a word of the server; the word itself where the page does not know it. @param {string} group @param {string} word */
@@ -230,9 +235,13 @@ export class Page {
     return [facts.check ? this.t("situation.check") : "", facts.declaration ? this.t("situation.declaration") : ""].filter(Boolean).join(" ");
   }
 
-  /** How a game ended. @param {string | null} end @param {string | null} [winner] */
-  endText(end, winner) {
-    const words = [end ? this.word("end", end) : "", winner ? this.t(`winner.${winner}`) : ""];
+  /** What a side is called: 下手 and 上手 in a handicap game. @param {"b" | "w"} side @param {string} [start] */
+  side = (side, start = this.game.start) => this.t(isHandicap(start) ? `side.handicap.${side}` : `side.${side}`);
+
+  /** How a game ended. @param {string | null} end @param {string | null} [winner] @param {string} [ownWord]  Of the record. */
+  endText(end, winner, ownWord) {
+    const group = isHandicap(this.game.start) && winner !== "draw" ? "winner.handicap" : "winner";
+    const words = [ownWord || (end ? this.word("end", end) : ""), winner ? this.t(`${group}.${winner}`) : ""];
     return words.filter(Boolean).join(this.language === "ja" ? "、" : ", ");
   }
 
@@ -256,6 +265,7 @@ export class Page {
       say: this.say,
       update: this.update,
       t: this.t,
+      side: side => this.side(side),
       language: () => this.language,
     };
   }

@@ -15,6 +15,12 @@ const RANKS = "abcdefghi";
  * @property {number} ply  Number of the next move.
  */
 
+/** Whether a first position is that of a handicap game: White moves first and lacks pieces, Black has all. @param {string} sfen */
+export function isHandicap(sfen) {
+  const [rows, turn] = sfen.split(" "), own = START.split(" ")[0].split("/").slice(6).join("/");
+  return turn === "w" && rows.endsWith(`/${own}`) && rows !== START.split(" ")[0];
+}
+
 /** @param {Side} side @returns {Side} */
 export const opponent = side => (side === "b" ? "w" : "b");
 
@@ -129,10 +135,10 @@ export function squareName(square, language) {
   return "１２３４５６７８９"[Number(square[0]) - 1] + "一二三四五六七八九"[RANKS.indexOf(square[1])];
 }
 
-/** The position in words, for screen readers. @param {Position} position @param {"ja" | "en"} language */
-export function inWords({squares, hands, turn}, language) {
+/** The position in words, for screen readers. @param {Position} position @param {"ja" | "en"} language @param {string[]} [names]  Of the sides, in Japanese. */
+export function inWords({squares, hands, turn}, language, names = ["先手", "後手"]) {
   const isJapanese = language === "ja", comma = isJapanese ? "、" : ", ";
-  const of = side => (isJapanese ? (side === "b" ? "先手" : "後手") : side === "b" ? "Black" : "White");
+  const of = side => (isJapanese ? names[side === "b" ? 0 : 1] : side === "b" ? "Black" : "White");
   const parts = [isJapanese ? `${of(turn)}の手番` : `${of(turn)} to move`];
   for (const side of /** @type {Side[]} */ (["b", "w"])) {
     const own = [...squares].filter(([, piece]) => sideOf(piece) === side);

@@ -70,7 +70,10 @@ def test_a_game(encoding: str, line_break: str) -> None:
 
 
 def test_damaged_utf_16_is_refused() -> None:
-    for data, what in ((b"\xff\xfe\x00\xd8", "not UTF-16"), (b"\xff\xfea\x00\x00\x00", "zero character at offset 4")):
+    for data, what in (
+        (b"\xff\xfe\x00\xd8", "neither UTF-8 nor UTF-16"),
+        (b"\xff\xfea\x00\x00\x00\x00\x00", "not text: zero byte"),
+    ):
         with pytest.raises(RecordError, match=what):
             next(read_records(data, name="game.kif"))
 
@@ -195,8 +198,8 @@ def test_variations_keep_their_place_and_cannot_hurt() -> None:
     record = read(text)
     assert record.usi_moves() == ["7g7f", "3c3d", "2g2f"]
     assert (record.termination, record.result) == (Termination.INTERRUPTED, Result.UNKNOWN)
-    found = [(line.ply, [played.move.usi() for played in line.moves]) for line in record.variations]
-    assert found == [(3, ["6g6f", "8c8d"]), (3, ["6g6f", "4c4d"]), (2, ["8c8d"]), (2, ["8c8d", "2g2f"])]
+    found = [(line.ply, line.parent, [played.move.usi() for played in line.moves]) for line in record.variations]
+    assert found == [(3, None, ["6g6f", "8c8d"]), (4, 0, ["4c4d"]), (2, None, ["8c8d"]), (3, 2, ["2g2f"])]
     assert record.variations[0].comment == "別の手"
     assert record.variations[0].moves[0].comment == "堅い"
 
@@ -236,7 +239,7 @@ def test_a_variation_before_the_moves_is_skipped() -> None:  # some versions of 
         (("１ ７六歩", "1 ７六歩"), ""),
         (("７六歩(77)", "同　歩(77)"), r"line 15: ply 1: illegal move '同歩\(77\)' \(there is no move before it\)"),
         (("３四歩(33)", "三四＠(33)"), r"line 18: ply 2: neither a move nor the end of the game: '2 三四＠\(33\)"),
-        (("   4 同　銀(31)", "   ４：同　銀(31)"), "line 23: ply 4: neither a move"),
+        (("   4 同　銀(31)", "   ４；同　銀(31)"), "line 23: ply 4: neither a move"),
         (("   6 投了", "   6 投了\n   7 ８四歩(83)\n"), "line 28: ply 6: a move after the end of the game: '８四歩"),
         (("手合割：平手", "手合割：三十枚落ち"), "line 7: unknown handicap '三十枚落ち' without a board"),
         (("手合割：平手", "手合割：その他"), "line 7: unknown handicap 'その他' without a board"),
@@ -306,7 +309,7 @@ def check_or_named_error(data: bytes) -> None:
             assert position.is_legal(played.move)
         for line in found.variations:
             position = Position.from_sfen(found.initial_sfen, allow_missing_king=True)
-            for played in [*list(found.moves)[: line.ply - 1], *line.moves]:
+            for played in [*found.moves_before(line), *line.moves]:
                 position.push(played.move)
 
 

@@ -121,15 +121,16 @@ def test_ends(turn: str, termination: Termination, *, wins: bool | None, line: s
     else:
         record.result = Result.BLACK_WIN if wins == (turn == "b") else Result.WHITE_WIN
     text = write_kif(record)
-    assert text.endswith(f"   1 {line}\nまで0手で{closing.format(mover=names[0], other=names[1])}\n")
+    plain = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("*終局："))
+    assert plain.endswith(f"   1 {line}\nまで0手で{closing.format(mover=names[0], other=names[1])}\n")
     assert read(text).result is record.result
 
 
 @pytest.mark.parametrize("termination", [Termination.RESIGN, Termination.MATE, Termination.TIME_UP])
-def test_a_winner_that_kif_cannot_express(termination: Termination) -> None:
-    record = Record(termination=termination, result=Result.BLACK_WIN)  # though Black is to move
-    with pytest.raises(RecordError, match="the format cannot express this end"):
-        write_kif(record)
+def test_the_side_stands_before_the_word_of_the_one_that_is_not_to_move(termination: Termination) -> None:
+    text = write_kif(Record(termination=termination, result=Result.BLACK_WIN))  # though Black is to move
+    assert "   1 後手" in text
+    assert (read(text).termination, read(text).result) == (termination, Result.BLACK_WIN)
 
 
 @pytest.mark.parametrize(

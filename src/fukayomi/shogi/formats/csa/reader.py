@@ -3,8 +3,13 @@
 The native core reads them. What a server says in ``'summary`` counts more than the statement that ended the game:
 shogi-server writes ``%TORYO`` for a player who lost the connection, and ``%KACHI`` for a declaration that was wrong.
 
-The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them. Other comments are
-ignored, except floodgate's ratings, summary and end time.
+The comments ``'** SCORE PV``, ``'* TEXT`` and AobaZero's visits belong to the move before them; ``'* SCORE PV`` is a
+score, too. Other comments are ignored, except floodgate's ratings, summary and end time.
+
+81Dojo's files and logs of clients have lines of the server's protocol. ``To_Move:+``, ``BEGIN Time`` and the like are
+skipped; ``#TIME_UP``, ``#RESIGN`` and the like end the game, ``#SENTE_WIN`` and ``#GOTE_WIN`` tell the winner. A word
+for the end that nobody listed (``%ADJOURNED``, ``#WIN(DISCONNECT)``) is the record's `ending_word`. Text below the end
+is a comment on it.
 """
 
 from collections.abc import Iterator
@@ -12,6 +17,7 @@ from collections.abc import Iterator
 from fukayomi import _native
 from fukayomi.shogi import Color
 from fukayomi.shogi.formats.csa.columns import CsaMoves
+from fukayomi.shogi.formats.kif.endings import take_ending_word
 from fukayomi.shogi.record import (
     IllegalMoveInRecordError,
     Record,
@@ -23,32 +29,45 @@ from fukayomi.shogi.record import (
 )
 
 ENDINGS = {word: Termination(name) for word, name in _native.csa_endings()}
-# Ends for which CSA has no statement stand in the summary: the first word is floodgate's, the others are ours.
 SUMMARY_WORDS = {
+    Termination.RESIGN: "toryo",
+    Termination.DECLARATION: "kachi",
+    Termination.TIME_UP: "time up",
+    Termination.ILLEGAL_MOVE: "illegal move",
+    Termination.REPETITION: "repetition",
     Termination.PERPETUAL_CHECK: "oute_sennichite",
+    Termination.IMPASSE: "jishogi",
+    Termination.MAX_PLIES: "max_moves",
+    Termination.DRAW: "draw",
+    Termination.MATE: "mate",
+    Termination.NO_MATE: "no_mate",
     Termination.CRASH: "crash",
     Termination.STALL: "stall",
     Termination.PROTOCOL: "protocol",
     Termination.ADJUDICATION: "adjudication",
+    Termination.INTERRUPTED: "interrupted",
+    Termination.TAKEN_BACK: "taken_back",
+    Termination.ERROR: "error",
+    Termination.OTHER: "other",
+    Termination.NONE: "none",
 }
-# The first words of shogi-server's summaries, with _ for a space, and what they mean
+"""The first words of summaries that we write; as far as shogi-server has them, they are its own."""
+# The first words of summaries, with _ for a space, and what they mean
 _SUMMARY_ENDINGS = {
-    "toryo": Termination.RESIGN,
-    "kachi": Termination.DECLARATION,
-    "time_up": Termination.TIME_UP,
-    "illegal_move": Termination.ILLEGAL_MOVE,
+    **{word.replace(" ", "_"): termination for termination, word in SUMMARY_WORDS.items()},
     "illegal_kachi": Termination.ILLEGAL_MOVE,
     "uchifuzume": Termination.ILLEGAL_MOVE,
     "oute_kaihimore": Termination.ILLEGAL_MOVE,
     "outori": Termination.ILLEGAL_MOVE,
     "sennichite": Termination.REPETITION,
-    "jishogi": Termination.IMPASSE,
-    "max_moves": Termination.MAX_PLIES,
     "chudan": Termination.INTERRUPTED,
     "abnormal": Termination.INTERRUPTED,
-    **{word: termination for termination, word in SUMMARY_WORDS.items()},
 }
+_BROKEN_OFF = ("chudan", "abnormal")  # shogi-server names a winner there, but nobody won
+UNDECIDED = "unknown"
+"""What a summary that we write says of both sides if nobody knows who won."""
 _OUTCOMES = {("win", "lose"): Result.BLACK_WIN, ("lose", "win"): Result.WHITE_WIN, ("draw", "draw"): Result.DRAW}
+_OUTCOMES[UNDECIDED, UNDECIDED] = Result.UNKNOWN
 _FIELDS = {
     "N+": "black_name",
     "N-": "white_name",
@@ -63,6 +82,9 @@ _FIELDS = {
     "'summary": "summary",
     "'$END_TIME": "end_time",
 }
+_RESULTS = {"black_win": Result.BLACK_WIN, "white_win": Result.WHITE_WIN, "draw": Result.DRAW}
+# What an end is called where the server names a winner
+_DECIDED = {Termination.IMPASSE: Termination.DECLARATION, Termination.REPETITION: Termination.PERPETUAL_CHECK}
 _LONGEST_QUOTE = 80  # characters
 
 
@@ -94,11 +116,15 @@ def _read_game(game: _native.CsaGame, name: str) -> Record | RecordError:
             break
         comments.append(comment)
     record.comment = "\n".join(comments)
-    record.illegal_move = game.illegal_move
+    record.illegal_move, record.illegal_move_time_ms = game.illegal_move, game.illegal_move_time_ms
     if game.ending is not None:
-        _read_ending(record, game.ending, game.turn)
+        read_ending(record, game.ending, game.turn)
+    record.ending_time_ms = game.ending_time_ms
+    record.ending_comment = "\n".join(take_ending_word(record, game.ending_comments, game.turn))
+    if game.outcome:
+        _apply_outcome(record, _RESULTS[game.outcome])
     if record.summary:
-        _apply_summary(record, game.turn)
+        apply_summary(record, game.turn)
     return record
 
 
@@ -108,8 +134,10 @@ def _error(damage: tuple[int, bool, list[str]], name: str) -> RecordError:
     return (IllegalMoveInRecordError if is_illegal_move else RecordError)(name, line, reason)
 
 
-def _read_ending(record: Record, word: str, turn: Color) -> None:
+def read_ending(record: Record, word: str, turn: Color) -> None:
+    """Take the end from the word of a statement, with `turn` to move."""
     record.termination = ENDINGS.get(word, Termination.OTHER)
+    record.ending_word = "" if word in ENDINGS else word[:_LONGEST_QUOTE]
     if record.illegal_move:
         record.result = winner_is(turn.opponent)
     elif word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
@@ -118,17 +146,28 @@ def _read_ending(record: Record, word: str, turn: Color) -> None:
         record.result = result_of(record.termination, turn)
 
 
-def _apply_summary(record: Record, turn: Color) -> None:
+def _apply_outcome(record: Record, result: Result) -> None:
+    """Take the result from the server's line ``#SENTE_WIN``, ``#GOTE_WIN`` or ``#DRAW``."""
+    if record.termination is Termination.NONE:
+        record.termination = Termination.DRAW if result is Result.DRAW else Termination.OTHER
+    elif result is not Result.DRAW:
+        record.termination = _DECIDED.get(record.termination, record.termination)
+    record.result = result
+
+
+def apply_summary(record: Record, turn: Color) -> None:
     """Take the end from the summary if that names one; without a statement any summary is an end."""
     word, _, rest = record.summary.partition(":")
+    key = word.strip().replace(" ", "_")
     results = [part.rpartition(" ")[2] for part in rest.split(":")]
-    termination = _SUMMARY_ENDINGS.get(word.strip().replace(" ", "_"), Termination.OTHER)
-    if termination is Termination.REPETITION and "win" in results:
-        termination = Termination.PERPETUAL_CHECK
-    if termination is Termination.OTHER and record.termination is not Termination.NONE:
+    termination = _SUMMARY_ENDINGS.get(key)
+    if termination is None and record.termination is not Termination.NONE:
         return
+    termination = termination or Termination.OTHER
+    if key == "sennichite" and "win" in results:
+        termination = Termination.PERPETUAL_CHECK
     if record.termination is not termination:
         record.termination = termination
         record.result = result_of(termination, turn)
-    if len(results) == 2 and termination is not Termination.INTERRUPTED:
+    if len(results) == 2 and key not in _BROKEN_OFF:
         record.result = _OUTCOMES.get((results[0], results[1]), record.result)

@@ -3,11 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, ShogiError
+from fukayomi.shogi import BLACK, START_SFEN, WHITE, Color, Move, Position, ShogiError
 from fukayomi.shogi.formats.clock import TimeLimit
 from fukayomi.shogi.formats.csa.board import PROMOTED, SFEN_LETTER, CsaBoard, square_index
-from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS
-from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, winner_is
+from fukayomi.shogi.formats.csa.reader import ENDINGS, SUMMARY_WORDS, UNDECIDED, apply_summary, read_ending
+from fukayomi.shogi.formats.fouls import foul_of, is_japanese
+from fukayomi.shogi.formats.kif.end_writer import noted_word
+from fukayomi.shogi.formats.kif.endings import End, ending_notes
+from fukayomi.shogi.formats.notation import last_target
+from fukayomi.shogi.record import Record, RecordedMove, Result, Termination, result_of, winner_is
+
+# Ends for which CSA has no statement
+_BY_SUMMARY = (
+    Termination.PERPETUAL_CHECK, Termination.CRASH, Termination.STALL, Termination.PROTOCOL, Termination.ADJUDICATION,
+)  # fmt: skip
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+(?:\s|$)")
 
 
 def write_csa(record: Record) -> str:
@@ -28,7 +38,8 @@ def write_csa(record: Record) -> str:
     for played in record.moves:
         lines += _move_lines(played, board, sign)
         sign = "-" if sign == "+" else "+"
-    lines += _end_lines(record, board, BLACK if sign == "+" else WHITE)
+    turn = BLACK if sign == "+" else WHITE
+    lines += _end_lines(record, board, turn)
     return "\n".join(lines) + "\n"
 
 
@@ -64,15 +75,23 @@ def csa_moves(sfen: str, moves: Sequence[str]) -> list[str]:
 
 
 def _comment_lines(comment: str) -> list[str]:
-    return [f"'* {line}" for line in comment.split("\n")] if comment else []
+    # A number after a blank would be read as a score.
+    return (
+        [f"'*{line.strip() if _NUMBER.match(line) else f' {line}'}" for line in comment.split("\n")] if comment else []
+    )
+
+
+def _time_lines(time_ms: int | None) -> list[str]:
+    if time_ms is None:
+        return []
+    seconds, milliseconds = divmod(time_ms, 1000)
+    return [f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}"]
 
 
 def _move_lines(played: RecordedMove, board: CsaBoard, sign: str) -> list[str]:
     text = _move_text(played.move, board, sign)
     lines = [sign + text]
-    if played.time_ms is not None:
-        seconds, milliseconds = divmod(played.time_ms, 1000)
-        lines.append(f"T{seconds}.{milliseconds:03}".rstrip("0") if milliseconds else f"T{seconds}")
+    lines += _time_lines(played.time_ms)
     if played.score_cp is not None:
         lines.append(f"'** {played.score_cp} {' '.join(played.pv.splitlines())}".rstrip())
     return lines + _comment_lines(played.comment)
@@ -98,45 +117,92 @@ def _move_text(move: Move, board: CsaBoard, sign: str) -> str:
 
 
 def _end_lines(record: Record, board: CsaBoard, turn: Color) -> list[str]:
-    lines = [_illegal_move_line(record.illegal_move, board, turn)] if record.illegal_move else []
+    lines = [_illegal_move_line(record, board, turn)] if record.illegal_move else []
     is_shown = bool(lines) and not lines[0].startswith("'")
+    if is_shown and "ILLEGAL" not in _end_word(record, turn, is_shown):  # no end of a foul
+        lines, is_shown = [_unshown(record.illegal_move)], False
+    lines += _time_lines(record.illegal_move_time_ms) if is_shown else []
     word = _end_word(record, turn, is_shown)
-    lines += [f"%{word}"] if word else []
-    summary = record.summary
-    if not summary and record.termination in SUMMARY_WORDS:
-        outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
-        names = (name.replace(":", "_") for name in (record.black_name, record.white_name))
-        ends = outcomes.get(record.result, ("", ""))
-        sides = (f"{name} {end}".rstrip() for name, end in zip(names, ends, strict=True))
-        summary = ":".join((SUMMARY_WORDS[record.termination], *sides))
-    return lines + ([f"'summary:{' '.join(summary.splitlines())}"] if summary else [])
+    lines += [f"%{word}", *_time_lines(record.ending_time_ms)] if word else []
+    if own := noted_word(record, turn):  # the summary tells the winner
+        said = Termination.INTERRUPTED if word == "CHUDAN" else record.termination
+        lines += _comment_lines("\n".join(ending_notes(record, End(said, record.result), own)))
+    lines += _comment_lines(record.ending_comment)
+    summary = " ".join(record.summary.splitlines())
+    told = _told(record, word, turn, summary, is_illegal_move_shown=is_shown)
+    needs_word = record.termination in _BY_SUMMARY and not summary
+    if needs_word or told != (record.termination, record.result):
+        summary = _summary(record)
+    return lines + ([f"'summary:{summary}"] if summary else [])
+
+
+def _told(
+    record: Record, word: str, turn: Color, summary: str, *, is_illegal_move_shown: bool
+) -> tuple[Termination, Result]:
+    """The end that a reader takes from the statement and the summary."""
+    read = Record(illegal_move=record.illegal_move if is_illegal_move_shown else "", summary=summary)
+    if word:
+        read_ending(read, word, turn)
+    if word == "CHUDAN" and (own := noted_word(record, turn)):
+        read.termination, read.ending_word = record.termination, own
+    if summary:
+        apply_summary(read, turn)
+    return read.termination, read.result
+
+
+def _summary(record: Record) -> str:
+    """The end in the form of shogi-server's summaries: ``toryo:alice win:bob lose``."""
+    outcomes = {Result.BLACK_WIN: ("win", "lose"), Result.WHITE_WIN: ("lose", "win"), Result.DRAW: ("draw", "draw")}
+    names = (" ".join(name.splitlines()).replace(":", "_") for name in (record.black_name, record.white_name))
+    ends = outcomes.get(record.result, (UNDECIDED, UNDECIDED))
+    sides = (f"{name} {end}".lstrip() for name, end in zip(names, ends, strict=True))
+    return ":".join((SUMMARY_WORDS[record.termination], *sides))
 
 
 def _end_word(record: Record, turn: Color, is_illegal_move_shown: bool) -> str:
-    """The CSA word for the end; if CSA has none, one with the same winner."""
+    """The CSA word for the end; if CSA has none, one with the same winner or without one."""
     loser_is_to_move = record.result == winner_is(turn.opponent)
+    is_won = record.result in (Result.BLACK_WIN, Result.WHITE_WIN)
+    sided = f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
     match record.termination:
         case Termination.CRASH | Termination.STALL | Termination.PROTOCOL:
-            if record.result not in (Result.BLACK_WIN, Result.WHITE_WIN):
-                return "ERROR"
-            return f"{'-' if record.result is Result.BLACK_WIN else '+'}ILLEGAL_ACTION"
-        case Termination.ILLEGAL_MOVE if not is_illegal_move_shown and record.result == winner_is(turn):
-            return f"{'-' if turn == BLACK else '+'}ILLEGAL_ACTION"  # a foul of the side not to move
+            return sided if is_won else "ERROR"
+        case Termination.ILLEGAL_MOVE if is_illegal_move_shown:
+            return "ILLEGAL_MOVE"
+        case Termination.ILLEGAL_MOVE if record.result == winner_is(turn):
+            return sided  # a foul of the side not to move
         case Termination.PERPETUAL_CHECK:
             return "SENNICHITE"
         case Termination.ADJUDICATION:
             return "HIKIWAKE" if record.result is Result.DRAW else "TORYO" if loser_is_to_move else "CHUDAN"
+        case Termination.NONE if record.result is Result.UNKNOWN:
+            return ""
         case termination:
-            return {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "")
+            word = {ending: word for word, ending in reversed(ENDINGS.items())}.get(termination, "CHUDAN")
+            is_told = result_of(termination, turn) is record.result
+            if is_told or result_of(termination, turn) is Result.UNKNOWN:
+                return word
+            return "HIKIWAKE" if record.result is Result.DRAW else "CHUDAN"  # the word would name another winner
 
 
-def _illegal_move_line(text: str, board: CsaBoard, turn: Color) -> str:
+def _illegal_move_line(record: Record, board: CsaBoard, turn: Color) -> str:
     """The move if CSA can express it, otherwise a comment: engines send USI moves or anything else."""
+    text = record.illegal_move
+    if is_japanese(text):
+        position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
+        for played in record.moves:
+            position.push(played.move)
+        foul = foul_of(text, position, last_target(position))
+        text = foul.usi() if foul else text
     if re.fullmatch(r"[+-][0-9]{4}[A-Z]{2}", text):
         return text
     sign = "+" if turn == BLACK else "-"
     try:
         return sign + _move_text(Move.from_usi(text), board, sign)
     except (ShogiError, KeyError, ValueError):  # not a USI move, no such piece, or it cannot promote
-        printable = "".join(character if character.isprintable() else "?" for character in text[:120])
-        return f"'* illegal move: {printable}"
+        return _unshown(text)
+
+
+def _unshown(text: str) -> str:
+    printable = "".join(character if character.isprintable() else "?" for character in text[:120])
+    return f"'* illegal move: {printable}"

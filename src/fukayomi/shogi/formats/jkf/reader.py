@@ -7,11 +7,12 @@ end of the game if a foul follows it.
 import json
 from typing import Any, cast
 
+from fukayomi.shogi.formats.candidates import MoveError, find_moves
 from fukayomi.shogi.formats.csa.board import SFEN_LETTER
 from fukayomi.shogi.formats.csa.reader import ENDINGS
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
-from fukayomi.shogi.formats.ki2 import find_moves
 from fukayomi.shogi.formats.kif.board import handicap_sfen
+from fukayomi.shogi.formats.kif.endings import NAMES, End, end_of_word, take_ending_word
 from fukayomi.shogi.formats.kif.header import set_header
 from fukayomi.shogi.formats.kif.moves import move_from_raw
 from fukayomi.shogi.formats.limits import MOST_VARIATION_PLIES, check_plies
@@ -19,6 +20,7 @@ from fukayomi.shogi.formats.remarks import read_remarks
 from fukayomi.shogi.position import (
     BLACK,
     START_SFEN,
+    Color,
     Move,
     PieceType,
     Position,
@@ -48,6 +50,8 @@ _DROPPED = 80  # raw moves have 80 + piece type as the origin of a drop
 _PROMOTION = 1 << 14
 _LONGEST_TIME = 10**9  # seconds
 _Object = dict[str, Any]
+_Forks = list[tuple[int, list[object]]]
+"""Forks with the number of moves before them."""
 
 
 def read_jkf(text: str, name: str) -> Record:
@@ -69,23 +73,18 @@ def read_jkf(text: str, name: str) -> Record:
         raise RecordError(name, None, f"not JSON: {error}") from error
 
 
-class _MoveError(ValueError):
-    """A move that cannot be played; the message says why."""
-
-    def __init__(self, reason: str, *, is_illegal: bool = True) -> None:
-        super().__init__(reason)
-        self.is_illegal = is_illegal
-
-
 class _JkfReader:
     """A record as it is read."""
 
     def __init__(self, name: str) -> None:
         self.record = Record(name=name)
         self.position = Position()
+        self._notes: list[str] = []
+        """Comments that belong to what was read last."""
         self.path: list[RecordedMove] = []
         """The moves played on the position."""
-        self._variation_plies = 0
+        self._owners: list[int | None] = []
+        """Index of the variation that each of these moves belongs to; None: the game."""
 
     def read(self, document: object) -> Record:
         """Read the document."""
@@ -99,7 +98,8 @@ class _JkfReader:
         items = [self._object(item, "an item of moves") for item in self._list(root.get("moves"), "moves")]
         forks = self._play_game(items)
         self.record.moves = list(self.path)
-        self._read_forks(forks, None)
+        self._owners = [None] * len(self.path)
+        self._read_forks(forks)
         return self.record
 
     def _error(self, reason: str) -> RecordError:
@@ -118,12 +118,14 @@ class _JkfReader:
     def _initial_sfen(self, initial: object, handicap: str) -> str:
         if initial is None:
             return (handicap_sfen(handicap) if handicap else None) or START_SFEN
-        preset = self._object(initial, "initial").get("preset")
-        if preset != "OTHER":
-            if not isinstance(preset, str) or preset not in PRESETS:
+        found = self._object(initial, "initial")
+        preset = found.get("preset")
+        if preset != "OTHER" and found.get("data") is None:
+            known = (PRESETS.get(preset) or handicap_sfen(preset)) if isinstance(preset, str) else None
+            if known is None:
                 raise self._error(f"JKF: unknown preset {str(preset)[:40]!r}")
-            return PRESETS[preset]
-        data = self._object(self._object(initial, "initial").get("data"), "the data of initial")
+            return known
+        data = self._object(found.get("data"), "the data of initial")
         board = data.get("board")
         columns = [self._list(column, "a column of the board") for column in self._list(board or [], "the board")]
         rows = "/".join("".join(self._square(columns, file, rank) for file in range(8, -1, -1)) for rank in range(9))
@@ -157,95 +159,108 @@ class _JkfReader:
             text += f"{count}{letter}" if count else ""
         return text
 
-    def _play_game(self, items: list[_Object]) -> list[tuple[int, list[object]]]:
+    def _play_game(self, items: list[_Object]) -> _Forks:
         """Play the main line; returns the forks with the number of moves before them."""
         record = self.record
-        forks: list[tuple[int, list[object]]] = []
-        illegal: _MoveError | None = None
+        forks: _Forks = []
+        illegal: MoveError | None = None
         for item in items:
             if isinstance(found := item.get("forks"), list):
                 forks.append((len(self.path), cast("list[object]", found)))
             special = item.get("special")
             ply = len(self.path) + 1
+            is_over = illegal is not None or record.termination is not Termination.NONE
             if item.get("move") is not None:
                 if illegal is not None:
                     break
-                if record.termination is not Termination.NONE:
+                if is_over:
                     raise self._error(f"ply {ply}: a move after the end of the game")
                 check_plies(ply, record.name, None)
+                self._give_notes(self.path[-1] if self.path else record)
                 try:
                     self._play(item)
-                except _MoveError as error:
+                except MoveError as error:
                     illegal = error
                     record.illegal_move = self._usi_of(item["move"])
+                    record.illegal_move_time_ms = _time_ms(item.get("time"))
             elif isinstance(special, str) and record.termination is Termination.NONE:
-                self._read_special(special)
-                self._add_comments(item)
-            else:
-                self._add_comments(item)
-        if illegal is not None and (not illegal.is_illegal or record.termination is not Termination.ILLEGAL_MOVE):
+                if not is_over:
+                    self._give_notes(self.path[-1] if self.path else record)
+                end = end_of_special(special, self.position.turn)
+                record.termination, record.result, record.ending_word = end
+                record.ending_time_ms = _time_ms(item.get("time"))
+            self._notes += self._lines(item)
+        is_foul = record.termination is Termination.ILLEGAL_MOVE
+        if illegal is not None or record.termination is not Termination.NONE:
+            self._give_notes_to_end()
+        else:
+            self._give_notes(self.path[-1] if self.path else record)
+        if illegal is not None and (not illegal.is_illegal or not is_foul):
             kind = IllegalMoveInRecordError if illegal.is_illegal else RecordError
             raise kind(record.name, None, f"ply {len(self.path) + 1}: {illegal}") from illegal
         return forks
 
-    def _read_special(self, word: str) -> None:
-        record, turn = self.record, self.position.turn
-        record.termination = ENDINGS.get(word, Termination.OTHER)
-        if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
-            record.result = Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN
-        else:
-            record.result = result_of(record.termination, turn)
+    def _give_notes(self, place: RecordedMove | Variation | Record) -> None:
+        """Give the comments that were collected to a move or to what begins; those with & before them are bookmarks."""
+        comments = [line for line in self._notes if not line.startswith("&")]
+        bookmarks = [line[1:] for line in self._notes if line.startswith("&")]
+        self._notes = []
+        if comments:
+            place.comment = "\n".join([place.comment, *comments] if place.comment else comments)
+        if bookmarks:
+            place.bookmark = "\n".join(bookmarks)
+        if comments and isinstance(place, RecordedMove):
+            read_remarks(place.comment, place)
 
-    def _add_comments(self, item: _Object) -> None:
-        """Give the comments of an item without a move to the last move, or to the record."""
-        comment = self._comment(item)
-        place = self.path[-1] if self.path else self.record
-        place.comment = f"{place.comment}\n{comment}" if place.comment and comment else place.comment or comment
+    def _give_notes_to_end(self) -> None:
+        """Give the comments that were collected to the end of the game, which may have its own word there."""
+        record = self.record
+        self._notes = take_ending_word(record, self._notes, self.position.turn)
+        record.ending_comment, self._notes = "\n".join(self._notes), []
 
-    def _comment(self, item: _Object) -> str:
+    def _lines(self, item: _Object) -> list[str]:
+        """The comments of an item."""
         lines = item.get("comments")
         if isinstance(lines, str):
             lines = [lines]
-        return "\n".join(_text(line) for line in self._list(lines or [], "comments") if isinstance(line, str))
+        return [_text(line) for line in self._list(lines or [], "comments") if isinstance(line, str)]
 
     def _play(self, item: _Object) -> None:
         """Play the move of an item.
 
         Raises:
-            _MoveError: It is illegal, or no move.
+            MoveError: It is illegal, or no move.
         """
         move = self._move(self._object(item["move"], "a move"))
         try:
             self.position.push(move)
         except ShogiError as error:
-            raise _MoveError(str(error)) from error
-        played = RecordedMove(move, time_ms=_time_ms(item.get("time")), comment=self._comment(item))
-        read_remarks(played.comment, played)
-        self.path.append(played)
+            raise MoveError(str(error)) from error
+        self.path.append(RecordedMove(move, time_ms=_time_ms(item.get("time"))))
 
     def _move(self, found: _Object) -> Move:
         position = self.position
         if found.get("color") in (0, 1) and (found["color"] == 0) != (position.turn == BLACK):
-            raise _MoveError("it is the other side's turn", is_illegal=False)
+            raise MoveError("it is the other side's turn", is_illegal=False)
         target = _square_of(found.get("to"))
         if target is None and found.get("same") and self.path:
             target = self.path[-1].move.to_square
         kind = found.get("piece")
         piece = _TYPES.get(kind) if isinstance(kind, str) else None
         if target is None or piece is None:
-            raise _MoveError("a move without target or piece", is_illegal=False)
+            raise MoveError("a move without target or piece", is_illegal=False)
         if found.get("from") is None:
             return self._move_without_origin(found, target, piece)
         origin = _square_of(found["from"])
         if origin is None or origin == target:
-            raise _MoveError("a move without origin", is_illegal=False)
+            raise MoveError("a move without origin", is_illegal=False)
         standing = position.piece_on(origin)
         if standing is None:
-            raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no piece")
+            raise MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no piece")
         # CSA names the piece after the move, and so do some programs here
         is_promotion = found.get("promote") is True or piece == _PROMOTED.get(standing.type)
         if piece not in (standing.type, _PROMOTED.get(standing.type)):
-            raise _MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no {kind}")
+            raise MoveError(f"illegal move {square_name(origin)}{square_name(target)}: there is no {kind}")
         return move_from_raw(target | origin << 7 | (_PROMOTION if is_promotion else 0))
 
     def _move_without_origin(self, found: _Object, target: int, piece: PieceType) -> Move:
@@ -256,7 +271,7 @@ class _JkfReader:
         moves = find_moves(self.position, target, piece, marks, "成" if found.get("promote") is True else None)
         if len(moves) != 1:
             what = f"illegal move of {KINDS[piece]} to {square_name(target)}"
-            raise _MoveError(f"{what}: {len(moves)} moves fit" if moves else what, is_illegal=not moves)
+            raise MoveError(f"{what}: {len(moves)} moves fit" if moves else what, is_illegal=not moves)
         return moves[0]
 
     def _usi_of(self, move: object) -> str:
@@ -271,26 +286,25 @@ class _JkfReader:
         letter = SFEN_LETTER.get(kind, "") if isinstance(kind, str) else ""
         return f"{letter}*{square_name(target)}" if len(letter) == 1 and letter != "K" else ""
 
-    def _read_forks(self, forks: list[tuple[int, list[object]]], shared: int | None) -> None:
-        """Read the forks of the line that was played last, from its end to its beginning.
+    def _read_forks(self, forks: _Forks) -> None:
+        """Read the forks of the game and those that leave them: of each line from its end to its beginning."""
+        waiting = _newest_first(forks)
+        plies = 0
+        while waiting and plies <= MOST_VARIATION_PLIES:
+            before, line = waiting.pop()
+            while len(self.path) > before:
+                self.path.pop()
+                self._owners.pop()
+                self.position.pop()
+            if isinstance(line, list):
+                waiting += _newest_first(self._read_fork(cast("list[object]", line)))
+                plies += len(self.path) - before
 
-        Args:
-            forks: Forks with the number of moves before them.
-            shared: Moves before the line leaves the game; None for the game.
-        """
-        for before, lines in reversed(forks):
-            for line in lines:
-                while len(self.path) > before:
-                    self.path.pop()
-                    self.position.pop()
-                if not isinstance(line, list) or self._variation_plies > MOST_VARIATION_PLIES:
-                    continue
-                self._read_fork(cast("list[object]", line), before if shared is None else shared)
-
-    def _read_fork(self, items: list[object], shared: int) -> None:
-        """Read a fork up to its end or the first damage, and the forks that leave it."""
-        begin, comment = len(self.path), ""
-        forks: list[tuple[int, list[object]]] = []
+    def _read_fork(self, items: list[object]) -> _Forks:
+        """Read a fork up to its end or the first damage; returns the forks that leave it."""
+        begin = len(self.path)
+        variation = Variation(begin + 1, parent=self._owners[-1] if begin else None)
+        forks: _Forks = []
         for item in items:
             if not isinstance(item, dict):
                 break
@@ -300,17 +314,42 @@ class _JkfReader:
             try:
                 if found.get("move") is not None:
                     check_plies(len(self.path) + 1, self.record.name, None)
+                    self._give_notes(self.path[-1] if len(self.path) > begin else variation)
                     self._play(found)
-                elif len(self.path) == begin:
-                    comment = self._comment(found)
-                else:
-                    self._add_comments(found)
-            except ValueError:  # damage, or an illegal move
+                elif isinstance(special := found.get("special"), str):
+                    self._give_notes(self.path[-1] if len(self.path) > begin else variation)
+                    self._notes.append(_word_of(special))
+                self._notes += self._lines(found)
+            except ValueError as error:  # damage, or an illegal move
+                self.record.leave_out(None, f"the rest of a variation from move {begin + 1}: {error}")
                 break
-        if len(self.path) > begin:
-            self._variation_plies += len(self.path) - shared
-            self.record.variations.append(Variation(shared + 1, self.path[shared:], comment))
-        self._read_forks(forks, shared)
+        self._give_notes(self.path[-1] if len(self.path) > begin else variation)
+        variation.moves = self.path[begin:]
+        if variation.moves:
+            self._owners += [len(self.record.variations)] * len(variation.moves)
+            self.record.variations.append(variation)
+        else:
+            self.record.leave_out(None, f"a variation from move {begin + 1} without moves")
+        return forks
+
+
+def _word_of(special: str) -> str:
+    """What an end is called in a comment."""
+    return NAMES[ENDINGS[special]] if special in ENDINGS else _text(special)
+
+
+def end_of_special(word: str, turn: Color) -> End:
+    """How a game ended with this word of JKF, and `turn` to move."""
+    if word not in ENDINGS:
+        return end_of_word(_text(word), turn)
+    if word in ("+ILLEGAL_ACTION", "-ILLEGAL_ACTION"):
+        return End(ENDINGS[word], Result.WHITE_WIN if word[0] == "+" else Result.BLACK_WIN)
+    return End(ENDINGS[word], result_of(ENDINGS[word], turn))
+
+
+def _newest_first(forks: _Forks) -> list[tuple[int, object]]:
+    """Forks as a stack, with the one to be read first at its end."""
+    return [(before, line) for before, lines in forks for line in reversed(lines)]
 
 
 def _text(text: str) -> str:

@@ -6,14 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from fukayomi.shogi.formats.csa.board import CsaBoard
+from fukayomi.shogi.formats.fouls import foul_of
 from fukayomi.shogi.formats.jkf.names import KINDS, PRESETS, RELATIVES
+from fukayomi.shogi.formats.jkf.reader import end_of_special
 from fukayomi.shogi.formats.kif.board import handicap_name
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
+from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import header_pairs
-from fukayomi.shogi.formats.kif.writer import comment_lines, text_comment_lines
-from fukayomi.shogi.formats.notation import move_name
-from fukayomi.shogi.position import BLACK, Move, Position, ShogiError
-from fukayomi.shogi.record import Record, RecordedMove, Variation
+from fukayomi.shogi.formats.kif.writer import bookmark_lines, comment_lines, text_comment_lines
+from fukayomi.shogi.formats.notation import last_target, move_name
+from fukayomi.shogi.position import BLACK, Color, Move, Position
+from fukayomi.shogi.record import Record, RecordedMove, RecordError
 
 _SPECIALS = {
     "投了": "TORYO", "詰み": "TSUMI", "切れ負け": "TIME_UP", "入玉勝ち": "KACHI", "千日手": "SENNICHITE",
@@ -23,7 +26,6 @@ _SPECIALS = {
 """The words of JKF for those of KIF."""
 _PRESET_OF = {sfen: preset for preset, sfen in PRESETS.items()}
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_CSA_MOVE = re.compile(r"[+-]([0-9])([0-9])([1-9])([1-9])([A-Z]{2})")
 _Object = dict[str, Any]
 
 
@@ -31,86 +33,106 @@ def write_jkf(record: Record) -> str:
     """Write a record as JKF, with its variations as forks.
 
     Raises:
-        RecordError: JKF cannot express how the game ended.
+        RecordError: A variation has no place in the record, or the variations are nested too deeply.
     """
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
-    forks = _Forks(record)
-    used_ms = [0, 0]
-    lines = _lines(text_comment_lines(record.comment))
-    items = _items(position, record.moves, used_ms, forks)
-    end = _end_items(record, position)
-    if found := forks.at(len(record) + 1, position, used_ms):  # they begin where the game ends
-        end = end or [{}]
-        end[0]["forks"] = found
+    clocks = _Clocks()
+    first: _Object = {}
+    if lines := _lines(text_comment_lines(record.comment), record.bookmark):
+        first["comments"] = lines
+    items = _items(position, record.moves, clocks)
+    items += _end_items(record, position, clocks)
+    _add_forks(record, position, clocks, items)
     document = {
         "header": _header(record),
         "initial": _initial(record.initial_sfen),
-        "moves": [{"comments": lines} if lines else {}, *items, *end],
+        "moves": [first, *items],
     }
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise RecordError(record.name, None, "the variations are nested too deeply for JKF; write KIF") from error
     return _SURROGATES.sub("?", text) + "\n"
 
 
-class _Forks:
-    """The variations of a game by the ply at which they leave it."""
+class _Clocks:
+    """The time that Black and White have used after each ply."""
 
-    def __init__(self, record: Record) -> None:
-        self._lines: dict[int, list[Variation]] = {}
-        for variation in record.variations:
-            self._lines.setdefault(variation.ply, []).append(variation)
+    def __init__(self) -> None:
+        self._used_ms = [(0, 0)]
 
-    def at(self, ply: int, position: Position, used_ms: list[int]) -> list[list[_Object]]:
-        """The variations that begin with this ply, as lists of items.
+    def play(self, color: Color, time_ms: int | None) -> _Object:
+        """The time of the next move as the item has it; nothing if it is not known."""
+        black_ms, white_ms = self._used_ms[-1]
+        if color == BLACK:
+            black_ms += time_ms or 0
+        else:
+            white_ms += time_ms or 0
+        self._used_ms.append((black_ms, white_ms))
+        if time_ms is None:
+            return {}
+        now, total = _time(time_ms), _time(black_ms if color == BLACK else white_ms)
+        return {"time": {"now": now if now["h"] else {"m": now["m"], "s": now["s"]}, "total": total}}
 
-        Args:
-            ply: Number of the move.
-            position: Position before it.
-            used_ms: Time that Black and White have used before it.
-        """
-        found: list[list[_Object]] = []
-        for variation in self._lines.get(ply, ()):
-            items = _items(position, variation.moves, list(used_ms))
-            for _ in variation.moves:
-                position.pop()
-            if items and (lines := _lines(text_comment_lines(variation.comment))):
-                items[0]["comments"] = lines + items[0].get("comments", [])
-            found.append(items)
-        return found
+    def take_back(self, plies: int) -> None:
+        """Return to the time before the last moves."""
+        del self._used_ms[len(self._used_ms) - plies :]
 
 
-def _items(
-    position: Position, moves: Iterable[RecordedMove], used_ms: list[int], forks: _Forks | None = None
-) -> list[_Object]:
+def _add_forks(record: Record, position: Position, clocks: _Clocks, game: list[_Object]) -> None:
+    """Add the variations to the items of the game and to each other's.
+
+    Args:
+        record: The record.
+        position: Position after the last move of the game; it changes.
+        clocks: The time used in the game; it changes.
+        game: The items of the game.
+    """
+    lines: dict[int | None, tuple[int, list[_Object]]] = {None: (1, game)}
+    depth = len(record.moves)
+    for index, variation in record.variation_order():
+        plies = depth - variation.ply + 1
+        for _ in range(plies):
+            position.pop()
+        clocks.take_back(plies)
+        depth += len(variation.moves) - plies
+        items = _items(position, variation.moves, clocks)
+        before = _lines(text_comment_lines(variation.comment), variation.bookmark)
+        if items and before:
+            items[0]["comments"] = before + items[0].get("comments", [])
+        lines[index] = variation.ply, items
+        first, parent = lines[variation.parent]
+        if variation.ply - first == len(parent):  # it begins where the line ends
+            parent.append({})
+        parent[variation.ply - first].setdefault("forks", []).append(items)
+
+
+def _items(position: Position, moves: Iterable[RecordedMove], clocks: _Clocks) -> list[_Object]:
     """The items of moves, which are played on the position; their times are added to those used."""
     items: list[_Object] = []
-    for ply, played in enumerate(moves, 1):
+    for played in moves:
         item: _Object = {}
-        if lines := _lines(comment_lines(played)):
+        if lines := _lines(comment_lines(played), played.bookmark):
             item["comments"] = lines
         item["move"] = _move(position, played.move)
-        if played.time_ms is not None:
-            used_ms[position.turn] += played.time_ms
-            now, total = _time(played.time_ms), _time(used_ms[position.turn])
-            item["time"] = {"now": now if now["h"] else {"m": now["m"], "s": now["s"]}, "total": total}
-        if forks is not None and (found := forks.at(ply, position, used_ms)):
-            item["forks"] = found
+        items.append(item | clocks.play(position.turn, played.time_ms))
         position.push(played.move)
-        items.append(item)
     return items
 
 
 def _header(record: Record) -> dict[str, str]:
-    names = (("先手", record.black_name), ("後手", record.white_name))
+    black, white = record.side_names
+    names = ((black, record.black_name), (white, record.white_name))
     return dict(header_pairs(record)) | {key: name for key, name in names if name}
 
 
-def _lines(comments: list[str]) -> list[str]:
-    """Lines of KIF without their mark."""
-    return [line[1:] for line in comments]
+def _lines(comments: list[str], bookmark: str = "") -> list[str]:
+    """Comments as lines of KIF without their mark, and bookmarks with it, as json-kifu-format has them."""
+    return [line[1:] for line in comments] + bookmark_lines(bookmark)
 
 
 def _move(position: Position, move: Move) -> _Object:
-    last = position.peek().to_square if position.moves else None
+    last = last_target(position)
     piece = move.dropped
     name = move_name(position, move, last)
     found: _Object = {"color": 0 if position.turn == BLACK else 1}
@@ -154,37 +176,35 @@ def _initial(sfen: str) -> _Object:
     return {"preset": "OTHER", "data": data}
 
 
-def _end_items(record: Record, position: Position) -> list[_Object]:
+def _end_items(record: Record, position: Position, clocks: _Clocks) -> list[_Object]:
+    """The items of the illegal move that ended the game, and of the end."""
     ending = ending_of(record, position.turn)
+    comments = _lines(text_comment_lines(record.ending_comment))
     if ending is None:
-        return []
-    if ending.word == "反則勝ち":  # a foul of the side that is not to move
-        return [{"special": "-ILLEGAL_ACTION" if position.turn == BLACK else "+ILLEGAL_ACTION"}]
-    special = {"special": _SPECIALS[ending.word]}
+        return [{"comments": comments}] if comments else []
+    items: list[_Object] = []
     illegal = _illegal_move(record.illegal_move, position) if ending.word == "反則負け" else None
-    return [special] if illegal is None else [{"move": illegal}, special]
+    if illegal is not None:
+        items.append({"move": illegal} | clocks.play(position.turn, record.illegal_move_time_ms))
+    if ending.word == "反則勝ち":  # a foul of the side that is not to move
+        special = "-ILLEGAL_ACTION" if position.turn == BLACK else "+ILLEGAL_ACTION"
+    else:
+        special = _SPECIALS.get(ending.word, "CHUDAN")
+    said = end_of_special(special, position.turn)
+    comments = ending_notes(record, said, noted_word(record, position.turn)) + comments
+    turn = position.turn.opponent if illegal else position.turn
+    item = {"special": special} | clocks.play(turn, record.ending_time_ms)
+    clocks.take_back(len(items) + 1)
+    return [*items, item | ({"comments": comments} if comments else {})]
 
 
 def _illegal_move(text: str, position: Position) -> _Object | None:
-    """An illegal move, in USI or CSA, of the side to move; None if JKF cannot express it."""
-    color = 0 if position.turn == BLACK else 1
-    if found := _CSA_MOVE.fullmatch(text):
-        from_file, from_rank, to_file, to_rank = map(int, found.groups()[:4])
-        origin = (from_file - 1) * 9 + from_rank - 1 if from_file and from_rank else None
-        target, dropped = (to_file - 1) * 9 + to_rank - 1, found[5]
-        is_promotion = False
-    else:
-        try:
-            move = Move.from_usi(text)
-        except ShogiError:
-            return None
-        origin, target, is_promotion = move.from_square, move.to_square, move.is_promotion
-        dropped = KINDS[move.dropped] if move.dropped is not None else ""
-    if origin is None:
-        return {"color": color, "to": _place(target), "piece": dropped} if dropped in KINDS.values() else None
-    standing = position.piece_on(origin)
-    if standing is None:
+    """An illegal move of the side to move; None if JKF cannot express it."""
+    foul = foul_of(text, position, last_target(position))
+    if foul is None:
         return None
-    is_promotion = is_promotion or dropped not in ("", KINDS[standing.type])
-    end = {"promote": True} if is_promotion else {}
-    return {"color": color, "from": _place(origin), "to": _place(target), "piece": KINDS[standing.type]} | end
+    move: _Object = {"color": 0 if position.turn == BLACK else 1}
+    if foul.origin is not None:
+        move["from"] = _place(foul.origin)
+    move |= {"to": _place(foul.target), "piece": KINDS[foul.piece]}
+    return move | ({"promote": True} if foul.is_promotion else {})

@@ -12,21 +12,24 @@ from fukayomi.shogi.formats.kif.board import (
     hand_sfen,
     handicap_name,
     handicap_sfen,
-    is_handicap,
     is_row,
     looks_like_row,
     row_sfen,
+    why_unknown,
 )
+from fukayomi.shogi.formats.kif.tokens import is_like_move, is_moves, is_western
 from fukayomi.shogi.formats.limits import MOST_PLIES
 from fukayomi.shogi.position import BLACK, START_SFEN, WHITE, Color
 from fukayomi.shogi.record import Record, RecordError
 
-_KEY = re.compile(r"[\s　]*([^：:\s]{1,40})[\s　]*[：:](.*)")
+_KEY = re.compile(r"[\s　]*([^：:\s]{1,40})[\s　]*[：:](?!//)(.*)")
+"""A header, and no URL."""
 _HAND = re.compile(r"[\s　]*(先手|下手|後手|上手)の?持ち?駒[\s　]*[：:](.*)")
 _TURN = re.compile(r"[\s　]*(?:手番[\s　]*[：:＝=][\s　]*(?=.)|(?=..番))(先手|下手|後手|上手)番?[\s　]*")
 _PLY = re.compile(r"[\s　]*手数[\s　]*[＝=][\s　]*([0-9]{1,5})")
 _FRAME = re.compile(r"[\s　]*(?:\+-+\+?|[9９][\s　]+[8８][\s　]+[7７].*)")
-_MOVES_BEGIN = re.compile(r"[\s　]*(?:[0-9０-９]{1,6}[\s　]|手数-|まで[、\s　0-9０-９]|[▲△▼▽☗☖])")
+_MOVES_BEGIN = re.compile(r"[\s　]*(?:[0-9０-９]{1,6}[\s　]|手数-|まで[、\s　0-9０-９]|[▲△▼▽☗☖⛊⛉])")
+_URL = re.compile(r"[\s　]*[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 _FIELDS = {
     "先手": "black_name",
     "下手": "black_name",
@@ -39,6 +42,12 @@ _FIELDS = {
     "持ち時間": "time_limit",
     "戦型": "opening",
 }
+_PLAYERS = ("先手", "下手", "後手", "上手")
+_SEPARATORS = " \t　/／、,|｜・"
+_NEXT_KEY = re.compile(rf"[{_SEPARATORS}][▲△▼▽☗☖]?({'|'.join((*_FIELDS, '手合割'))})[\s　]{{0,8}}[：:](?!//)")
+"""The key of another header on the same line."""
+_VERSUS = re.compile(r"(?<=[\s　])(?:vs\.?|v\.s\.|対|－|―|-)$", re.IGNORECASE)
+_MARKED_PLAYER = re.compile(r"[\s　]{0,8}([▲△▼▽☗☖])[\s　]{0,8}(?=(?P<key>先手|下手|後手|上手)?[\s　]{0,8}[：:])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BLACK = ("先手", "下手")
 
@@ -52,6 +61,11 @@ class Head:
     fields: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The values of each header, in the order of the lines."""
     comments: list[str] = field(default_factory=list[str])
+    bookmarks: list[str] = field(default_factory=list[str])
+    unknown: tuple[int, str] | None = None
+    """The first line that is not understood, with its number."""
+    like_move: tuple[int, str] | None = None
+    """The first line that is not understood and has something like a move."""
     handicap: str = ""
     handicap_line: int = 0
     rows: list[str] = field(default_factory=list[str])
@@ -62,14 +76,16 @@ class Head:
     ply: int = 1
 
     def read(self, line: str, number: int) -> None:
-        """Read a line of the head; lines without meaning are skipped.
+        """Read a line of the head; one that is not understood is a comment.
 
         Raises:
             RecordError: The line is damaged.
         """
-        if line.startswith("*"):
-            self.comments.append(line[1:])
-        elif not line.strip() or line[0] in "#&" or _FRAME.fullmatch(line):
+        if (comment := comment_of(line)) is not None:
+            self.comments.append(comment)
+        elif line.startswith("&"):
+            self.bookmarks.append(line[1:])
+        elif not line.strip() or line[0] == "#" or _FRAME.fullmatch(line):
             pass
         elif is_row(line):
             self.rows_line = self.rows_line or number
@@ -81,9 +97,27 @@ class Head:
         elif found := _PLY.match(line):
             self.ply = min(int(found[1]), MOST_PLIES) + 1
         elif found := _KEY.fullmatch(line):
-            self._read_field(found[1], found[2].strip(), number)
+            self._read_fields(found[1], found[2].strip(), number)
         elif looks_like_row(line) or 0 < len(self.rows) < 9:
             raise RecordError(self.name, number, f"not a row of a board: {line[:60]!r}")
+        else:
+            self._skip(line, number)
+            self.comments.append(line.strip())
+
+    def is_name(self, line: str) -> bool:
+        """Whether a line that may be a move (``先手：7g7f``) is the name of a player, who has none yet."""
+        found = _KEY.fullmatch(line)
+        return (
+            found is not None
+            and found[1] in _PLAYERS
+            and is_western(found[2])
+            and not any(_FIELDS[key] == _FIELDS[found[1]] for key in self.fields if key in _PLAYERS)
+        )
+
+    def _skip(self, line: str, number: int) -> None:
+        self.unknown = self.unknown or (number, line)
+        if is_like_move(line):
+            self.like_move = self.like_move or (number, line)
 
     def _read_hand(self, found: re.Match[str], number: int) -> None:
         color = BLACK if found[1] in _BLACK else WHITE
@@ -94,11 +128,25 @@ class Head:
         if self.hands[color]:
             self.hands_line = number
 
+    def _read_fields(self, key: str, value: str, number: int) -> None:
+        """Read a header, or several on one line if the first is one of those that records always have."""
+        at = 0
+        others = _NEXT_KEY.finditer(value) if key in _FIELDS or key == "手合割" else ()
+        for other in others:
+            before = value[at : other.start()].strip().rstrip(_SEPARATORS)
+            if key in _PLAYERS and other[1] in _PLAYERS:
+                before = _VERSUS.sub("", before).rstrip(_SEPARATORS)
+            self._read_field(key, before, number)
+            key, at = other[1], other.end()
+        self._read_field(key, value[at:].strip(), number)
+
     def _read_field(self, key: str, value: str, number: int) -> None:
         if key == "手合割":
             self.handicap, self.handicap_line = value, number
         elif key != "変化":
             self.fields.setdefault(key, []).append(value)
+            if key not in _FIELDS and is_moves(value):
+                self._skip(value, number)
 
     def record(self) -> Record:
         """The record that the head begins, without moves.
@@ -107,6 +155,7 @@ class Head:
             RecordError: The first position is impossible, or not given as it should be.
         """
         record = Record(name=self.name, initial_sfen=self._initial_sfen(), comment="\n".join(self.comments))
+        record.bookmark = "\n".join(self.bookmarks)
         for key, values in self.fields.items():
             set_header(record, key, values[-1] if key in _FIELDS else "\n".join(values))
         return record
@@ -116,7 +165,7 @@ class Head:
         if self.rows:
             return self._sfen_of_board(handicap)
         if handicap is None:
-            what = f"unknown handicap {self.handicap[:40]!r} without a board: add the board, or name another handicap"
+            what = f"{why_unknown(self.handicap)}: add the board, or name another handicap"
             raise RecordError(self.name, self.handicap_line, what)
         if self.hands_line:
             raise RecordError(self.name, self.hands_line, "pieces in hand without a board")
@@ -129,7 +178,7 @@ class Head:
             raise RecordError(self.name, self.rows_line, f"a board of {len(self.rows)} rows instead of 9")
         turn = self.turn
         if turn is None:
-            turn = WHITE if handicap is not None and handicap != START_SFEN else BLACK
+            turn = WHITE if handicap is not None and handicap.split()[1] == "w" else BLACK
         try:
             return first_position(self.rows, self.hands, turn, self.ply)
         except ValueError as error:
@@ -149,6 +198,25 @@ def is_position_line(line: str) -> bool:
     return line.lstrip().startswith("手合割") or any(
         (_HAND.fullmatch(line), _TURN.fullmatch(line), is_row(line), looks_like_row(line))
     )
+
+
+def comment_of(line: str) -> str | None:
+    """The comment of a line, which begins with ``*`` or, as in CSA, ``'``; a URL is one too. None: no comment."""
+    if line.startswith("*"):
+        return line[1:]
+    if line.startswith("'"):
+        return line[2:] if line.startswith("'*") else line[1:]
+    return line.strip() if _URL.match(line) else None
+
+
+def without_mark(line: str) -> str:
+    """A line for a player without the mark before it: ``▲先手：甲``, ``▲：甲``. Other lines stay as they are."""
+    found = _MARKED_PLAYER.match(line)
+    if found is None:
+        return line
+    key = "" if found["key"] else "先手" if found[1] in "▲▼☗" else "後手"
+    plain = key + line[found.end() :]
+    return line if is_moves(plain) else plain
 
 
 def one_line(text: str) -> str:
@@ -172,14 +240,19 @@ def header_pairs(record: Record) -> list[tuple[str, str]]:
 
 def head_lines(record: Record) -> list[str]:
     """The head of a record in KIF and KI2, up to the comments before the first move."""
-    is_odds = is_handicap(record.initial_sfen)
+    black, white = record.side_names
     pairs = [(key, value) for key, value in header_pairs(record) if key in _FIELDS or _is_header(key)]
     lines = [f"{key}：{one_line(line)}" for key, value in pairs for line in _lines(key, value)]
     name = handicap_name(record.initial_sfen)
     lines += [f"手合割：{name}"] if name else ["手合割：その他", *board_lines(record.initial_sfen)]
-    lines.append(f"{'下手' if is_odds else '先手'}：{one_line(record.black_name)}")
-    lines.append(f"{'上手' if is_odds else '後手'}：{one_line(record.white_name)}")
-    return lines
+    return [*lines, _player_line(black, record.black_name), _player_line(white, record.white_name)]
+
+
+def _player_line(side: str, name: str) -> str:
+    """The line of a player; a name that would be read as a move is quoted."""
+    line = f"{side}：{one_line(name)}"
+    is_quoted = is_moves(line) and not Head("").is_name(line)
+    return f"{side}：「{one_line(name)}」" if is_quoted else line
 
 
 def _lines(key: str, value: str) -> list[str]:
@@ -219,7 +292,8 @@ def read_head(
     head, ends_at = Head(name), ends_at or begins_moves
     lines = iter(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
     for number, line in lines:
-        if ends_at(line):
+        line = without_mark(line)
+        if ends_at(line) and not head.is_name(line):
             return head, chain([(number, line)], lines)
         head.read(line, number)
     return head, lines
@@ -227,4 +301,4 @@ def read_head(
 
 def begins_moves(line: str) -> bool:
     """Whether the moves begin with this line of a KIF or KI2 record."""
-    return _MOVES_BEGIN.match(line) is not None and _FRAME.fullmatch(line) is None
+    return (_MOVES_BEGIN.match(line) is not None and _FRAME.fullmatch(line) is None) or is_moves(line)

@@ -2,14 +2,16 @@
 
 import unicodedata
 from collections.abc import Iterable
-from itertools import zip_longest
 
-from fukayomi.shogi.formats.kif.endings import ending_of
+from fukayomi.shogi.formats.fouls import foul_of, japanese_foul
+from fukayomi.shogi.formats.kif.end_writer import ending_of, noted_word
+from fukayomi.shogi.formats.kif.endings import ending_notes
 from fukayomi.shogi.formats.kif.header import head_lines, one_line
-from fukayomi.shogi.formats.kif.moves import MOVE, illegal_move_text, read_move, write_move
+from fukayomi.shogi.formats.kif.moves import write_move
+from fukayomi.shogi.formats.notation import last_target
 from fukayomi.shogi.formats.remarks import read_remarks
-from fukayomi.shogi.position import Move, Position
-from fukayomi.shogi.record import Record, RecordedMove, RecordError, Termination, winner_is
+from fukayomi.shogi.position import Position
+from fukayomi.shogi.record import Record, RecordedMove, Termination, winner_is
 
 _DECLARED = {"utf-8": "UTF-8", "shift_jis": "Shift_JIS"}
 """The encodings of KIF, and how its first line calls them."""
@@ -27,25 +29,36 @@ def write_kif(record: Record, *, encoding: str = "utf-8") -> str:
         encoding: Encoding that the first line declares: ``utf-8`` or ``shift_jis``.
 
     Raises:
-        RecordError: KIF cannot express how the game ended, or a variation has no place in the game.
+        RecordError: A variation has no place in the game.
         ValueError: There is no such encoding of KIF.
     """
     if encoding not in _DECLARED:
         raise ValueError(f"encoding {encoding!r} is not one of {', '.join(_DECLARED)}")
     lines = [f"#KIF version=2.0 encoding={_DECLARED[encoding]}", *head_lines(record)]
     lines.append("手数----指手---------消費時間--")
-    lines += text_comment_lines(record.comment)
+    lines += [*text_comment_lines(record.comment), *bookmark_lines(record.bookmark)]
     position = Position.from_sfen(record.initial_sfen, allow_missing_king=True)
     clocks = _Clocks()
-    lines += _move_lines(position, clocks, record.moves, 1, {variation.ply for variation in record.variations})
-    lines += _end_lines(record, position)
-    lines += _variation_lines(record, position, clocks)
+    branches = _Branches(record)
+    lines += _move_lines(position, clocks, record.moves, 1, branches.of(None))
+    lines += _end_lines(record, position, clocks)
+    lines += _variation_lines(record, position, clocks, branches)
     return "\n".join(lines) + "\n"
 
 
 def text_comment_lines(comment: str) -> list[str]:
     """A comment as lines of KIF and KI2."""
     return [f"*{line}" for line in _safe(comment).split("\n")] if comment else []
+
+
+def bookmark_lines(bookmark: str) -> list[str]:
+    """A bookmark as lines of KIF and KI2."""
+    return [f"&{line}" for line in _safe(bookmark).split("\n")] if bookmark else []
+
+
+def end_comment_lines(record: Record) -> list[str]:
+    """The comment on the end of the game as lines of KIF and KI2."""
+    return text_comment_lines(record.ending_comment)
 
 
 def comment_lines(played: RecordedMove) -> list[str]:
@@ -122,61 +135,78 @@ def _move_lines(
         assert piece is not None  # the move was legal
         text = write_move(move, piece, last)
         lines.append(_line(ply, text, clocks.play(played.time_ms), is_branch=ply in branches))
-        lines += comment_lines(played)
+        lines += [*comment_lines(played), *bookmark_lines(played.bookmark)]
         last = move.to_square
     return lines
 
 
-def _end_lines(record: Record, position: Position) -> list[str]:
-    """The illegal move that ended the game, the word for the end, and the line below it."""
+def _end_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]:
+    """The illegal move that ended the game, the word for the end, comments on it, and the line below."""
     lines: list[str] = []
-    number = len(record.moves) + 1
-    shown = None
+    number, plies = len(record.moves) + 1, 0
+    shown = ""
     if record.illegal_move and record.termination is Termination.ILLEGAL_MOVE:
-        last = position.peek().to_square if position.moves else None
+        last = last_target(position)
         if record.result is winner_is(position.turn.opponent):
-            shown = _illegal_move(record.illegal_move, position, last, number)
-        lines += (
-            [_line(number, shown)] if shown else text_comment_lines(f"反則手：{one_line(record.illegal_move[:120])}")
-        )
-        number += shown is not None
-    ending = ending_of(record, position.turn, is_illegal_move_shown=shown is not None)
+            foul = foul_of(record.illegal_move, position, last)
+            shown = foul.kif(last) if foul else japanese_foul(record.illegal_move, position, last)
+        if shown:
+            lines.append(_line(number, shown, clocks.play(record.illegal_move_time_ms)))
+            number, plies = number + 1, 1
+        else:
+            lines += text_comment_lines(f"反則手：{one_line(record.illegal_move[:120])}")
+    ending = ending_of(record, position.turn, is_illegal_move_shown=bool(shown))
     if ending is not None:
-        lines += [_line(number, ending.word), f"まで{number - 1}手で{ending.closing}"]
+        lines.append(_line(number, ending.word, clocks.play(record.ending_time_ms)))
+        plies += 1
+        told = ending.told(position.turn, (record.black_name, record.white_name))
+        notes = ending_notes(record, told, noted_word(record, position.turn))
+        lines += text_comment_lines("\n".join(notes))
+        lines += [*end_comment_lines(record), f"まで{number - 1}手で{ending.closing}"]
+    else:
+        lines += end_comment_lines(record)
+    clocks.take_back(plies)
     return lines
 
 
-def _illegal_move(text: str, position: Position, last: int | None, number: int) -> str | None:
-    """The move as KIF writes it, if KIF can and the move is illegal."""
-    written = illegal_move_text(text, position, last)
-    found = MOVE.match(_line(number, written)) if written else None
-    move = read_move(found, position, last) if found else None
-    return None if isinstance(move, Move) and position.is_legal(move) else written
+class _Branches:
+    """The plies at which variations begin, by the line that they leave."""
+
+    def __init__(self, record: Record) -> None:
+        self._plies: dict[int | None, set[int]] = {}
+        self._last: dict[tuple[int | None, int], int] = {}
+        for index, variation in enumerate(record.variations):
+            self._plies.setdefault(variation.parent, set()).add(variation.ply)
+            self._last[variation.parent, variation.ply] = index
+        self._record = record
+
+    def of(self, index: int | None) -> set[int]:
+        """The moves of a line that have a variation below: of the game, or of the variation with this index."""
+        plies = self._plies.get(index, set())
+        if index is not None:
+            variation = self._record.variations[index]
+            if self._last[variation.parent, variation.ply] != index:  # another one follows that begins here
+                plies = plies | {variation.ply}
+        return plies
 
 
-def _variation_lines(record: Record, position: Position, clocks: _Clocks) -> list[str]:
-    """The lines of all variations, from the end of the game to its beginning, as other programs write them.
+def _variation_lines(record: Record, position: Position, clocks: _Clocks, branches: _Branches) -> list[str]:
+    """The lines of all variations, as other programs write them: from the end of a line to its beginning.
 
     Args:
         record: The record.
-        position: Position after the last move of the game; the moves are taken back.
-        clocks: The time used in the game; it is taken back.
+        position: Position after the last move of the game; it changes.
+        clocks: The time used in the game; it changes.
+        branches: Where variations begin.
     """
     lines: list[str] = []
     depth = len(record.moves)
-    variations = sorted(record.variations, key=lambda variation: -variation.ply)
-    for variation, after in zip_longest(variations, variations[1:]):
+    for index, variation in record.variation_order():
         ply = variation.ply
-        if not 1 <= ply <= len(record.moves) + 1:
-            raise RecordError(record.name, None, f"a variation at ply {ply} of a game of {len(record.moves)} plies")
         for _ in range(depth - ply + 1):
             position.pop()
         clocks.take_back(depth - ply + 1)
-        depth = ply - 1
-        lines += ["", f"変化：{ply}手", *text_comment_lines(variation.comment)]
-        branches = {ply} if after is not None and after.ply == ply else set[int]()
-        lines += _move_lines(position, clocks, variation.moves, ply, branches)
-        for _ in variation.moves:
-            position.pop()
-        clocks.take_back(len(variation.moves))
+        depth = ply - 1 + len(variation.moves)
+        lines += ["", f"変化：{ply}手", *text_comment_lines(variation.comment), *bookmark_lines(variation.bookmark)]
+        lines += _move_lines(position, clocks, variation.moves, ply, branches.of(index))
     return lines

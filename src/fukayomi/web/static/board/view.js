@@ -17,6 +17,7 @@ const DRAG_AFTER = 4;
  * @property {(text: string) => void} say  To screen readers.
  * @property {() => void} update
  * @property {(key: string, values?: object) => string} t
+ * @property {(side: "b" | "w") => string} side  What a side is called.
  * @property {() => "ja" | "en"} language
  */
 
@@ -107,7 +108,7 @@ export class BoardView {
     const piece = this.pieceAt(place), language = this.host.language();
     if (place.includes(":")) return this.host.t("board.inHand", {piece: pieceName(place[2], language)});
     const name = squareName(place, language);
-    return piece ? `${name} ${this.host.t(`side.${sideOf(piece)}`)} ${pieceName(piece, language)}` : `${name} ${this.host.t("board.empty")}`;
+    return piece ? `${name} ${this.host.side(sideOf(piece))} ${pieceName(piece, language)}` : `${name} ${this.host.t("board.empty")}`;
   }
 
   // ------------------------------------------------------------------------------------ mouse and touch
@@ -228,7 +229,7 @@ export class BoardView {
     const held = IN_HAND.filter(kind => position.hands[side][kind] > 0), language = this.host.language();
     const pieces = held.map(kind => {
       const place = `${side}:${kind}`, count = position.hands[side][kind], tint = tints.find(each => each.square === place);
-      const label = t("board.handPiece", {side: t(`side.${side}`), piece: pieceName(kind, language), count});
+      const label = t("board.handPiece", {side: this.host.side(side), piece: pieceName(kind, language), count});
       return html`<button type="button" class=${`held ${this.selected === place ? "selected" : ""} ${tint?.css ?? ""}`} data-place=${place}
         aria-label=${label} aria-pressed=${this.selected === place ? "true" : "false"} @click=${event => this.click(event, place)}>
         ${pieceSvg(side === "b" ? kind : kind.toLowerCase(), (side === "w") !== flip)}${count > 1 ? html`<b>${count}</b>` : nothing}
@@ -236,8 +237,8 @@ export class BoardView {
     });
     const mark = side === "b" ? "☗" : "☖";
     return html`<div class=${`plate ${position.turn === side ? "to-move" : ""}`} data-side=${side}>
-      <span class="player"><span aria-hidden="true">${mark}</span> ${name || t(`side.${side}`)}</span>
-      <span class="hand" role="group" aria-label=${t("board.hand", {side: t(`side.${side}`)})} data-place=${this.host.place ? `${side}:` : nothing}
+      <span class="player"><span aria-hidden="true">${mark}</span> ${name || this.host.side(side)}</span>
+      <span class="hand" role="group" aria-label=${t("board.hand", {side: this.host.side(side)})} data-place=${this.host.place ? `${side}:` : nothing}
         @click=${event => this.host.place && !event.target.closest("button") && this.tap(`${side}:`)}>${pieces}</span>
     </div>`;
   }
@@ -256,7 +257,7 @@ export class BoardView {
         ${this.choice.length ? this.choiceOf() : nothing}
       </div>
       ${this.hand(/** @type {"b" | "w"} */ (lower), nameOf(lower))}
-      <p id="position-text" class="unseen">${inWords(drawing.position, language)}</p>
+      <p id="position-text" class="unseen">${inWords(drawing.position, language, [this.host.side("b"), this.host.side("w")])}</p>
     </div>`;
   }
 

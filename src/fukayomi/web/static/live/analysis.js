@@ -18,8 +18,8 @@ export const LIMITS = [1000, 10000, 100000, 1000000, -2000, -10000, -60000, 0];
  * @property {string} move
  * @property {number} visits
  * @property {number} prior
- * @property {number} win_rate  Black's, 0 to 1.
- * @property {number} cp  Black's side.
+ * @property {number | null} win_rate  Black's, 0 to 1; null if the search has not visited the move.
+ * @property {number | null} cp  Black's side; null as above.
  * @property {number | null} mate  Plies; null if none is proven.
  * @property {number} depth
  * @property {string[]} pv
@@ -100,8 +100,8 @@ export class LiveAnalysis {
     if (!best) return [];
     return report.lines
       .slice(0, Math.min(MOST_ARROWS, this.shown))
-      .filter(line => isMove(line.move) && (line === best || sign * (best.cp - line.cp) <= ARROW_LOSS_CP))
-      .map((line, rank) => ({usi: line.move, label: String(Math.round(100 * line.win_rate)), css: rank === 0 ? "best" : "other", width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1)}));
+      .filter(line => isMove(line.move) && (line === best || line.cp !== null && best.cp !== null && sign * (best.cp - line.cp) <= ARROW_LOSS_CP))
+      .map((line, rank) => ({usi: line.move, label: line.win_rate === null ? "" : String(Math.round(100 * line.win_rate)), css: rank === 0 ? "best" : "other", width: rank === 0 ? 1.4 : 1 - 0.25 * (rank - 1)}));
   }
 
   // ------------------------------------------------------------------------------------ asking

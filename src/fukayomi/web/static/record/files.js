@@ -114,9 +114,9 @@ export class Files {
     }
   }
 
-  nameOf({names}, index) {
-    const {t} = this.page;
-    return `${index + 1}. ☗ ${names[0] || t("side.b")} – ☖ ${names[1] || t("side.w")}`;
+  nameOf({names, start}, index) {
+    const {page} = this;
+    return `${index + 1}. ☗ ${names[0] || page.side("b", start)} – ☖ ${names[1] || page.side("w", start)}`;
   }
 
   render() {

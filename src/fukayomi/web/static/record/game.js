@@ -12,6 +12,7 @@ import {START, parse, played, sfenOf} from "../position.js";
  * @property {number | null} time_ms  Time that the move took.
  * @property {number | null} [cp]  The record's own score after the move, Black's side.
  * @property {number | null} [mate]
+ * @property {string} [bookmark]
  */
 
 /**
@@ -24,6 +25,10 @@ import {START, parse, played, sfenOf} from "../position.js";
  * @property {string} comment  Before the first move.
  * @property {string | null} end  How the game ended, a word of fukayomi.shogi.Termination.
  * @property {"b" | "w" | "draw" | null} winner
+ * @property {string} [end_word]  The record's own word for the end.
+ * @property {string} [end_comment]
+ * @property {number | null} [end_time_ms]
+ * @property {{move: string, japanese?: string, by?: "b" | "w", time_ms: number | null} | null} [illegal]  The illegal move that ended the game.
  * @property {number[]} main  Ids of the main line.
  */
 
@@ -35,6 +40,11 @@ function makeNode(id, parent, usi) {
 /** A record without moves. @param {string} [start] @param {[string, string]} [names] @returns {GameRecord} */
 export function emptyRecord(start = START, names = ["", ""]) {
   return {name: "", names, header: {}, start, nodes: [makeNode(0, null, null)], comment: "", end: null, winner: null, main: [0]};
+}
+
+/** How a game ended. @param {Partial<GameRecord>} record */
+function endOf({end = null, winner = null, end_word = "", end_comment = "", end_time_ms = null, illegal = null}) {
+  return {end, winner, end_word, end_comment, end_time_ms, illegal};
 }
 
 /** What identifies the main line of a record, as `mainKey` of the game that has it on the board. @param {GameRecord} record */
@@ -58,7 +68,7 @@ export class Game {
 
   /** @param {GameRecord} record */
   reset(record) {
-    this.facts = {name: record.name ?? "", names: record.names, header: record.header ?? {}, end: record.end ?? null, winner: record.winner ?? null};
+    this.facts = {name: record.name ?? "", names: record.names, header: record.header ?? {}, ...endOf(record)};
     this.start = record.start;
     /** @type {Map<number, RecordNode>} */
     this.nodes = new Map(record.nodes.map(node => [node.id, {...node}]));
@@ -96,14 +106,14 @@ export class Game {
 
   /** The record as the server takes it. @returns {GameRecord} */
   get record() {
-    const {name, names, header} = this.facts, {end, winner} = this.ending;
-    return {name, names, header, start: this.start, comment: this.node(0).comment, end, winner, nodes: [...this.nodes.values()], main: this.mainLine()};
+    const {name, names, header} = this.facts;
+    return {name, names, header, start: this.start, comment: this.node(0).comment, ...endOf(this.ending), nodes: [...this.nodes.values()], main: this.mainLine()};
   }
 
   /** How the game ended, as long as its moves are those of the record. */
   get ending() {
     const line = this.mainLine(), isSame = line.length === this.main.size && line.every(id => this.main.has(id));
-    return isSame ? this.facts : {end: null, winner: null};
+    return endOf(isSame ? this.facts : {});
   }
 
   /** The node on the board. */

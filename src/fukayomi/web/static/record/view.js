@@ -42,14 +42,14 @@ const clock = seconds => `${Math.floor(seconds / 60)}:${String(Math.floor(second
 
 /** @param {import("../page.js").Page} page */
 export function recordView(page) {
-  const {t, game} = page, {end, winner} = game.ending, header = Object.entries(game.facts.header).filter(([, value]) => value);
+  const {t, game} = page, header = Object.entries(game.facts.header).filter(([, value]) => value);
   return html`
     ${page.files.render()}
     ${header.length ? html`<details class="facts"><summary>${t("record.facts")}</summary>
       <dl>${header.map(([name, value]) => html`<dt>${page.word("header", name)}</dt><dd>${value}</dd>`)}</dl></details>` : nothing}
     <div class="moves" tabindex="0" role="group" aria-label=${t("record.moves")} @wheel=${event => wheel(event, page)}>
       <ol>${moveRow(page, game.node(0), 0)}${line(page, 0, 1)}</ol>
-      ${end || winner ? html`<p class="end muted">${page.endText(end, winner)}</p>` : nothing}
+      ${ending(page)}
     </div>
     <label for="comment">${t("record.comment")}</label>
     <textarea id="comment" rows="3" .value=${game.current.comment ?? ""} @change=${event => game.comment(event.target.value)}></textarea>
@@ -58,6 +58,17 @@ export function recordView(page) {
       <button type="button" data-action="delete" ?disabled=${game.current.parent === null} @click=${() => game.remove(game.place)}>${t("record.delete")}</button>
     </div>`;
 }
+
+/** The illegal move that ended the game, how it ended, and the comment on that. @param {import("../page.js").Page} page */
+function ending(page) {
+  const {t, game} = page, {end, winner, end_word: word, end_comment: comment, end_time_ms: time, illegal} = game.ending;
+  return html`${illegal ? html`<p class="end muted">${t("record.illegalMove", {move: illegal.japanese || illegal.move})}${timeOf(illegal.time_ms)}</p>` : nothing}
+    ${end || winner ? html`<p class="end muted">${page.endText(end, winner, word)}${timeOf(time)}</p>` : nothing}
+    ${comment ? html`<p class="end-comment muted">${comment}</p>` : nothing}`;
+}
+
+/** @param {number | null | undefined} time */
+const timeOf = time => (time === null || time === undefined ? nothing : html`<span class="time">${clock(time / 1000)}</span>`);
 
 function isMain(game) {
   return game.path().every(node => node.parent === null || game.childrenOf(node.parent)[0] === node.id);
@@ -84,7 +95,8 @@ function moveRow(page, node, ply) {
       <span class="ply">${ply || ""}</span><span class="name">${name}</span>
       ${mistake ? html`<span class=${`mark ${mistake}`}>${t(`mistake.${mistake}`)}</span>` : nothing}
       ${node.comment ? html`<span class="has-comment" title=${t("record.comment")}>✎</span>` : nothing}
-      ${node.time_ms === null || node.time_ms === undefined ? nothing : html`<span class="time">${clock(node.time_ms / 1000)}</span>`}
+      ${node.bookmark ? html`<span class="has-bookmark" title=${t("record.bookmark", {name: node.bookmark})}>⚑</span>` : nothing}
+      ${timeOf(node.time_ms)}
     </button></li>`;
 }
 

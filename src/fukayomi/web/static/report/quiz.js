@@ -82,7 +82,7 @@ export class Quiz {
     const score = html`<p class="muted" data-quiz-score>${t("quiz.score", {right: this.right, done: this.done})}</p>`;
     const endButton = html`<button type="button" data-action="end-quiz" @click=${end}>${t("quiz.end")}</button>`;
     if (this.isOver) return html`<div class="card quiz">${score}${endButton}</div>`;
-    const {ply, color} = question, side = t(color === "black" ? "side.b" : "side.w");
+    const {ply, color} = question, side = page.side(color === "black" ? "b" : "w");
     return html`<div class="card quiz" data-state=${this.state}>
       <p>${t("quiz.question", {n: this.at + 1, count: this.questions.length, ply, side, move: page.judgedName(question)})}</p>
       <p aria-live="polite" class=${this.state === "right" ? "right" : ""}><strong>${this.verdict()}</strong></p>

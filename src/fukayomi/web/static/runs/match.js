@@ -72,15 +72,15 @@ export function pairTable(page, document) {
   return html`<section class="card scroll" tabindex="0"><h2>${t("match.pairs")}</h2><table data-table="pairs">
     <thead><tr><th scope="col">${t("match.pair")}</th><th scope="col">${t("match.wdl")}</th><th scope="col" class="number">${t("match.logistic")}</th><th scope="col">${t("match.interval")}</th>
       <th scope="col" class="number">${t("match.normalized")}</th><th scope="col" class="number">LOS</th><th scope="col">${t("match.pentanomial")}</th></tr></thead>
-    <tbody>${pairs.map(pair => html`<tr><th scope="row">${pair.first} – ${pair.second}</th><td>${wdl(pair)}</td><td class="number">${eloText(pair)}</td>
-      <td>${dot({low: pair.elo_low, high: pair.elo_high, value: pair.elo}, scale, `${pair.first} – ${pair.second}: ${eloText(pair)}`, 0)}</td>
+    <tbody>${pairs.map(pair => html`<tr><th scope="row">${pair.first} – ${pair.second}</th><td>${wdl(pair)}</td><td class="number">${eloText(t, pair)}</td>
+      <td>${dot({low: pair.elo_low, high: pair.elo_high, value: pair.elo}, scale, `${pair.first} – ${pair.second}: ${eloText(t, pair)}`, 0)}</td>
       <td class="number">${signed(pair.nelo)}${pair.nelo_error === null ? "" : ` ±${number(pair.nelo_error)}`}</td><td class="number">${percent(pair.los)}</td><td>${pair.pentanomial.join(" · ")}</td></tr>`)}</tbody></table>
     <p class="muted small">${t("match.pairsNote")}</p></section>`;
 }
 
-function eloText({elo, elo_error: error, elo_low: low, elo_high: high}) {
+function eloText(t, {elo, elo_error: error, elo_low: low, elo_high: high}) {
   if (elo === null) return "–";
-  if (low === null || high === null) return low === null ? `< ${signed(high)}` : `> ${signed(low)}`;
+  if (low === null || high === null) return low === null ? t("match.below", {elo: signed(high)}) : t("match.above", {elo: signed(low)});
   return `${signed(elo)} ±${number(error)}`;
 }
 
@@ -107,10 +107,39 @@ export function sprtView(page, document) {
 
 /** How the games ended, and what went wrong. @param {import("../page.js").Page} page @param {any} document */
 export function endings(page, document) {
-  const {t} = page, found = Object.entries(document.terminations ?? {}), {failures} = document;
-  if (!found.length) return nothing;
+  const {t} = page, found = Object.entries(document.terminations ?? {}), {failures, warnings} = document;
+  if (!found.length && !warnings?.length) return nothing;
   return html`<section class="card"><h2>${t("match.endings")}</h2><p class="facts-line" data-part="endings">${found.map(([name, count]) => html`<span>${page.word("end", name)} <b>${number(count)}</b></span>`)}</p>
-    ${failures?.length ? html`<p class="warning">${t("match.failures")}: ${failures.slice(-10).map(({game, engine, kind}) => html`<span>${engine} (${page.word("end", kind)}, ${t("match.game")} ${game}) </span>`)}</p>` : nothing}</section>`;
+    ${failures?.length ? html`<p class="warning">${t("match.failures")}: ${failures.slice(-10).map(({game, engine, kind}) => html`<span>${engine} (${page.word("end", kind)}, ${t("match.game")} ${game}) </span>`)}</p>` : nothing}
+    ${warnings?.length ? html`<p class="warning" data-part="warnings">${t("match.warnings")}: ${warnings.map(text => html`<span>${text} </span>`)}</p>` : nothing}</section>`;
+}
+
+const FORFEITS = ["time_up", "illegal_move", "crash", "stall", "protocol"];
+
+/** Who lost on time, by illegal moves and by failures, and Elo without these games. @param {import("../page.js").Page} page @param {any} document */
+export function forfeitTable(page, document) {
+  const {t} = page, total = player => FORFEITS.reduce((sum, kind) => sum + player.forfeits[kind], 0);
+  const players = document.players.filter(player => player.forfeits && total(player));
+  if (!players.length) return nothing;
+  const notable = players.filter(player => player.rests_on_forfeits).map(player => player.name);
+  return html`<section class="card scroll" tabindex="0"><h2>${t("match.forfeits")}</h2><table data-table="forfeits">
+    <thead><tr><th scope="col">${t("match.player")}</th><th scope="col" class="number">${t("match.ofLosses")}</th>${FORFEITS.map(kind => html`<th scope="col" class="number">${page.word("end", kind)}</th>`)}
+      <th scope="col" class="number">Elo</th><th scope="col" class="number">${t("match.withoutForfeits")}</th></tr></thead>
+    <tbody>${players.map(player => html`<tr data-player=${player.name}><th scope="row">${player.name}</th><td class="number">${number(total(player))} / ${number(player.losses)}</td>
+      ${FORFEITS.map(kind => html`<td class="number">${player.forfeits[kind] || ""}</td>`)}<td class="number">${eloText(t, player)}</td><td class="number">${eloText(t, player.without_forfeits)}</td></tr>`)}</tbody></table>
+    ${notable.length ? html`<p class="warning" data-part="forfeit-warning">${t("match.forfeitWarning", {names: notable.join(", ")})}</p>` : nothing}</section>`;
+}
+
+/** How long the engines took, and what they did not know of. @param {import("../page.js").Page} page @param {any} document */
+export function timesTable(page, document) {
+  const {t} = page, players = document.players.filter(player => player.time);
+  if (!players.length) return nothing;
+  const three = times => ["mean_ms", "median_ms", "greatest_ms"].map(name => html`<td class="number">${number(times?.[name])}</td>`);
+  return html`<section class="card scroll" tabindex="0"><h2>${t("match.times")}</h2><table data-table="times">
+    <thead><tr><th scope="col">${t("match.player")}</th><th scope="col" class="number">${t("match.moves")}</th><th scope="col" class="number">${t("match.meanTime")}</th><th scope="col" class="number">${t("match.median")}</th><th scope="col" class="number">${t("match.greatest")}</th>
+      <th scope="col" class="number">${t("match.overhead")}</th><th scope="col" class="number">${t("match.median")}</th><th scope="col" class="number">${t("match.greatest")}</th></tr></thead>
+    <tbody>${players.map(player => html`<tr data-player=${player.name}><th scope="row">${player.name}</th><td class="number">${number(player.time.count)}</td>${three(player.time)}${three(player.overhead)}</tr>`)}</tbody></table>
+    <p class="muted small">${t("match.timesNote")}</p></section>`;
 }
 
 /** @param {import("../page.js").Page} page @param {any} document */

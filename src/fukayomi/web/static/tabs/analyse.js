@@ -76,7 +76,7 @@ function lineTable(page, report) {
       <th scope="col" class="number">${t("live.visits")}</th><th scope="col" class="number">${t("live.prior")}</th><th scope="col" class="number">${t("live.depth")}</th></tr></thead>
     ${report.lines.slice(0, live.shown).map((line, rank) => html`<tbody class=${rank === 0 ? "best" : ""} data-move=${line.move}>
       <tr><th scope="row"><button type="button" class="link name" @click=${() => isMove(line.move) && page.move(line.move)} title=${t("live.play")}>${page.moveName(line, 0)}</button></th>
-        <td class="number">${(100 * line.win_rate).toFixed(1)} %</td><td class="number score">${page.scoreText(line)}</td>
+        <td class="number">${line.win_rate === null ? "–" : `${(100 * line.win_rate).toFixed(1)} %`}</td><td class="number score">${page.scoreText(line)}</td>
         <td class="number">${line.visits.toLocaleString("en")}</td><td class="number">${line.prior === null || line.prior === undefined ? "–" : `${(100 * line.prior).toFixed(1)} %`}</td>
         <td class="number">${line.depth ?? line.pv.length}</td></tr>
       <tr><td colspan="6" class="pv">${line.pv.map((usi, step) => pvMove(page, line, rank, step))}</td></tr>

@@ -102,7 +102,7 @@ function verdict(page) {
 
 function players(page) {
   const {t, report, game} = page, [black, white] = game.facts.names;
-  const sides = [["black", "☗", black || t("side.b")], ["white", "☖", white || t("side.w")]];
+  const sides = [["black", "☗", black || page.side("b")], ["white", "☖", white || page.side("w")]];
   return html`<table class="players"><caption class="unseen">${t("game.players")}</caption>
     <thead><tr><th scope="col">${t("game.side")}</th><th scope="col" class="number">${t("game.agreement")}</th><th scope="col" class="number">${t("game.averageLoss")}</th>
       <th scope="col" class="number">${t("game.accuracy")}</th></tr></thead>

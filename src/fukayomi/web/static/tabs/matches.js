@@ -3,7 +3,7 @@ import {html, nothing} from "../vendor/lit-html.js";
 import {Follower} from "../runs/follow.js";
 import {GameList} from "../runs/games.js";
 import {followList, leaveList, shown} from "../runs/list.js";
-import {crossTable, endings, leagueTable, matchState, pairTable, sprtView, strategies} from "../runs/match.js";
+import {crossTable, endings, forfeitTable, leagueTable, matchState, pairTable, sprtView, strategies, timesTable} from "../runs/match.js";
 
 const KINDS = ["match", "league"];
 /** @type {string | null} */
@@ -60,7 +60,7 @@ export function render(page) {
 function view(page) {
   if (!found) return html`<p class="muted">${page.t("runs.loading")}</p>`;
   if (found.error) return html`<p class="error" role="alert">${found.name}: ${found.error}</p>`;
-  return html`${matchState(page, found)}${sprtView(page, found)}${leagueTable(page, found)}${crossTable(page, found)}${pairTable(page, found)}${endings(page, found)}
+  return html`${matchState(page, found)}${sprtView(page, found)}${leagueTable(page, found)}${crossTable(page, found)}${pairTable(page, found)}${endings(page, found)}${forfeitTable(page, found)}${timesTable(page, found)}
     ${found.members ? html`<section class="card"><h2>${page.t("match.members")}</h2><p class="row">${found.members.map(({id: member, name}) => html`<button type="button" @click=${() => choose(page, member)}>${name}</button>`)}</p></section>` : nothing}
     ${games?.render()}${strategies(page, found)}`;
 }

@@ -9,6 +9,7 @@ export const title = "tab.play";
 const NODES = [1, 10, 50, 200, 800, 3200, 12800, 51200];
 const TIMES_MS = [100, 1000, 3000, 10_000, 30_000];
 const TEMPERATURES = [0, 0.5, 1, 1.5];
+const DECLARATIONS = ["27", "27H", "24", "24H", "try", "none"];
 /** Clocks of the reader: main time, byoyomi and increment in seconds. */
 const CLOCKS = {none: [0, 0, 0], "600": [600, 0, 0], "600b30": [600, 30, 0], "900b60": [900, 60, 0], b30: [0, 30, 0], "300i5": [300, 0, 5]};
 const ON_BOARD = "board";
@@ -141,6 +142,7 @@ function chosen() {
     timeMs: setting("play.timeMs", 1000),
     temperature: setting("play.temperature", 0),
     clock: setting("play.clock", "none"),
+    declaration: setting("play.declaration", "27"),
   };
 }
 
@@ -163,6 +165,7 @@ function beginning(page, game) {
     ${strengthOf(is) === "time" ? choice(page, "play.timeMs", t("play.time"), TIMES_MS.map(each => [each, t("play.seconds", {n: each / 1000})]), is.timeMs) : nothing}
     ${choice(page, "play.temperature", t("play.temperature"), TEMPERATURES.map(each => [each, each === 0 ? t("play.bestMove") : String(each)]), is.temperature)}
     ${choice(page, "play.clock", t("play.clock"), names.map(each => [each, clockName(page, each)]), is.clock)}
+    ${choice(page, "play.declaration", t("play.declaration"), DECLARATIONS.map(each => [each, t(`play.declaration.${each}`)]), is.declaration)}
     <div class="row"><button type="submit" class="primary" data-action="begin" ?disabled=${game.isBusy}>${t("play.begin")}</button></div>
     ${rating(page, is)}
   </form>`;
@@ -197,6 +200,7 @@ function question(page) {
     ...start,
     ...(strength === "nodes" ? {nodes: is.nodes} : strength === "time" ? {time_ms: is.timeMs} : {}),
     temperature: is.temperature,
+    declaration: is.declaration,
     main_ms: 1000 * main,
     byoyomi_ms: 1000 * byoyomi,
     increment_ms: 1000 * increment,

@@ -1,0 +1,74 @@
+"""The program ends quietly while other threads are in native code, and after Ctrl-C at any moment."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from patience import PATIENCE_S
+
+# A thread that the end of the program does not wait for is in native code nearly all the time.
+BEGIN = """
+import threading, time
+from fukayomi import MateSolver, Network, Position
+from fukayomi.engine.evaluators.timing import filled_slot, run_batches
+
+def repeat(work):
+    def run():
+        while True:
+            work()
+            started.set()
+    started = threading.Event()
+    for _ in range(3):
+        threading.Thread(target=run, daemon=True).start()
+    started.wait()
+    time.sleep(0.05)
+"""
+WORKS = {
+    "perft": "repeat(lambda: Position().perft(2))",
+    "mates": "repeat(lambda: MateSolver(1).solve(Position(), nodes=3000))",
+    "native": """
+network = Network(threads=2, device="native")
+slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
+repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
+""",
+    "onnxruntime": """
+network = Network(threads=1, device="cpu", precision="fp32")
+slots = [filled_slot(network.evaluator, 8, [Position()]) for _ in range(3)]
+repeat(lambda: run_batches(network.evaluator, slots, 8, 0.05))
+""",
+    "search": """
+from fukayomi import Engine
+engine = Engine(Network("<hash>"))
+repeat(lambda: engine.search(Position(), nodes=500))
+""",
+}
+
+PROGRAM = "from fukayomi.__main__ import main; print('begun', flush=True); main()"
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_the_program_ends_while_threads_are_in_native_code(work: str) -> None:
+    for _ in range(3):
+        command = (sys.executable, "-c", BEGIN + WORKS[work])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for a single process")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("words", [("doctor",), ("bench", "--evaluator", "network")])
+def test_a_signal_ends_measurements_quietly(words: tuple[str, ...], number: signal.Signals) -> None:
+    for seconds in (0.1, 0.6, 1.2, 1.8, 2.4):
+        process = subprocess.Popen(
+            (sys.executable, "-c", PROGRAM, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(seconds)  # no event marks the moment: any will do
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode in ((130,) if number == signal.SIGINT else (143, -signal.SIGTERM))
+        assert errors.strip() in ("", "Aborted.")
