@@ -53,7 +53,7 @@ nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<c
     require_rows(batch.size(), logits, values);
     std::vector<std::uint8_t> bytes;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         bytes = search.labelled_leaves(batch, logits.data(), values.data());
     }
     return nb::bytes(bytes.data(), bytes.size());

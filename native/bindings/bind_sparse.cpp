@@ -14,6 +14,7 @@
 #include "sparse/batch.hpp"
 #include "sparse/features.hpp"
 #include "sparse/training.hpp"
+#include "unlocked.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -87,7 +88,7 @@ void sum_rows_forward(const Array<const std::uint16_t>& rows, const Array<const 
     const TableShape shape = table_shape(table);
     const Bags bags = bags_of(rows, offsets, shape.rows);
     require(bias.size() == shape.columns && out.size() == bags.count * shape.columns, "bias or out has a wrong shape");
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     sum_rows(bags, table.data(), shape.rows, shape.columns, bias.data(), out.data(), threads);
 }
 
@@ -96,7 +97,7 @@ void sum_rows_gradients(const Array<const std::uint16_t>& rows, const Array<cons
     const TableShape shape = table_shape(Array<const float>(table_gradients));
     const Bags bags = bags_of(rows, offsets, shape.rows);
     require(gradients.size() == bags.count * shape.columns, "gradients have a wrong shape");
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     sum_rows_backward(bags, gradients.data(), shape.rows, shape.columns, table_gradients.data(), threads);
 }
 
@@ -126,7 +127,7 @@ void move_logits_forward(const Array<const std::uint16_t>& labels, const Array<c
     const MoveBags moves = move_bags_of(labels, groups, offsets);
     const MoveTables tables = move_tables_of(label_table, label_bias, group_table, group_bias);
     require(hidden.size() == moves.count * tables.hidden && logits.size() == labels.size(), "hidden or logits have a wrong shape");
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     move_logits(moves, tables, hidden.data(), logits.data(), threads);
 }
 
@@ -146,7 +147,7 @@ void move_logits_gradients(const Array<const std::uint16_t>& labels, const Array
             "a gradient has another shape than its table");
     const MoveGradients out{label_table_gradients.data(), label_bias_gradients.data(), group_table_gradients.data(),
                             group_bias_gradients.data()};
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     move_logits_backward(moves, tables, hidden.data(), gradients.data(), out, hidden_gradients.data(), threads);
 }
 
@@ -167,7 +168,7 @@ std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, Poli
     require(checked_count(offsets, moves.size()) == count && visits.size() == moves.size(), "offsets, moves or visits have a wrong shape");
     SparseBatch batch;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
                                    {visits.data(), visits.size()}}, threads);
     }

@@ -1944,6 +1944,12 @@ class Search:
             ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.
         """
 
+    def labelled_leaves(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
+        """
+        The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one
+        move without a result, with the policy as visits and the value as an evaluation.
+        """
+
     def cancel(self, batch: Batch) -> None:
         """Give up a gathered batch; its leaves can be gathered again."""
 
@@ -2636,3 +2642,92 @@ class SelfplayPool:
     @property
     def bytes_used(self) -> int:
         """Memory of all trees in bytes."""
+
+SPARSE_FEATURES_VERSION: int = 1
+
+SPARSE_ROWS: int = 24832
+
+SPARSE_LABELS: int = 4374
+
+MOVE_ROWS: int = 5992
+
+def sparse_rows(position: fukayomi.Position) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
+    """
+    The rows of a position that a sparse network adds up: uint16 [N], each below `SPARSE_ROWS`; one that occurs twice
+    counts twice.
+    """
+
+def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))]]:
+    """
+    The features of legal moves to a sparse network.
+
+    Returns:
+        Labels, uint16 [M], each below `SPARSE_LABELS`; and the rows of the eight groups, uint16 [M, 8], each below
+        `MOVE_ROWS`.
+
+    Raises:
+        ValueError: A move is not legal.
+    """
+
+def sum_rows(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """
+    Write for each position the bias and the sum of its rows of a table.
+
+    Args:
+        rows: Rows of all positions: uint16 [K].
+        offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].
+        table: float32 [C / 32, rows, 32].
+        bias: float32 [C].
+        out: float32 [N, C].
+        threads: CPU threads; the result does not depend on them.
+
+    Raises:
+        ValueError: A shape is wrong, or a row is beyond the table.
+    """
+
+def sum_rows_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """Add the gradients of `sum_rows`, [N, C], to those of its table."""
+
+def move_logits(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """
+    Write the logits of moves.
+
+    Args:
+        labels: uint16 [M].
+        groups: uint16 [M, 8].
+        offsets: Position n has the moves from offsets[n] to offsets[n + 1]: int64 [N + 1].
+        label_table: float32 [H / 32, SPARSE_LABELS, 32].
+        label_bias: float32 [SPARSE_LABELS].
+        group_table: float32 [K / 32, MOVE_ROWS, 32]; K is at most H.
+        group_bias: float32 [MOVE_ROWS].
+        hidden: float32 [N, H].
+        logits: float32 [M], output.
+        threads: CPU threads; the result does not depend on them.
+
+    Raises:
+        ValueError: A shape is wrong, or a row is beyond its table.
+    """
+
+def move_logits_backward(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], label_bias_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], group_table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], group_bias_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], hidden_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """
+    Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.
+    """
+
+def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+    """
+    What a sparse network reads of positions, and the shares of their candidates' visits.
+
+    Args:
+        hcps: Positions: uint8 [N, 32].
+        offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].
+        moves: Candidates, as `Move.raw`: uint16 [C].
+        visits: Their visits: uint16 [C].
+        threads: CPU threads; the result does not depend on them.
+
+    Returns:
+        Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16
+        [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].
+
+    Raises:
+        PackedError: A position is none that the rules allow.
+    """

@@ -2,23 +2,23 @@
 
 Design choices, from the input up:
 
-- A position is some two hundred rows of a large table (`native/sparse/features.hpp`): each square with what stands there
-  and how often both sides attack it, hands, who attacks what, and both kings' neighbourhoods. Their sum is the first
-  layer, as in NNUE (Yu Nasu 2018); unlike there it is made anew for each position, since a tree search jumps.
+- A position is some two hundred rows of a large table (`native/sparse/features.hpp`): each square with what stands
+  there and how often both sides attack it, hands, who attacks what, and both kings' neighbourhoods. Their sum is the
+  first layer, as in NNUE (Yu Nasu 2018); unlike there it is made anew for each position, since a tree search jumps.
 - The board is seen by the side to move, with its king on files 1 to 5.
 - Rows of squares are sums of a row of content and attacks, one of content and square, and one of their own, so that
   what is rare is learned from what is like it. `table` adds them up; a file has the sums.
-- Policy and value have accumulators of their own. They are clipped to 0 to 1, and each is multiplied by another: half as
-  many numbers, with the curvature that a hidden layer would cost.
+- Policy and value have accumulators of their own. They are clipped to 0 to 1, and each is multiplied by another: half
+  as many numbers, with the curvature that a hidden layer would cost.
 - A move's logit is the product of the policy's numbers with a row of its label, and of the first ones with the sum of
-  eight rows of the move itself: what captures what, exchanges, kings, threats, neighbours. A label that looks like a bad
-  exchange has another row.
+  eight rows of the move itself: what captures what, exchanges, kings, threats, neighbours. A label that looks like a
+  bad exchange has another row.
 - The value's numbers pass two small layers; a value of each row is added.
 - Tables lie in blocks of 32 columns, as the native forward and backward want them (`native/sparse/training.hpp`).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -71,9 +71,14 @@ class SparseNetwork(nn.Module):
     """Policy and value of a batch of positions, by sparse inputs.
 
     Example:
+        >>> import numpy as np
         >>> from fukayomi import Position
+        >>> from fukayomi._native import encode_hcp, sparse_batch
+        >>> hcps = np.frombuffer(encode_hcp(Position()), np.uint8).reshape(1, 32)
+        >>> none = np.empty(0, np.uint16)
+        >>> *read, shares = sparse_batch(hcps, np.zeros(2, np.int64), none, none, 1)
         >>> network = SparseNetwork(SparseConfig(policy=64, value=64, shared=32))
-        >>> policy, value = network(read_positions([Position()]))
+        >>> policy, value = network(SparsePositions(*read))
         >>> policy.shape, value.shape
         (torch.Size([30]), torch.Size([1]))
     """
@@ -103,21 +108,27 @@ class SparseNetwork(nn.Module):
 
     def forward(self, positions: SparsePositions) -> tuple[Tensor, Tensor]:
         """Logits of all moves, [M], and of the value, [N]."""
-        sums = _SumRows.apply(self.table(), self.bias, positions)
-        policy, value = sums.clamp(0, 1).split([self.config.policy, self.config.value], dim=1)
-        hidden = _products(policy)
-        logits = _MoveLogits.apply(
-            self.label_table, self.label_bias, self.group_table, self.group_bias, hidden, positions
-        )
+        sums = _sum_rows(self.table(), self.bias, positions).clamp(0, 1)
+        policy, value = sums[:, : self.config.policy], sums[:, self.config.policy :]
+        tables = (self.label_table, self.label_bias, self.group_table, self.group_bias)
+        logits = cast("Tensor", _MoveLogits.apply(*tables, _products(policy), positions))  # pyright: ignore[reportUnknownMemberType]
         inner = torch.relu(self.value_layer1(_products(value)))
         inner = torch.relu(self.value_layer2(inner))
-        skipped = _SumRows.apply(self.value_rows, torch.zeros(BLOCK), positions).sum(dim=1)
+        skipped = _sum_rows(self.value_rows, torch.zeros(BLOCK), positions).sum(dim=1)
         return logits, self.value_layer3(inner).squeeze(1) + skipped
 
 
 def _products(accumulators: Tensor) -> Tensor:
     first, second = accumulators.chunk(2, dim=1)
     return first * second
+
+
+def _sum_rows(table: Tensor, bias: Tensor, positions: SparsePositions) -> Tensor:
+    return cast("Tensor", _SumRows.apply(table, bias, positions))  # pyright: ignore[reportUnknownMemberType]
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    return cast("NDArray[np.float32]", tensor.detach().contiguous().numpy())
 
 
 class _SumRows(torch.autograd.Function):
@@ -127,7 +138,12 @@ class _SumRows(torch.autograd.Function):
     def forward(ctx: Any, table: Tensor, bias: Tensor, positions: SparsePositions) -> Tensor:
         out = torch.empty(len(positions), len(table) * BLOCK)
         _native.sum_rows(
-            positions.rows, positions.row_offsets, table.detach(), bias.detach(), out, torch.get_num_threads()
+            positions.rows,
+            positions.row_offsets,
+            table=_array(table),
+            bias=_array(bias),
+            out=_array(out),
+            threads=torch.get_num_threads(),
         )
         ctx.positions, ctx.shape = positions, table.shape
         return out
@@ -135,11 +151,14 @@ class _SumRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         (gradient,) = gradients
-        gradient = gradient.contiguous()
         table = torch.zeros(ctx.shape)
-        positions = ctx.positions
+        positions: SparsePositions = ctx.positions
         _native.sum_rows_backward(
-            positions.rows, positions.row_offsets, gradient, table, torch.get_num_threads()
+            positions.rows,
+            positions.row_offsets,
+            gradients=_array(gradient),
+            table_gradients=_array(table),
+            threads=torch.get_num_threads(),
         )
         return table, gradient.sum(dim=0), None
 
@@ -148,25 +167,54 @@ class _MoveLogits(torch.autograd.Function):
     """The logits of all moves, [M]."""
 
     @staticmethod
-    def forward(ctx: Any, *inputs: Any) -> Tensor:
-        *tables, hidden, positions = inputs
+    def forward(
+        ctx: Any,
+        label_table: Tensor,
+        label_bias: Tensor,
+        group_table: Tensor,
+        group_bias: Tensor,
+        hidden: Tensor,
+        positions: SparsePositions,
+    ) -> Tensor:
         logits = torch.empty(len(positions.labels))
         _native.move_logits(
-            positions.labels, positions.groups, positions.move_offsets, *(table.detach() for table in tables),
-            hidden.detach(), logits, torch.get_num_threads(),
-        )  # fmt: skip
+            positions.labels,
+            positions.groups,
+            positions.move_offsets,
+            label_table=_array(label_table),
+            label_bias=_array(label_bias),
+            group_table=_array(group_table),
+            group_bias=_array(group_bias),
+            hidden=_array(hidden),
+            logits=_array(logits),
+            threads=torch.get_num_threads(),
+        )
         ctx.positions = positions
-        ctx.save_for_backward(*tables, hidden)
+        ctx.save_for_backward(label_table, label_bias, group_table, group_bias, hidden)
         return logits
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        *tables, hidden = ctx.saved_tensors
-        found = [torch.zeros_like(table) for table in tables]
+        saved: tuple[Tensor, ...] = ctx.saved_tensors
+        label_table, label_bias, group_table, group_bias, hidden = saved
+        found = [torch.zeros_like(table) for table in saved[:4]]
         of_hidden = torch.empty_like(hidden)
-        positions = ctx.positions
+        positions: SparsePositions = ctx.positions
         _native.move_logits_backward(
-            positions.labels, positions.groups, positions.move_offsets, *tables, hidden, gradients[0].contiguous(),
-            *found, of_hidden, torch.get_num_threads(),
-        )  # fmt: skip
+            positions.labels,
+            positions.groups,
+            positions.move_offsets,
+            label_table=_array(label_table),
+            label_bias=_array(label_bias),
+            group_table=_array(group_table),
+            group_bias=_array(group_bias),
+            hidden=_array(hidden),
+            gradients=_array(gradients[0]),
+            label_table_gradients=_array(found[0]),
+            label_bias_gradients=_array(found[1]),
+            group_table_gradients=_array(found[2]),
+            group_bias_gradients=_array(found[3]),
+            hidden_gradients=_array(of_hidden),
+            threads=torch.get_num_threads(),
+        )
         return (*found, of_hidden, None)

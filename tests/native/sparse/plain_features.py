@@ -1,4 +1,4 @@
-"""What a sparse network reads, defined slowly: squares one by one, from the SFEN alone. docs/formats.md has the same in words."""
+"""What a sparse network reads, defined slowly: squares one by one, from the SFEN alone."""
 
 from dataclasses import dataclass
 
@@ -188,7 +188,9 @@ def move(sfen: str, usi: str) -> tuple[int, list[int]]:
     captured = view.board[to][1] if to in view.board else None
 
     def least(square: Square) -> str | None:
-        return min((k for own, k in attacked[square] if not own), key=lambda k: (VALUES[k], TYPES.index(k)), default=None)
+        return min(
+            (k for own, k in attacked[square] if not own), key=lambda k: (VALUES[k], TYPES.index(k)), default=None
+        )
 
     threat = least(to)
     supporters = sum(own for own, _ in attacked[to]) - (start is not None)
@@ -197,7 +199,9 @@ def move(sfen: str, usi: str) -> tuple[int, list[int]]:
     is_bad = threat is not None and risk > 0 and (supporters <= 0 or VALUES[threat] + 1 < risk)
 
     after = {square: piece for square, piece in view.board.items() if square != start}
-    targets = [at for at in reached(after, to, True, "+" + kind if is_promotion else kind) if at in after and not after[at][0]]
+    targets = [
+        at for at in reached(after, to, True, "+" + kind if is_promotion else kind) if at in after and not after[at][0]
+    ]
     order = [
         (-VALUES[after[at][1]], any(not own for own, _ in attacked[at]), TYPES.index(after[at][1])) for at in targets
     ]
