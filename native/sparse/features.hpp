@@ -1,4 +1,5 @@
-// What a sparse network reads: rows of its tables, few of which are set in any position. docs/formats.md has every index.
+// What a sparse network reads: rows of its tables, few of which are set in any position. tests/native/sparse/plain_features.py has
+// the same definition square by square.
 //
 // All is seen by the side to move ("own"): White's board is rotated, and a board with the own king on files 6 to 9 is mirrored, so
 // that this king stands on files 1 to 5. A new definition is a new SPARSE_FEATURES_VERSION.
