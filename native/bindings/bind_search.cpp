@@ -59,6 +59,15 @@ nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<c
     return nb::bytes(bytes.data(), bytes.size());
 }
 
+nb::bytes labelled_nodes(const Search& search, std::uint32_t least_visits) {
+    std::vector<std::uint8_t> bytes;
+    {
+        const Unlocked unlocked;
+        bytes = search.labelled_nodes(least_visits);
+    }
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
 bool prove(Search& search, const Position& pos, std::optional<Color> winner, std::optional<int> mate_plies) {
     const Position position = pos;
     const Unlocked release;
@@ -290,6 +299,10 @@ void bind_search_class(nb::module_& m) {
         .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a, "values"_a,
              "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
              "move without a result, with the policy as visits and the value as an evaluation.")
+        .def("labelled_nodes", &labelled_nodes, "least_visits"_a,
+             "The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of\n"
+             "hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have\n"
+             "none) and the mean value as the evaluation. Without positions that are proven or whose value a repetition has decided.")
         .def("cancel", &Search::cancel, "batch"_a, unlocked, "Give up a gathered batch; its leaves can be gathered again.")
         .def("prove", &prove, "pos"_a, "winner"_a.none(), "mate_plies"_a = nb::none(),
              "Enter a result that was proven elsewhere, by a mate solver or a tablebase, say. It travels up the tree, and the\n"

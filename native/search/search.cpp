@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "codec/evaluation.hpp"
-#include "codec/hcp.hpp"
 #include "search/policy.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/usi_move.hpp"
@@ -20,9 +18,6 @@ namespace {
 // Where a settled node, mostly a recurrence, is the best move there is, visits go there again and again. They cost no
 // evaluation and bring nothing new. After this many for each leaf that a batch may take, it avoids settled nodes.
 constexpr std::size_t KNOWN_VISITS_PER_LEAF = 3;
-
-// Of a labelled leaf's policy: moves with less are left out.
-constexpr float LEAST_SHARE = 1.0F / 512.0F;
 
 // The position after a move of the root is searched for a mate at these visits: 16, 64, 256, ...
 constexpr std::uint32_t FIRST_CHECK = 16;
@@ -436,44 +431,6 @@ void Search::apply(Batch& batch, const float* logits, const float* values) {
     batch.in_flight_ = 0;
     undo(batch);
     batch.count_ = 0;
-}
-
-std::vector<std::uint8_t> Search::labelled_leaves(const Batch& batch, const float* logits, const float* values) const {
-    std::vector<std::uint8_t> bytes;
-    std::shared_ptr<const Root> root;
-    {
-        const std::lock_guard lock(mutex_);
-        root = root_;
-    }
-    std::array<Edge, MAX_MOVES> edges;
-    const auto put = [&bytes](std::size_t number) {
-        bytes.push_back(static_cast<std::uint8_t>(number & 255));
-        bytes.push_back(static_cast<std::uint8_t>(number >> 8 & 255));
-    };
-    for (std::size_t row = 0; row < batch.count_; ++row) {
-        const Leaf& leaf = *batch.leaves_[row];
-        if (!make_edges(leaf.edges, logits + row * MAX_MOVES, 1.0F, edges)) continue;
-        Board board = root->board;
-        for (const Move m : leaf.moves) board.do_move(m);
-        const Hcp hcp = encode_hcp(board);
-        bytes.insert(bytes.end(), hcp.begin(), hcp.end());
-        put(1);
-        put(0);  // no result, no opponent
-        std::size_t best = 0, count = 0;
-        for (std::size_t i = 0; i < leaf.edges.size(); ++i) {
-            if (edges[i] > edges[best]) best = i;
-            count += edge_prior(edges[i]) >= LEAST_SHARE;
-        }
-        put(leaf.edges[best].raw());
-        put(static_cast<std::uint16_t>(static_cast<std::int16_t>(centipawns(values[row], EVAL_SCALE))));
-        put(count);
-        for (std::size_t i = 0; i < leaf.edges.size(); ++i) {
-            if (edge_prior(edges[i]) < LEAST_SHARE) continue;
-            put(leaf.edges[i].raw());
-            put(static_cast<std::size_t>(std::lround(65535.0F * std::min(edge_prior(edges[i]), 1.0F))));
-        }
-    }
-    return bytes;
 }
 
 void Search::cancel(Batch& batch) {

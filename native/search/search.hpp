@@ -40,6 +40,8 @@
 
 namespace fukayomi {
 
+class LabelledPositions;
+
 // A move of the root and what the search knows of it.
 struct SearchLine {
     std::vector<Move> pv;  // begins with the move
@@ -96,6 +98,10 @@ public:
     // The positions of a batch with what the evaluator says of them, before it is applied: games of one move in hcpe3, with the policy
     // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result.
     std::vector<std::uint8_t> labelled_leaves(const Batch& batch, const float* logits, const float* values) const;
+    // The same of the tree's positions that have at least so many visits, with what the search says of them: the visits of the moves as
+    // the policy (moves that are proven to lose have none), the mean value as the evaluation. Positions that are proven, and those whose
+    // value comes from a repetition, are left out.
+    std::vector<std::uint8_t> labelled_nodes(std::uint32_t least_visits) const;
 
     // Enters a result that was proven elsewhere, at any time and from any thread. `winner`: none for a draw. `mate_plies`:
     // until the mate; none if the game is won in another way. False, and nothing is done, if the tree does not hold the
@@ -170,6 +176,7 @@ private:
     void count_playout(const Leaf& leaf);
     void make_room(const Batch& batch);
     void undo(Batch& batch);
+    void label_below(Index node, const Board& board, std::uint32_t least_visits, LabelledPositions& labelled) const;
     void undo_collisions(Batch& batch);
     bool is_over() const;
 

@@ -1950,6 +1950,13 @@ class Search:
         move without a result, with the policy as visits and the value as an evaluation.
         """
 
+    def labelled_nodes(self, least_visits: int) -> bytes:
+        """
+        The positions of the tree that have at least so many visits, 2 or more, with what the search says of them, as bytes of
+        hcpe3: games of one move without a result, with the shares of visits as the policy (moves that are proven to lose have
+        none) and the mean value as the evaluation. Without positions that are proven or whose value a repetition has decided.
+        """
+
     def cancel(self, batch: Batch) -> None:
         """Give up a gathered batch; its leaves can be gathered again."""
 

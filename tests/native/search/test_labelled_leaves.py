@@ -44,3 +44,36 @@ def test_all_leaves_of_a_batch_are_labelled_and_legal() -> None:
         assert len(found.results) == n
         labelled += n
     assert labelled == runner.search.evaluations
+
+
+def test_positions_of_the_tree_are_labelled_with_visits_and_mean_value() -> None:
+    position = Position.from_sfen(MATSURI)
+    runner = Runner(position)
+    runner.run(600)
+    found = decode_hcpe3(np.frombuffer(runner.search.labelled_nodes(12), np.uint8), True)
+    assert not found.damages
+    # A line of the text: two spaces for each ply, move, visits, mean value of the side that moved, ..., the result if there is one.
+    lines = [line.split() for line in runner.search.tree_text().splitlines()]
+    expected = sum(int(line[1]) >= 12 and len(line) == len(lines[0]) for line in lines)
+    assert len(found.results) == expected > 20
+    root = next(n for n in range(len(found.starts)) if found.starts[n].tobytes() == encode_hcp(position))
+    moves = {line.move.raw: line.visits for line in runner.search.lines(1000) if line.visits > 0}
+    first, last = int(found.candidates[root]), int(found.candidates[root + 1])
+    shares = {
+        int(move): float(visits) / 65535
+        for move, visits in zip(found.candidate_moves[first:last], found.candidate_visits[first:last], strict=True)
+    }
+    total = sum(moves.values())
+    kept = {move: visits / total for move, visits in moves.items() if visits / total >= 1 / 512}
+    assert shares == pytest.approx(kept, abs=1e-4)
+    assert int(found.moves[root]) == max(moves, key=lambda move: moves[move])
+    assert int(found.evals[root]) == centipawns(1 - float(lines[0][2]))
+
+
+def test_proven_positions_are_not_labelled() -> None:
+    position = Position.from_sfen("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
+    runner = Runner(position)
+    runner.run(200)
+    assert runner.search.is_decided
+    found = decode_hcpe3(np.frombuffer(runner.search.labelled_nodes(2), np.uint8), True)
+    assert encode_hcp(position) not in {start.tobytes() for start in found.starts}
