@@ -52,7 +52,7 @@ def test_positions_of_the_tree_are_labelled_with_visits_and_mean_value() -> None
     runner.run(600)
     found = decode_hcpe3(np.frombuffer(runner.search.labelled_nodes(12), np.uint8), True)
     assert not found.damages
-    # A line of the text: two spaces for each ply, move, visits, mean value of the side that moved, ..., the result if there is one.
+    # A line of the text: move, visits, mean value of the side that moved, prior, and the result if there is one.
     lines = [line.split() for line in runner.search.tree_text().splitlines()]
     expected = sum(int(line[1]) >= 12 and len(line) == len(lines[0]) for line in lines)
     assert len(found.results) == expected > 20
