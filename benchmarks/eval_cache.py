@@ -33,8 +33,7 @@ class Player:
         search, slot = self.search, self.slot
         search.set_position(position)
         while (left := nodes - search.nodes) > 0:
-            arrays = slot.planes1, slot.planes2, slot.labels, slot.counts
-            n = search.gather(self.batch, *arrays, min(BATCH, left), nodes=left)
+            n = search.gather(self.batch, slot.input, 0, min(BATCH, left), nodes=left)
             if n > 0:
                 self.evaluator.run(slot, n)
                 search.apply(self.batch, slot.logits, slot.values)

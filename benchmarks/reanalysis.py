@@ -21,10 +21,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from fukayomi.engine import Network
+from fukayomi.engine.evaluators.probes import probe_positions
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
+from fukayomi.engine.evaluators.timing import filled_slot
 from fukayomi.learning import Dataset, ReanalysisSettings, Selection, reanalyze
 from random_games import write_random_games
 
@@ -56,9 +56,7 @@ def measure(work: Callable[[], int]) -> dict[str, float]:
 
 def alone(evaluator: Evaluator, count: int) -> int:
     """Full batches on one thread, until so many positions are evaluated."""
-    slot = evaluator.allocate(evaluator.batch_size)
-    slot.counts[:] = 80
-    slot.labels[:, :80] = np.arange(80)
+    slot = filled_slot(evaluator, evaluator.batch_size, probe_positions())
     done = 0
     while done < count:
         evaluator.run(slot, evaluator.batch_size)

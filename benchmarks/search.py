@@ -25,7 +25,7 @@ import time
 from fukayomi import Engine, Network, Position
 from fukayomi._native import HashEvaluator, Search
 from fukayomi.cli.engine.bench import DROPS_SFEN, BenchResult, bench_params, measure
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.shogi import START_SFEN
 
 POSITIONS = {"start": START_SFEN, "drops": DROPS_SFEN}
@@ -64,13 +64,13 @@ def measure_workers(count: int, nodes: int) -> float:
     search.set_position(Position())
 
     def work() -> None:
-        batch, slot, evaluator = search.new_batch(BATCH), Slot.zeros(BATCH), HashEvaluator()
+        batch, slot, evaluator = search.new_batch(BATCH), PlaneSlot.zeros(BATCH), HashEvaluator()
         while search.nodes < nodes:
-            n = search.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, BATCH)
+            n = search.gather(batch, slot.input, 0, BATCH)
             if n == 0:
                 time.sleep(0.0001)  # the other has all leaves there are
                 continue
-            evaluator.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+            evaluator.run(slot.input, n, slot.logits, slot.values)
             search.apply(batch, slot.logits, slot.values)
 
     threads = [threading.Thread(target=work) for _ in range(count)]
@@ -86,11 +86,11 @@ def measure_boundary(calls: int = 20_000) -> float:
     """Microseconds per position for the three calls of a batch, without what they do."""
     search = Search(bench_params(), 16)
     search.stop()
-    batch, slot, evaluator = search.new_batch(BATCH), Slot.zeros(BATCH), HashEvaluator()
+    batch, slot, evaluator = search.new_batch(BATCH), PlaneSlot.zeros(BATCH), HashEvaluator()
     cpu = time.process_time()
     for _ in range(calls):
-        search.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, BATCH)
-        evaluator.run(slot.planes1, slot.planes2, slot.labels, slot.counts, 0, slot.logits, slot.values)
+        search.gather(batch, slot.input, 0, BATCH)
+        evaluator.run(slot.input, 0, slot.logits, slot.values)
         search.apply(batch, slot.logits, slot.values)
     return (time.process_time() - cpu) / calls / BATCH * 1e6
 

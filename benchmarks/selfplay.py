@@ -108,7 +108,7 @@ class Games:
     def _work(self, share: int, end: float) -> None:
         evaluator, slot, pool = self._owners[share], self._slots[share], self._pool
         while time.perf_counter() < end:
-            n = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, slot.capacity)
+            n = pool.gather(share, slot.input, slot.capacity)
             if n == 0:
                 time.sleep(0.001)
                 continue
@@ -182,8 +182,7 @@ def engine_rate(playouts: int, games: list[FinishedGame]) -> float:
     for position in positions_of(games):
         search.set_position(position)
         while (left := playouts - search.nodes) > 0:
-            arrays = (slot.planes1, slot.planes2, slot.labels, slot.counts)
-            n = search.gather(batch, *arrays, min(left, HASH_BATCH))
+            n = search.gather(batch, slot.input, 0, min(left, HASH_BATCH))
             if n == 0:
                 break
             evaluator.run(slot, n)
@@ -214,7 +213,7 @@ def pool_rate(playouts: int) -> tuple[float, int, int, list[FinishedGame]]:
     batches = trees = 0
     start = time.process_time()
     while pool.playing:
-        n = pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, HASH_BATCH)
+        n = pool.gather(0, slot.input, HASH_BATCH)
         evaluator.run(slot, n)
         pool.apply(0, slot.logits, slot.values)
         batches += 1

@@ -120,7 +120,7 @@ def search(evaluator: Evaluator, slot: Slot, position: Position, params: SearchP
     found.set_position(position, nodes=nodes)
     while (left := nodes - found.nodes) > 0:
         limit = min(left, slot.capacity)
-        n = found.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit, left)
+        n = found.gather(batch, slot.input, 0, limit, left)
         if n == 0:
             break
         evaluator.run(slot, n)

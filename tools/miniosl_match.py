@@ -27,7 +27,7 @@ from fukayomi.arena import MatchResult, play_match
 from fukayomi.arena.game.move_player import MovePlayer
 from fukayomi.arena.game.rules import Rules
 from fukayomi.engine import Engine, EvaluatorError, Network
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 from fukayomi.shogi import Move, Position
 from fukayomi.usi.client import SearchAnswer
 from fukayomi.usi.text import Go
@@ -71,21 +71,22 @@ class MinioslEvaluator:
         """Forget all positions: a new game begins."""
         self._known.clear()
 
-    def allocate(self, capacity: int) -> Slot:
+    def allocate(self, capacity: int) -> PlaneSlot:
         """Memory for a batch of up to ``capacity`` positions."""
-        return Slot.zeros(capacity)
+        return PlaneSlot.zeros(capacity)
 
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot."""
+        assert isinstance(slot, PlaneSlot)
         begin_s = time.perf_counter()
-        known = [self._known[_key(slot.planes1[row], slot.planes2[row])] for row in range(n)]
+        known = [self._known[_key(slot.input.planes1[row], slot.input.planes2[row])] for row in range(n)]
         games = [before if last is None else (*before, last) for before, last in known]
         features = np.stack([features_after(moves) for moves in games])
         asked_s = time.perf_counter()
         logits, values = self._network(features)
         self.network_s += time.perf_counter() - asked_s
-        for row, count in enumerate(slot.counts[:n].tolist()):
-            slot.logits[row, :count] = logits[row, LABELS[slot.labels[row, :count]]]
+        for row, count in enumerate(slot.input.counts[:n].tolist()):
+            slot.logits[row, :count] = logits[row, LABELS[slot.input.labels[row, :count]]]
         slot.values[:n] = np.clip((values[:, 0] + 1) / 2, 0, 1)  # the first of its values is the expected result
         for moves in games:
             self._remember_children(moves)

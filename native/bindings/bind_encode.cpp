@@ -108,13 +108,6 @@ void decode_hcps(const HcpRows& hcps, const Packed1Rows& planes1, const Packed2R
     decode_hcp_batch(n, hcps.data(), planes1.data(), planes2.data());
 }
 
-void legal_moves_of(const HcpRows& hcps, const Rows<std::uint16_t, MAX_MOVES>& moves,
-                    const Rows<std::uint16_t, MAX_MOVES>& labels, const Rows<std::uint16_t>& counts) {
-    const std::size_t n = common_rows(hcps, moves, labels, counts);
-    const Unlocked release;
-    legal_move_batch(n, hcps.data(), moves.data(), labels.data(), counts.data());
-}
-
 void decode_hcpes(const HcpeRows& records, const Packed1Rows& planes1, const Packed2Rows& planes2,
                   const Rows<std::uint16_t>& labels, const Rows<float>& results, const Rows<float>& values,
                   const std::optional<Rows<const double>>& eval_scales) {
@@ -233,13 +226,6 @@ void bind_batched(nb::module_& m) {
           "Write the bit-packed input planes of many positions.\n\n"
           "Args:\n    hcps: uint8 [N, 32].\n"
           "    planes1: uint8 [N, 628], written.\n    planes2: uint8 [N, 8], written.\n\n"
-          "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
-    m.def("legal_moves_of_hcp", &legal_moves_of, "hcps"_a.noconvert(), "moves"_a.noconvert(), "labels"_a.noconvert(),
-          "counts"_a.noconvert(),
-          "Write the legal moves of many positions, in the order of `Position.legal_moves`, and their policy labels.\n\n"
-          "Args:\n    hcps: uint8 [N, 32].\n"
-          "    moves: uint16 [N, 593], written up to counts[i] in each row: the moves as `Move.raw`.\n"
-          "    labels: uint16 [N, 593], written as far.\n    counts: uint16 [N], written.\n\n"
           "Raises:\n    InvalidPackedError: A record is not a position; the message names its index.");
     m.def("decode_hcpe", &decode_hcpes, "records"_a.noconvert(), "planes1"_a.noconvert(), "planes2"_a.noconvert(),
           "labels"_a.noconvert(), "results"_a.noconvert(), "values"_a.noconvert(),

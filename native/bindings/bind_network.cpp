@@ -127,12 +127,12 @@ std::shared_ptr<ResidualNetwork> make_network(
     return std::make_shared<ResidualNetwork>(weights, kernels, precision);
 }
 
-bool run(NetworkRunner& runner, const Planes1& planes1, const Planes2& planes2, const Labels& labels, const Counts& counts,
-         std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
-    require_rows(n, planes1, planes2, labels, counts, logits, values);
+bool run(NetworkRunner& runner, const PlaneInput& input, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
+    require_rows_of(input, 0, n);
+    require_rows(n, logits, values);
     const Unlocked release;
     try {
-        return runner.run(n, {planes1.data(), planes2.data(), labels.data(), counts.data()}, {logits.data(), values.data()});
+        return runner.run(n, input, {logits.data(), values.data()});
     } catch (const std::out_of_range& e) {
         throw nb::value_error(e.what());
     }
@@ -180,13 +180,11 @@ void bind_network(nb::module_& m) {
             if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");
             new (self) NetworkRunner(std::move(network), threads);
         }, "network"_a, "threads"_a, "Args:\n    network: The network.\n    threads: Threads that share the positions of a batch.")
-        .def("run", &run, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(), "counts"_a.noconvert(), "n"_a,
-             "logits"_a.noconvert(), "values"_a.noconvert(),
+        .def("run", &run, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "Evaluate the first n rows. The result of a position depends neither on the others nor on threads.\n\n"
              "Returns False if a result is not finite.\n\n"
-             "Args:\n    planes1: uint8 [C, 628].\n    planes2: uint8 [C, 8].\n    labels: uint16 [C, 593].\n"
-             "    counts: uint16 [C].\n    n: The rows to evaluate.\n"
-             "    logits: float32 [C, 593], written up to counts[i] in each row.\n"
+             "Args:\n    input: Planes and moves.\n    n: The rows to evaluate.\n"
+             "    logits: float32 [C, 593], written up to the number of moves in each row.\n"
              "    values: float32 [C], written: win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A count is above 593 or a label above 2186; the message names the row.");
 }

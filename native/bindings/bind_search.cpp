@@ -32,14 +32,13 @@ using namespace fukayomi;
 
 namespace {
 
-int gather(Search& search, Batch& batch, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
-           const Counts& counts, std::size_t limit, std::optional<std::size_t> nodes) {
+int gather(Search& search, Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::optional<std::size_t> nodes) {
     if (limit > batch.capacity())
         throw nb::value_error(("limit " + std::to_string(limit) + " exceeds the batch's capacity of " +
                                std::to_string(batch.capacity())).c_str());
-    require_rows(limit, planes1, planes2, labels, counts);
+    require_rows_of(input, first, limit);
     const Unlocked release;
-    return search.gather(batch, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit, nodes.value_or(SIZE_MAX));
+    return search.gather(batch, input, first, limit, nodes.value_or(SIZE_MAX));
 }
 
 void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values) {
@@ -74,15 +73,15 @@ bool prove(Search& search, const Position& pos, std::optional<Color> winner, std
     return search.prove(position, winner, mate_plies);
 }
 
-template <class Evaluator>
-void run(const Evaluator& evaluator, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
-         const Counts& counts, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
-    require_rows(n, planes1, planes2, labels, counts, logits, values);
+template <class Evaluator, class Input>
+void run(const Evaluator& evaluator, const Input& input, std::size_t n, const Rows<float, MAX_MOVES>& logits, const Rows<float>& values) {
+    require_rows_of(input, 0, n);
+    require_rows(n, logits, values);
     for (std::size_t row = 0; row < n; ++row)
-        if (counts.data()[row] > MAX_MOVES)
+        if (input.moves(row) > MAX_MOVES)
             throw nb::value_error(("row " + std::to_string(row) + " has a count above " + std::to_string(MAX_MOVES)).c_str());
     const Unlocked release;
-    evaluator.run({planes1.data(), planes2.data(), labels.data(), counts.data()}, n, {logits.data(), values.data()});
+    evaluator.run(input, n, {logits.data(), values.data()});
 }
 
 void bind_params(nb::module_& m) {
@@ -245,7 +244,7 @@ void bind_search_class(nb::module_& m) {
     nb::class_<Search> type(m, "Search",
         "A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.\n\n"
         "    search.set_position(position)\n"
-        "    while n := search.gather(batch, planes1, planes2, labels, counts, limit):\n"
+        "    while n := search.gather(batch, input, 0, limit):\n"
         "        evaluate(n)\n"
         "        search.apply(batch, logits, values)\n"
         "    best = search.lines(1)[0]\n\n"
@@ -281,19 +280,17 @@ void bind_search_class(nb::module_& m) {
              "Args:\n    capacity: Maximum number of leaves.\n"
              "    cache: Evaluations by the network that the batch goes to. Leaves found there need no row; what apply is given\n"
              "        is added. None: no cache.")
-        .def("gather", &gather, "batch"_a, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
-             "counts"_a.noconvert(), "limit"_a, "nodes"_a = nb::none(),
-             "Select new leaves and write them into rows of the arrays.\n\n"
-             "Args:\n    batch: An empty batch.\n    planes1: uint8 [C, 628], bit-packed input planes.\n    planes2: uint8 [C, 8].\n"
-             "    labels: uint16 [C, 593], policy labels of each leaf's moves.\n    counts: uint16 [C], number of moves.\n"
-             "    limit: Maximum number of rows, at most C and the batch's capacity.\n"
+        .def("gather", &gather, "batch"_a, "input"_a, "first"_a, "limit"_a, "nodes"_a = nb::none(),
+             "Select new leaves and write them into rows of an input.\n\n"
+             "Args:\n    batch: An empty batch.\n    input: That of the evaluator.\n    first: The first row to write.\n"
+             "    limit: Maximum number of rows, at most those from `first` on and the batch's capacity.\n"
              "    nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.\n\n"
              "Returns:\n    The number of rows filled. 0 if other batches hold all leaves that could be evaluated now, or if the\n"
-             "    search is stopped, full or decided.\n\nRaises:\n    ValueError: An array has too few rows.\n"
+             "    search is stopped, full or decided.\n\nRaises:\n    ValueError: The input or the batch has too few rows.\n"
              "    RuntimeError: The batch is in use.")
         .def("apply", &apply, "batch"_a, "logits"_a.noconvert(), "values"_a.noconvert(),
              "Expand the leaves of a batch and back up their values; the batch is empty afterwards.\n\n"
-             "Args:\n    logits: float32 [C, 593], of the moves in the labels' order.\n"
+             "Args:\n    logits: float32 [C, 593], of the moves in the order in which they were written.\n"
              "    values: float32 [C], win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
         .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a, "values"_a,
@@ -333,12 +330,10 @@ void bind_evaluators(nb::module_& m) {
     nb::class_<HashEvaluator>(m, "HashEvaluator",
         "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
         .def(nb::init<std::uint64_t>(), "seed"_a = 0)
-        .def("run", &run<HashEvaluator>, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
-             "counts"_a.noconvert(), "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
+        .def("run", &run<HashEvaluator, PlaneInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
     nb::class_<UniformEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
         .def(nb::init<>())
-        .def("run", &run<UniformEvaluator>, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
-             "counts"_a.noconvert(), "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
+        .def("run", &run<UniformEvaluator, SlotInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
 }
 
 }  // namespace

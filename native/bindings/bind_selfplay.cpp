@@ -23,11 +23,10 @@ using namespace fukayomi;
 
 namespace {
 
-std::size_t gather(SelfplayPool& pool, std::size_t share, const Planes1& planes1, const Planes2& planes2, const Labels& labels,
-                   const Counts& counts, std::size_t limit, int network) {
-    require_rows(limit, planes1, planes2, labels, counts);
+std::size_t gather(SelfplayPool& pool, std::size_t share, SlotInput& input, std::size_t limit, int network) {
+    require_rows_of(input, 0, limit);
     const Unlocked release;
-    return pool.gather(share, {planes1.data(), planes2.data(), labels.data(), counts.data()}, limit, network);
+    return pool.gather(share, input, limit, network);
 }
 
 void apply(SelfplayPool& pool, std::size_t share, const Rows<const float, MAX_MOVES>& logits, const Rows<const float>& values,
@@ -131,7 +130,7 @@ void bind_pool(nb::module_& m) {
         "Many games at once, which fill batches together. Any method may be called from any thread.\n\n"
         "    pool.add(0, Position())\n"
         "    while pool.playing:\n"
-        "        n = pool.gather(0, planes1, planes2, labels, counts, limit)\n"
+        "        n = pool.gather(0, input, limit)\n"
         "        evaluate(n)\n"
         "        pool.apply(0, logits, values)\n"
         "    games = pool.take_finished()\n\n"
@@ -153,10 +152,9 @@ void bind_pool(nb::module_& m) {
              "    opening: The position with its past, whose moves become the first of the game, without targets.\n"
              "    black: Player.\n    white: Player.\n\n"
              "Raises:\n    ValueError: The opening is over, or longer than max_move; or a game of this number is being played.")
-        .def("gather", &gather, "share"_a, "planes1"_a.noconvert(), "planes2"_a.noconvert(), "labels"_a.noconvert(),
-             "counts"_a.noconvert(), "limit"_a, "network"_a = 0,
-             "Write leaves of games in which this network is to move into rows of the arrays (see `Search.gather`).\n\n"
-             "Args:\n    share: Number of the share, from 0.\n    limit: Maximum number of rows.\n\n"
+        .def("gather", &gather, "share"_a, "input"_a, "limit"_a, "network"_a = 0,
+             "Write leaves of games in which this network is to move into rows of an input, from the first on (see `Search.gather`).\n\n"
+             "Args:\n    share: Number of the share, from 0.\n    input: That of the evaluator.\n    limit: Maximum number of rows.\n\n"
              "Returns:\n    The number of rows filled; 0 if no game of the share needs this network now.\n\n"
              "Raises:\n    RuntimeError: The last batch of this share and network was not applied.")
         .def("apply", &apply, "share"_a, "logits"_a.noconvert(), "values"_a.noconvert(), "network"_a = 0,

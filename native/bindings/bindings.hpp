@@ -8,6 +8,7 @@ void bind_shogi(nanobind::module_& m);
 void bind_codec(nanobind::module_& m);
 void bind_csa(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
+void bind_slots(nanobind::module_& m);  // of encode
 void bind_dedup(nanobind::module_& m);
 void bind_mate(nanobind::module_& m);
 void bind_network(nanobind::module_& m);

@@ -11,6 +11,7 @@ NB_MODULE(_native, m) {
     bind_codec(m);
     bind_csa(m);
     bind_encode(m);
+    bind_slots(m);
     bind_dedup(m);
     bind_search(m);
     bind_network(m);

@@ -1,10 +1,11 @@
-// The arrays of a slot, which an evaluator reads and writes.
+// The arrays of a slot, which an evaluator reads and writes, and their rows.
 #pragma once
 
 #include <string>
 
 #include "arrays.hpp"
 #include "encode/planes.hpp"
+#include "encode/slot.hpp"
 #include "shogi/types.hpp"
 
 namespace fukayomi {
@@ -21,6 +22,14 @@ void require_rows(std::size_t rows, const Arrays&... arrays) {
             throw nb::value_error(("an array has " + std::to_string(has) + " rows; it needs " + std::to_string(rows)).c_str());
     };
     (check(arrays.shape(0)), ...);
+}
+
+// The rows `first` to `first` + `rows` - 1 must exist.
+inline void require_rows_of(const SlotInput& input, std::size_t first, std::size_t rows) {
+    const std::size_t has = input.capacity();
+    if (first > has || rows > has - first)
+        throw nb::value_error(("the input has " + std::to_string(has) + " rows; rows from " + std::to_string(first) + " on, " +
+                               std::to_string(rows) + " of them, are not all there").c_str());
 }
 
 }  // namespace fukayomi

@@ -124,13 +124,12 @@ void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* pla
     });
 }
 
-void legal_move_batch(std::size_t n, const std::uint8_t* hcps, std::uint16_t* moves, std::uint16_t* labels,
-                      std::uint16_t* counts) {
+void write_hcp_batch(std::size_t n, const std::uint8_t* hcps, SlotInput& input, std::uint16_t* moves, std::uint16_t* labels) {
     for_each_record(n, [&](std::size_t i) {
         const Board pos = decode_hcp(HcpView(hcps + i * HCP_BYTES, HCP_BYTES));
         MoveList found;
         generate_legal(pos, found);
-        counts[i] = static_cast<std::uint16_t>(found.size());
+        input.write(i, pos, found);
         for (std::size_t j = 0; j < found.size(); ++j) {
             moves[i * MAX_MOVES + j] = found[j].raw();
             labels[i * MAX_MOVES + j] = policy_label(pos.turn(), found[j]);

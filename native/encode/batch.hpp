@@ -9,6 +9,7 @@
 #include "codec/evaluation.hpp"
 #include "codec/hcp.hpp"
 #include "encode/planes.hpp"
+#include "encode/slot.hpp"
 #include "encode/soft_policy.hpp"
 #include "shogi/board.hpp"
 
@@ -24,10 +25,9 @@ float result_for(Color turn, unsigned result);
 // hcps [n, 32] -> planes1 [n, 628], planes2 [n, 8].
 void decode_hcp_batch(std::size_t n, const std::uint8_t* hcps, std::uint8_t* planes1, std::uint8_t* planes2);
 
-// hcps [n, 32] -> the legal moves of each position: moves and their labels [n, 593], counts [n]. What is behind counts[i] in a
-// row stays.
-void legal_move_batch(std::size_t n, const std::uint8_t* hcps, std::uint16_t* moves, std::uint16_t* labels,
-                      std::uint16_t* counts);
+// hcps [n, 32] -> the first n rows of the input: each position with all of its legal moves. Also the moves and their labels
+// [n, 593], in the same order. What is behind the moves of a row stays.
+void write_hcp_batch(std::size_t n, const std::uint8_t* hcps, SlotInput& input, std::uint16_t* moves, std::uint16_t* labels);
 
 // The inputs and targets of training, each [n, ...]; results and values are the side to move's.
 struct Targets {

@@ -89,7 +89,7 @@ ResidualNetwork::Scratch::Scratch(const ResidualNetwork& network)
     for (AlignedFloats& board : boards_) board = AlignedFloats(network.group_ * BOARD_CELLS * network.width_);
 }
 
-bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in,
+bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in,
                                const SlotOutput& out) const {
     bool is_finite = true;
     for (std::size_t done = 0; done < count; done += group_)
@@ -97,7 +97,7 @@ bool ResidualNetwork::evaluate(Scratch& scratch, std::size_t first, std::size_t 
     return is_finite;
 }
 
-bool ResidualNetwork::evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in,
+bool ResidualNetwork::evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in,
                                      const SlotOutput& out) const {
     float *boards = scratch.boards_[0].data(), *middle = scratch.boards_[1].data(), *next = scratch.boards_[2].data();
     stem(in, first, count, boards);
@@ -112,11 +112,11 @@ bool ResidualNetwork::evaluate_group(Scratch& scratch, std::size_t first, std::s
 }
 
 // Planes are mostly zeros: each one adds its column of the kernel to the squares around it.
-void ResidualNetwork::stem(const SlotInput& in, std::size_t first, std::size_t count, float* boards) const {
+void ResidualNetwork::stem(const PlaneInput& in, std::size_t first, std::size_t count, float* boards) const {
     AlignedFloats same(width_);
     for (std::size_t n = 0; n < count; ++n) {
-        const std::uint8_t* const planes1 = in.planes1 + (first + n) * PACKED1_BYTES;
-        const std::uint8_t* const planes2 = in.planes2 + (first + n) * PACKED2_BYTES;
+        const std::uint8_t* const planes1 = in.planes1(first + n);
+        const std::uint8_t* const planes2 = in.planes2(first + n);
         float* const board = boards + n * BOARD_CELLS * width_;
         std::copy_n(stem_bias_.data(), width_, same.data());
         for (std::size_t plane = 0; plane < constant_planes_; ++plane)
@@ -173,13 +173,14 @@ void ResidualNetwork::multiply_short(Scratch& scratch, const Layer& layer, const
                                 layer.shorts.scales.data() + p * width_, width_, scratch.products_.data() + p * stride_, width_);
 }
 
-bool ResidualNetwork::policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const {
-    const std::size_t moves = in.counts[row];
+bool ResidualNetwork::policy(const float* board, std::size_t row, const PlaneInput& in, const SlotOutput& out) const {
+    const std::size_t moves = in.moves(row);
     if (moves > MAX_MOVES)
         throw std::out_of_range("row " + std::to_string(row) + ": the count " + std::to_string(moves) + " is above 593");
+    const std::uint16_t* const labels = in.labels(row);
     bool is_finite = true;
     for (std::size_t m = 0; m < moves; ++m) {
-        const std::size_t label = in.labels[row * MAX_MOVES + m];
+        const std::size_t label = labels[m];
         if (label >= POLICY_LABELS)
             throw std::out_of_range("row " + std::to_string(row) + ", move " + std::to_string(m) + ": the label " +
                                     std::to_string(label) + " is above 2186");

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "encode/slot.hpp"
 #include "network/aligned.hpp"
 #include "network/kernels.hpp"
 #include "network/packing.hpp"
 #include "network/weights.hpp"
-#include "search/slot.hpp"
 
 namespace fukayomi {
 
@@ -33,7 +33,7 @@ class ResidualNetwork {
 
     // Positions `first` to `first + count - 1` of a slot. False: a result is not finite. Throws std::out_of_range for a count or a label
     // that does not exist.
-    bool evaluate(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
+    bool evaluate(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in, const SlotOutput& out) const;
 
     const Kernels& kernels() const { return kernels_; }
     Precision precision() const { return precision_; }
@@ -46,12 +46,12 @@ class ResidualNetwork {
         AlignedFloats bias;
     };
 
-    bool evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const SlotInput& in, const SlotOutput& out) const;
-    void stem(const SlotInput& in, std::size_t first, std::size_t count, float* boards) const;
+    bool evaluate_group(Scratch& scratch, std::size_t first, std::size_t count, const PlaneInput& in, const SlotOutput& out) const;
+    void stem(const PlaneInput& in, std::size_t first, std::size_t count, float* boards) const;
     void convolve(Scratch& scratch, const Layer& layer, const float* boards, const float* added, std::size_t count, float* out) const;
     void multiply(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const;
     void multiply_short(Scratch& scratch, const Layer& layer, const float* boards, std::size_t count) const;
-    bool policy(const float* board, std::size_t row, const SlotInput& in, const SlotOutput& out) const;
+    bool policy(const float* board, std::size_t row, const PlaneInput& in, const SlotOutput& out) const;
     bool values(Scratch& scratch, const float* boards, std::size_t count, float* values) const;
 
     const Kernels& kernels_;

@@ -26,9 +26,9 @@ void NetworkRunner::stop() {
     for (std::thread& helper : helpers_) helper.join();
 }
 
-bool NetworkRunner::run(std::size_t count, const SlotInput& in, const SlotOutput& out) {
+bool NetworkRunner::run(std::size_t count, const PlaneInput& in, const SlotOutput& out) {
     const std::lock_guard caller(callers_);
-    const Work work{count, in, out};
+    const Work work{count, &in, out};
     {
         const std::lock_guard lock(mutex_);
         work_ = work;
@@ -66,7 +66,7 @@ void NetworkRunner::evaluate_share(std::size_t worker, const Work& work) {
     bool is_finite = true;
     std::exception_ptr error;
     try {
-        is_finite = network_->evaluate(scratches_[worker], first, last - first, work.in, work.out);
+        is_finite = network_->evaluate(scratches_[worker], first, last - first, *work.in, work.out);
     } catch (...) {
         error = std::current_exception();
     }

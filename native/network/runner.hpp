@@ -22,14 +22,14 @@ class NetworkRunner {
     NetworkRunner& operator=(const NetworkRunner&) = delete;
 
     // The first `count` positions of a slot, as `ResidualNetwork::evaluate`. A second caller waits for the first.
-    bool run(std::size_t count, const SlotInput& in, const SlotOutput& out);
+    bool run(std::size_t count, const PlaneInput& in, const SlotOutput& out);
 
   private:
     void stop();
 
     struct Work {
         std::size_t count = 0;
-        SlotInput in{};
+        const PlaneInput* in = nullptr;
         SlotOutput out{};
     };
 

@@ -39,24 +39,25 @@ std::uint64_t hash_bytes(const std::uint8_t* bytes, std::size_t count, std::uint
 
 }  // namespace
 
-void HashEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const {
+void HashEvaluator::run(const PlaneInput& in, std::size_t n, const SlotOutput& out) const {
     for (std::size_t row = 0; row < n; ++row) {
-        std::uint64_t hash = hash_bytes(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES, seed_);
+        std::uint64_t hash = hash_bytes(in.planes1(row), PACKED1_BYTES, seed_);
         std::array<std::uint8_t, PACKED2_BYTES> planes2;
-        std::copy_n(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES, planes2.begin());
+        std::copy_n(in.planes2(row), PACKED2_BYTES, planes2.begin());
         planes2[COLOUR_PLANE / 8] &= static_cast<std::uint8_t>(~(1U << (COLOUR_PLANE % 8)));  // both colours alike
         hash = hash_bytes(planes2.data(), PACKED2_BYTES, hash);
-        const std::uint16_t* labels = slot.labels + row * MAX_MOVES;
+        const std::uint16_t* labels = in.labels(row);
         float* logits = out.logits + row * MAX_MOVES;
-        for (std::size_t i = 0; i < slot.counts[row]; ++i)
+        const std::size_t moves = in.moves(row);
+        for (std::size_t i = 0; i < moves; ++i)
             logits[i] = LOGIT_SIGMA * normal(mix64(hash + labels[i] * 0x9E3779B97F4A7C15ULL));
         out.values[row] = std::clamp(0.5F + VALUE_SIGMA * normal(mix64(~hash)), 0.0F, 1.0F);
     }
 }
 
-void UniformEvaluator::run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const {
+void UniformEvaluator::run(const SlotInput& in, std::size_t n, const SlotOutput& out) const {
     for (std::size_t row = 0; row < n; ++row) {
-        std::fill_n(out.logits + row * MAX_MOVES, slot.counts[row], 0.0F);
+        std::fill_n(out.logits + row * MAX_MOVES, in.moves(row), 0.0F);
         out.values[row] = 0.5F;
     }
 }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "search/slot.hpp"
+#include "encode/slot.hpp"
 
 namespace fukayomi {
 
@@ -13,7 +13,7 @@ namespace fukayomi {
 class HashEvaluator {
 public:
     explicit HashEvaluator(std::uint64_t seed = 0) : seed_(seed) {}
-    void run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const;
+    void run(const PlaneInput& in, std::size_t n, const SlotOutput& out) const;
 
 private:
     std::uint64_t seed_;
@@ -22,7 +22,7 @@ private:
 // Gives every move the same prior and every position an even value, which makes the widest trees a search can meet.
 class UniformEvaluator {
 public:
-    void run(const SlotInput& slot, std::size_t n, const SlotOutput& out) const;
+    void run(const SlotInput& in, std::size_t n, const SlotOutput& out) const;
 };
 
 }  // namespace fukayomi

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "encode/labels.hpp"
-#include "encode/planes.hpp"
 #include "mate/mate_one.hpp"
 #include "mate/mate_three.hpp"
 #include "shogi/movegen.hpp"
@@ -116,14 +114,6 @@ void LeafReader::look_up(EvalCache& cache, const SearchParams& params, Leaf& lea
     leaf.key = EvalKey::of(board_, leaf.edges, params.temperature_at(leaf.moves.size()));
     leaf.value = cache.find(leaf.key, leaf.edges, leaf.packed);
     if (leaf.value) leaf.put_mate_first();
-}
-
-void LeafReader::encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const {
-    encode_packed(board_, std::span<std::uint8_t, PACKED1_BYTES>(slot.planes1 + row * PACKED1_BYTES, PACKED1_BYTES),
-                  std::span<std::uint8_t, PACKED2_BYTES>(slot.planes2 + row * PACKED2_BYTES, PACKED2_BYTES));
-    std::uint16_t* labels = slot.labels + row * MAX_MOVES;
-    for (std::size_t i = 0; i < leaf.edges.size(); ++i) labels[i] = policy_label(board_.turn(), leaf.edges[i]);
-    slot.counts[row] = static_cast<std::uint16_t>(leaf.edges.size());
 }
 
 void LeafReader::replay(const Root& root, std::span<const Move> moves) {

@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
+#include "encode/slot.hpp"
 #include "mate/mate_solver.hpp"
 #include "search/eval_cache.hpp"
 #include "search/node.hpp"
 #include "search/params.hpp"
-#include "search/slot.hpp"
 #include "search/tree.hpp"
 #include "shogi/history.hpp"
 #include "shogi/board.hpp"
@@ -86,8 +86,8 @@ public:
     void look_up(EvalCache& cache, const SearchParams& params, Leaf& leaf) const;
     // Sets the mate of the check, if there is one.
     void find_mate(const Root& root, const SearchParams& params, MateCheck& check);
-    // Writes planes and labels of the leaf that was judged last into a row of the slot.
-    void encode(const Leaf& leaf, const SlotInput& slot, std::size_t row) const;
+    // Writes the leaf that was judged last into a row of the input.
+    void write(const Leaf& leaf, SlotInput& input, std::size_t row) const { input.write(row, board_, leaf.edges); }
 
 private:
     void replay(const Root& root, std::span<const Move> moves);

@@ -184,7 +184,7 @@ void Search::start_anew(const Position& position, std::span<const Move> search_m
     if (root_->moves.empty()) tree_.prove({{tree_.root(), 0}}, {Proof::LOSS, 0});
 }
 
-int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes, std::size_t playouts) {
+int Search::gather(Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::size_t nodes, std::size_t playouts) {
     const BatchUse use(batch.is_busy_);
     if (batch.count_ != 0) throw std::logic_error("the batch must be applied or cancelled first");
     limit = std::min(limit, batch.capacity());
@@ -201,7 +201,7 @@ int Search::gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::
             if (!batch.is_registered_) break;  // set_position came in between and has undone everything
             selected = select(batch, std::min(limit, nodes - batch.hits_) - batch.count_, limit, playouts);
         }
-        judge_and_encode(batch, *root, slot, selected);
+        judge_and_write(batch, *root, input, first, selected);
         const std::lock_guard lock(mutex_);
         if (!batch.is_registered_) break;
         back_up_judged(batch, selected);
@@ -307,13 +307,13 @@ Search::Descent Search::descend(Leaf& leaf, bool avoid_settled) {
 }
 
 // Without the lock. Only leaves of which neither the rules nor the cache know the value take a row.
-void Search::judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const {
-    std::size_t row = batch.count_;
+void Search::judge_and_write(Batch& batch, const Root& root, SlotInput& input, std::size_t first, std::size_t selected) const {
+    std::size_t row = first + batch.count_;
     for (std::size_t k = batch.count_; k < batch.count_ + selected; ++k) {
         Leaf& leaf = *batch.leaves_[k];
         batch.reader_.judge(root, params_, leaf);
         if (batch.cache_ != nullptr) batch.reader_.look_up(*batch.cache_, params_, leaf);
-        if (leaf.needs_row()) batch.reader_.encode(leaf, slot, row++);
+        if (leaf.needs_row()) batch.reader_.write(leaf, input, row++);
     }
     for (MateCheck& check : batch.checks_) {
         if (is_stopped()) return;
@@ -339,7 +339,7 @@ void Search::enter_checks(Batch& batch) {
     batch.checks_.clear();
 }
 
-// Backs up the leaves whose value is known and keeps the others, in the order of their rows in the slot.
+// Backs up the leaves whose value is known and keeps the others, in the order of their rows.
 void Search::back_up_judged(Batch& batch, std::size_t selected) {
     for (std::size_t k = batch.count_, end = batch.count_ + selected; k < end; ++k) {
         Leaf& leaf = *batch.leaves_[k];

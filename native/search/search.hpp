@@ -28,12 +28,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "encode/slot.hpp"
 #include "search/batch.hpp"
 #include "search/leaf.hpp"
 #include "search/params.hpp"
 #include "search/puct.hpp"
 #include "search/root_policy.hpp"
-#include "search/slot.hpp"
 #include "search/teaching.hpp"
 #include "search/tree.hpp"
 #include "shogi/position.hpp"
@@ -85,13 +85,13 @@ public:
     // other moves keep what they have. Throws std::invalid_argument if there is no move, or one that the root has not.
     void compare(std::span<const Move> moves);
 
-    // Fills rows of the slot with new leaves and returns their number, at most limit; fewer if the tree has no more before
+    // Writes new leaves into rows of the input, from `first` on, and returns their number, at most limit; fewer if the tree has no more before
     // results come in. 0 if other batches hold all leaves there are, or if the search is stopped, full or decided. With those
     // found in the cache (batch.hits) there are at most `nodes` leaves. It ends early where
     // playouts() would exceed `playouts`: leaves whose result is known, without a row, may be many.
-    int gather(Batch& batch, const SlotInput& slot, std::size_t limit, std::size_t nodes = SIZE_MAX,
+    int gather(Batch& batch, SlotInput& input, std::size_t first, std::size_t limit, std::size_t nodes = SIZE_MAX,
                std::size_t playouts = SIZE_MAX);
-    // logits[row * MAX_MOVES + i] belongs to the i-th label; values[row] is the win probability of the side to move.
+    // logits[row * MAX_MOVES + i] belongs to the i-th move of the row; values[row] is the win probability of the side to move.
     // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
     void cancel(Batch& batch);
@@ -169,7 +169,7 @@ private:
     bool begin(Batch& batch, std::shared_ptr<const Root>& root);
     std::size_t select(Batch& batch, std::size_t wanted, std::size_t limit, std::size_t playouts);
     Descent descend(Leaf& leaf, bool avoid_settled);
-    void judge_and_encode(Batch& batch, const Root& root, const SlotInput& slot, std::size_t selected) const;
+    void judge_and_write(Batch& batch, const Root& root, SlotInput& input, std::size_t first, std::size_t selected) const;
     void back_up_judged(Batch& batch, std::size_t selected);
     void expand(const Leaf& leaf, double value);
     void prove_fourth_occurrences();

@@ -233,7 +233,7 @@ bool Game::is_search_done(const Search::Standing& now) {
     return false;
 }
 
-std::size_t Game::gather(const SlotInput& slot, std::size_t limit, MateSolver& solver) {
+std::size_t Game::gather(SlotInput& input, std::size_t first, std::size_t limit, MateSolver& solver) {
     const int network = this->network();
     while (state_ == State::SEARCHING && this->network() == network) {
         Search& search = mind().search;
@@ -246,7 +246,7 @@ std::size_t Game::gather(const SlotInput& slot, std::size_t limit, MateSolver& s
         const std::uint32_t root = now.root_visits;
         const std::size_t left = limit_ + 1 - std::min(root, limit_);
         const std::size_t leaves = std::min({limit, left, static_cast<std::size_t>(params_.leaves)});
-        const int rows = search.gather(batch, slot, leaves, leaves, limit_ + 1 - std::min(kept_, limit_));
+        const int rows = search.gather(batch, input, first, leaves, leaves, limit_ + 1 - std::min(kept_, limit_));
         if (rows > 0) return static_cast<std::size_t>(rows);
         // Without a row or a new visit there is nothing left to search: the memory is full.
         if (batch.hits() == 0 && search.root_visits() == root && !search.is_decided()) end_search(solver);

@@ -65,7 +65,7 @@ public:
     void begin(MateSolver& solver) { begin_position(solver); }
     // Fills rows of the slot with leaves of the search, at most `limit`, and returns their number. 0: the game is not
     // searching any more. Moves are played on the way; the side to move may change only between batches.
-    std::size_t gather(const SlotInput& slot, std::size_t limit, MateSolver& solver);
+    std::size_t gather(SlotInput& input, std::size_t first, std::size_t limit, MateSolver& solver);
     void apply(const float* logits, const float* values);
     void cancel();
     // The outside player's move; a null move resigns. Throws ParseError(ILLEGAL_MOVE).

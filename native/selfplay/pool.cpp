@@ -9,11 +9,6 @@ namespace fukayomi {
 
 namespace {
 
-SlotInput rows_from(const SlotInput& slot, std::size_t first) {
-    return {slot.planes1 + first * PACKED1_BYTES, slot.planes2 + first * PACKED2_BYTES, slot.labels + first * MAX_MOVES,
-            slot.counts + first};
-}
-
 template <class T>
 const T& checked(const T& params) {
     params.validate();
@@ -106,7 +101,8 @@ bool SelfplayPool::settle(Place& place) {
 }
 
 // Leaves of the game in a place, or of those that follow it there.
-std::size_t SelfplayPool::gather_from(Share& share, Place& place, const SlotInput& slot, std::size_t limit, int network) {
+std::size_t SelfplayPool::gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit,
+                                      int network) {
     for (;;) {
         if (!place.game && !fill(share, place)) return 0;
         if (!settle(place)) {
@@ -114,11 +110,11 @@ std::size_t SelfplayPool::gather_from(Share& share, Place& place, const SlotInpu
             continue;
         }
         if (place.game->network() != network) return 0;
-        if (const std::size_t rows = place.game->gather(slot, limit, share.solver); rows > 0) return rows;
+        if (const std::size_t rows = place.game->gather(input, first, limit, share.solver); rows > 0) return rows;
     }
 }
 
-std::size_t SelfplayPool::gather(std::size_t number, const SlotInput& slot, std::size_t limit, int network) {
+std::size_t SelfplayPool::gather(std::size_t number, SlotInput& input, std::size_t limit, int network) {
     Share& share = share_at(number);
     const std::lock_guard lock(share.mutex);
     std::vector<Part>& parts = share.in_flight[network];
@@ -130,7 +126,7 @@ std::size_t SelfplayPool::gather(std::size_t number, const SlotInput& slot, std:
         for (Place& place : share.places) {
             if (rows == limit) break;
             if (place.is_in_flight) continue;
-            const std::size_t added = gather_from(share, place, rows_from(slot, rows), limit - rows, network);
+            const std::size_t added = gather_from(share, place, input, rows, limit - rows, network);
             if (added == 0) continue;
             place.is_in_flight = true;
             parts.push_back({&place, rows, added});

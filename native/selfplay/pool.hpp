@@ -2,7 +2,7 @@
 // batches, and takes the finished games.
 //
 //   pool.add(setup); ...
-//   while (pool.playing() > 0) { n = pool.gather(share, slot, limit); evaluate(slot, n); pool.apply(share, logits, values); }
+//   while (pool.playing() > 0) { n = pool.gather(share, input, limit); evaluate(input, n); pool.apply(share, logits, values); }
 //
 // The games are divided into shares, one for each batch in flight, so that threads with different shares never wait for each
 // other. A share has a lock, which is held while a batch of it is gathered or applied.
@@ -18,9 +18,9 @@
 #include <set>
 #include <vector>
 
+#include "encode/slot.hpp"
 #include "mate/mate_solver.hpp"
 #include "search/eval_cache.hpp"
-#include "search/slot.hpp"
 #include "selfplay/game.hpp"
 #include "selfplay/params.hpp"
 
@@ -45,9 +45,9 @@ public:
     // to play in the opening, or a game with this index is queued or being played.
     void add(GameSetup setup);
 
-    // Fills rows of the slot with leaves of games of the share in which this network is to move, and returns their number; 0 if
+    // Writes into rows of the input, from the first on, leaves of games of the share in which this network is to move, and returns their number; 0 if
     // there is none now. Throws std::logic_error if a batch of the share and the network is in flight.
-    std::size_t gather(std::size_t share, const SlotInput& slot, std::size_t limit, int network = 0);
+    std::size_t gather(std::size_t share, SlotInput& input, std::size_t limit, int network = 0);
     std::size_t rows(std::size_t share, int network = 0) const;  // of the batch in flight
     // As Search::apply. If the output of the evaluator is unusable, the batch is cancelled.
     void apply(std::size_t share, const float* logits, const float* values, int network = 0);
@@ -92,7 +92,7 @@ private:
     static constexpr std::size_t SOLVER_MB = 8;
 
     Share& share_at(std::size_t share) const;
-    std::size_t gather_from(Share& share, Place& place, const SlotInput& slot, std::size_t limit, int network);
+    std::size_t gather_from(Share& share, Place& place, SlotInput& input, std::size_t first, std::size_t limit, int network);
     bool fill(Share& share, Place& place);
     void begin(Share& share, Place& place, GameSetup setup);
     bool settle(Place& place);

@@ -37,7 +37,7 @@ struct Rows {
     std::vector<std::uint16_t> labels = std::vector<std::uint16_t>(ROWS * MAX_MOVES), counts = std::vector<std::uint16_t>(ROWS);
     std::vector<float> logits = std::vector<float>(ROWS * MAX_MOVES), values = std::vector<float>(ROWS);
 
-    SlotInput input() { return {planes1.data(), planes2.data(), labels.data(), counts.data()}; }
+    PlaneInput input() { return {ROWS, planes1.data(), planes2.data(), labels.data(), counts.data()}; }
     SlotOutput output() { return {logits.data(), values.data()}; }
 };
 

@@ -35,7 +35,7 @@ struct Slot {
     std::vector<std::uint16_t> counts = std::vector<std::uint16_t>(CAPACITY);
     std::vector<float> logits = std::vector<float>(CAPACITY * MAX_MOVES);
     std::vector<float> values = std::vector<float>(CAPACITY);
-    SlotInput input() { return {planes1.data(), planes2.data(), labels.data(), counts.data()}; }
+    PlaneInput input{CAPACITY, planes1.data(), planes2.data(), labels.data(), counts.data()};
 };
 
 // The game whose last position is being searched.
@@ -61,12 +61,12 @@ void gather_until(Search& search, EvalCache* cache, const std::atomic<bool>& is_
     Batch batch(search, CAPACITY, cache);
     Slot slot;
     while (!is_over.load()) {
-        const int n = search.gather(batch, slot.input(), 1 + random() % CAPACITY, 1 + random() % (2 * CAPACITY));
+        const int n = search.gather(batch, slot.input, 0, 1 + random() % CAPACITY, 1 + random() % (2 * CAPACITY));
         if (n == 0) {
             std::this_thread::yield();
             continue;
         }
-        evaluator.run(slot.input(), static_cast<std::size_t>(n), {slot.logits.data(), slot.values.data()});
+        evaluator.run(slot.input, static_cast<std::size_t>(n), {slot.logits.data(), slot.values.data()});
         switch (random() % 16) {
             case 0: search.cancel(batch); break;
             case 1:

@@ -30,7 +30,7 @@ struct Slot {
     std::vector<std::uint16_t> counts = std::vector<std::uint16_t>(CAPACITY);
     std::vector<float> logits = std::vector<float>(CAPACITY * MAX_MOVES);
     std::vector<float> values = std::vector<float>(CAPACITY);
-    SlotInput input() { return {planes1.data(), planes2.data(), labels.data(), counts.data()}; }
+    PlaneInput input{CAPACITY, planes1.data(), planes2.data(), labels.data(), counts.data()};
 };
 
 void play(SelfplayPool& pool, std::size_t share, const std::atomic<bool>& is_over) {
@@ -39,8 +39,8 @@ void play(SelfplayPool& pool, std::size_t share, const std::atomic<bool>& is_ove
     Slot slot;
     while (!is_over.load()) {
         for (const int network : {0, 1}) {
-            const std::size_t n = pool.gather(share, slot.input(), 1 + random() % CAPACITY, network);
-            evaluators[network].run(slot.input(), n, {slot.logits.data(), slot.values.data()});
+            const std::size_t n = pool.gather(share, slot.input, 1 + random() % CAPACITY, network);
+            evaluators[network].run(slot.input, n, {slot.logits.data(), slot.values.data()});
             if (n > 0 && random() % 64 == 0) slot.values[0] = 2.0F;  // refused, and the batch is cancelled
             try {
                 if (random() % 64 == 0) pool.cancel(share, network);

@@ -1154,20 +1154,6 @@ def decode_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), orde
         InvalidPackedError: A record is not a position; the message names its index.
     """
 
-def legal_moves_of_hcp(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
-    """
-    Write the legal moves of many positions, in the order of `Position.legal_moves`, and their policy labels.
-
-    Args:
-        hcps: uint8 [N, 32].
-        moves: uint16 [N, 593], written up to counts[i] in each row: the moves as `Move.raw`.
-        labels: uint16 [N, 593], written as far.
-        counts: uint16 [N], written.
-
-    Raises:
-        InvalidPackedError: A record is not a position; the message names its index.
-    """
-
 def decode_hcpe(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38), order='C', device='cpu', writable=False)], planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], results: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], eval_scales: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
     """
     Write the bit-packed input planes and the targets of many hcpe records, as the side to move sees them.
@@ -1352,6 +1338,99 @@ class GameIndex:
         Raises:
             IndexError: There is no such number.
             InvalidPackedError: A file was changed since it was indexed.
+        """
+
+class SlotInput:
+    """
+    What an evaluator reads of the positions of a batch: a row for each, with the moves whose logits are wanted.
+
+    An evaluator makes one that keeps what it needs; `Search.gather` and `SelfplayPool.gather` write it.
+    """
+
+    @property
+    def capacity(self) -> int:
+        """Number of rows."""
+
+    @property
+    def counts(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,), writable=False)]:
+        """
+        Number of moves of each row, 0 if it was never written: uint16 [capacity], read-only.
+        """
+
+    def write(self, row: int, position: fukayomi.Position, moves: Sequence[fukayomi.Move]) -> None:
+        """
+        Write a position and moves of it; the logits come in their order.
+
+        Args:
+            row: From 0.
+            position: The position; its past does not matter.
+            moves: Legal moves.
+
+        Raises:
+            IllegalMoveError: A move is not legal.
+            ValueError: There is no such row, or there are more than 593 moves.
+        """
+
+    def write_hcps(self, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')]) -> None:
+        """
+        Write packed positions into the rows from 0 on, each with all of its legal moves, in the order of
+        `Position.legal_moves`; and say which moves these are.
+
+        Args:
+            hcps: uint8 [N, 32].
+            moves: uint16 [N, 593], written up to counts[i] in each row: the moves as `Move.raw`.
+            labels: uint16 [N, 593], written as far: their policy labels.
+
+        Raises:
+            InvalidPackedError: A record is not a position; the message names its index.
+            ValueError: The arrays differ in their number of rows, or there are fewer rows.
+        """
+
+class PlaneInput(SlotInput):
+    """Bit-packed planes and policy labels, in arrays of the caller."""
+
+    def __init__(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """
+        The memory of C rows. It is kept as it is; numbers of moves must be 0 at the beginning.
+
+        Args:
+            planes1: uint8 [C, 628], planes of the pieces (`encode_position`).
+            planes2: uint8 [C, 8], planes of hands and check.
+            labels: uint16 [C, 593], policy labels of the moves; a row is written up to its count.
+            counts: uint16 [C], number of moves.
+
+        Raises:
+            ValueError: The arrays differ in their number of rows.
+        """
+
+    @property
+    def planes1(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 628))]:
+        """uint8 [C, 628]: the memory itself."""
+
+    @property
+    def planes2(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None, 8))]:
+        """uint8 [C, 8]: the memory itself."""
+
+    @property
+    def labels(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None, 593))]:
+        """uint16 [C, 593]: the memory itself."""
+
+    @property
+    def counts(self) -> Annotated[NDArray[numpy.uint16], dict(shape=(None,))]:
+        """uint16 [C]: the memory itself."""
+
+class JointInput(SlotInput):
+    """
+    Several inputs that hold the same positions, each in its own form: of evaluators that judge them together.
+    """
+
+    def __init__(self, inputs: Sequence[SlotInput]) -> None:
+        """
+        Args:
+            inputs: At least one; the smallest one says how many rows there are.
+
+        Raises:
+            ValueError: There is none.
         """
 
 def hash_keys(rows: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], hash_bits: int = 64) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
@@ -1851,7 +1930,7 @@ class Search:
     A tree search that an evaluator feeds a batch at a time. Any method may be called from any thread.
 
         search.set_position(position)
-        while n := search.gather(batch, planes1, planes2, labels, counts, limit):
+        while n := search.gather(batch, input, 0, limit):
             evaluate(n)
             search.apply(batch, logits, values)
         best = search.lines(1)[0]
@@ -1910,17 +1989,15 @@ class Search:
                 is added. None: no cache.
         """
 
-    def gather(self, batch: Batch, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int, nodes: int | None = None) -> int:
+    def gather(self, batch: Batch, input: SlotInput, first: int, limit: int, nodes: int | None = None) -> int:
         """
-        Select new leaves and write them into rows of the arrays.
+        Select new leaves and write them into rows of an input.
 
         Args:
             batch: An empty batch.
-            planes1: uint8 [C, 628], bit-packed input planes.
-            planes2: uint8 [C, 8].
-            labels: uint16 [C, 593], policy labels of each leaf's moves.
-            counts: uint16 [C], number of moves.
-            limit: Maximum number of rows, at most C and the batch's capacity.
+            input: That of the evaluator.
+            first: The first row to write.
+            limit: Maximum number of rows, at most those from `first` on and the batch's capacity.
             nodes: Maximum number of leaves, those found in the cache (Batch.hits) included; None: no maximum.
 
         Returns:
@@ -1928,7 +2005,7 @@ class Search:
             search is stopped, full or decided.
 
         Raises:
-            ValueError: An array has too few rows.
+            ValueError: The input or the batch has too few rows.
             RuntimeError: The batch is in use.
         """
 
@@ -1937,7 +2014,7 @@ class Search:
         Expand the leaves of a batch and back up their values; the batch is empty afterwards.
 
         Args:
-            logits: float32 [C, 593], of the moves in the labels' order.
+            logits: float32 [C, 593], of the moves in the order in which they were written.
             values: float32 [C], win probability of the side to move.
 
         Raises:
@@ -2095,7 +2172,7 @@ class HashEvaluator:
 
     def __init__(self, seed: int = 0) -> None: ...
 
-    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def run(self, input: PlaneInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
@@ -2105,7 +2182,7 @@ class UniformEvaluator:
 
     def __init__(self) -> None: ...
 
-    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    def run(self, input: SlotInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> None:
         """
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
@@ -2181,19 +2258,16 @@ class NetworkRunner:
             threads: Threads that share the positions of a batch.
         """
 
-    def run(self, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+    def run(self, input: PlaneInput, n: int, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu')], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')]) -> bool:
         """
         Evaluate the first n rows. The result of a position depends neither on the others nor on threads.
 
         Returns False if a result is not finite.
 
         Args:
-            planes1: uint8 [C, 628].
-            planes2: uint8 [C, 8].
-            labels: uint16 [C, 593].
-            counts: uint16 [C].
+            input: Planes and moves.
             n: The rows to evaluate.
-            logits: float32 [C, 593], written up to counts[i] in each row.
+            logits: float32 [C, 593], written up to the number of moves in each row.
             values: float32 [C], written: win probability of the side to move.
 
         Raises:
@@ -2526,7 +2600,7 @@ class SelfplayPool:
 
         pool.add(0, Position())
         while pool.playing:
-            n = pool.gather(0, planes1, planes2, labels, counts, limit)
+            n = pool.gather(0, input, limit)
             evaluate(n)
             pool.apply(0, logits, values)
         games = pool.take_finished()
@@ -2562,12 +2636,13 @@ class SelfplayPool:
             ValueError: The opening is over, or longer than max_move; or a game of this number is being played.
         """
 
-    def gather(self, share: int, planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu')], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu')], labels: Annotated[NDArray[numpy.uint16], dict(shape=(None, 593), order='C', device='cpu')], counts: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')], limit: int, network: int = 0) -> int:
+    def gather(self, share: int, input: SlotInput, limit: int, network: int = 0) -> int:
         """
-        Write leaves of games in which this network is to move into rows of the arrays (see `Search.gather`).
+        Write leaves of games in which this network is to move into rows of an input, from the first on (see `Search.gather`).
 
         Args:
             share: Number of the share, from 0.
+            input: That of the evaluator.
             limit: Maximum number of rows.
 
         Returns:

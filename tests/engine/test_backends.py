@@ -17,7 +17,7 @@ from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.backend import BACKENDS, Plan, get_backend
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.network_evaluator import NetworkEvaluator
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.shogi import Position
 
 onnx = pytest.importorskip("onnx")
@@ -46,23 +46,23 @@ def network(tmp_path: Path) -> Path:
     return write_network(tmp_path / "toy.onnx")
 
 
-def fill(slot: Slot, sfens: Sequence[str]) -> None:
+def fill(slot: PlaneSlot, sfens: Sequence[str]) -> None:
     for i, sfen in enumerate(sfens):
         position = Position.from_sfen(sfen)
-        slot.planes1[i], slot.planes2[i] = encode_position(position)
+        slot.input.planes1[i], slot.input.planes2[i] = encode_position(position)
         labels = position.legal_labels()
-        slot.counts[i] = len(labels)
-        slot.labels[i, : len(labels)] = labels
+        slot.input.counts[i] = len(labels)
+        slot.input.labels[i, : len(labels)] = labels
 
 
-def expected(path: Path, slot: Slot, i: int) -> tuple[np.ndarray, float]:
+def expected(path: Path, slot: PlaneSlot, i: int) -> tuple[np.ndarray, float]:
     """The toy's answer, computed by numpy."""
     features1, features2 = np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.float32)
-    unpack_planes(slot.planes1[i : i + 1], slot.planes2[i : i + 1], features1, features2)
+    unpack_planes(slot.input.planes1[i : i + 1], slot.input.planes2[i : i + 1], features1, features2)
     (tensor,) = (each for each in onnx.load(path).graph.initializer if each.name == "weights")
     weights = onnx.numpy_helper.to_array(tensor)[:, :, 0, 0]
     policy = np.einsum("oc,cxy->oxy", weights, features1[0]).reshape(-1)
-    return policy[slot.labels[i, : slot.counts[i]]], float(1 / (1 + np.exp(-features2.mean())))
+    return policy[slot.input.labels[i, : slot.input.counts[i]]], float(1 / (1 + np.exp(-features2.mean())))
 
 
 def opened(path: Path, backend: str = "cpu", **plan: Any) -> NetworkEvaluator:
@@ -84,7 +84,7 @@ def test_answers_as_the_network_does(tmp_path: Path, batch: int | str, backend: 
     evaluator.run(slot, len(SFENS))
     for i in range(len(SFENS)):
         logits, value = expected(path, slot, i)
-        np.testing.assert_allclose(slot.logits[i, : slot.counts[i]], logits, atol=1e-4)
+        np.testing.assert_allclose(slot.logits[i, : slot.input.counts[i]], logits, atol=1e-4)
         assert slot.values[i] == pytest.approx(value, abs=1e-6)
 
 
@@ -154,12 +154,14 @@ def test_torch_answers_as_the_network_does(parameters: Path, precision: str, err
     fill(slot, SFENS)
     evaluator.run(slot, len(SFENS))
     features1, features2 = np.zeros((2, 62, 9, 9), np.float32), np.zeros((2, 57, 9, 9), np.float32)
-    unpack_planes(slot.planes1[:2], slot.planes2[:2], features1, features2)
+    unpack_planes(slot.input.planes1[:2], slot.input.planes2[:2], features1, features2)
     with torch.inference_mode():
         policy, value = network(torch.from_numpy(features1), torch.from_numpy(features2))
     for i in range(len(SFENS)):
-        count = slot.counts[i]
-        np.testing.assert_allclose(slot.logits[i, :count], policy[i, slot.labels[i, :count].astype(int)], atol=error)
+        count = slot.input.counts[i]
+        np.testing.assert_allclose(
+            slot.logits[i, :count], policy[i, slot.input.labels[i, :count].astype(int)], atol=error
+        )
         assert slot.values[i] == pytest.approx(torch.sigmoid(value[i]).item(), abs=error)
 
 
@@ -174,17 +176,17 @@ def test_what_the_gpu_computes_around_the_network() -> None:
     torch = pytest.importorskip("torch")
     from fukayomi.engine.evaluators.backends.torch_model import gather, unpack
 
-    slot = Slot.zeros(2)
+    slot = PlaneSlot.zeros(2)
     fill(slot, SFENS)
     expected1, expected2 = np.zeros((2, 62, 9, 9), np.float32), np.zeros((2, 57, 9, 9), np.float32)
-    unpack_planes(slot.planes1, slot.planes2, expected1, expected2)
-    found1, found2 = unpack(torch.from_numpy(slot.planes1), torch.from_numpy(slot.planes2), torch.bfloat16)
+    unpack_planes(slot.input.planes1, slot.input.planes2, expected1, expected2)
+    found1, found2 = unpack(torch.from_numpy(slot.input.planes1), torch.from_numpy(slot.input.planes2), torch.bfloat16)
     np.testing.assert_array_equal(found1.float(), expected1)
     np.testing.assert_array_equal(found2.float(), expected2)
     policy = torch.rand(2, 2187)
-    gathered = gather(policy, torch.from_numpy(slot.labels))
-    for i, count in enumerate(slot.counts):
-        np.testing.assert_array_equal(gathered[i, :count], policy[i, slot.labels[i, :count].astype(int)])
+    gathered = gather(policy, torch.from_numpy(slot.input.labels))
+    for i, count in enumerate(slot.input.counts):
+        np.testing.assert_array_equal(gathered[i, :count], policy[i, slot.input.labels[i, :count].astype(int)])
 
 
 def test_torch_names_a_gpu_that_is_not_there(parameters: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_result_depends_on_the_position_alone(embedded: ResidualWeights, batch
     for row, number in enumerate(order):
         expected = filled_slot(alone, 1, [positions[number]])
         alone.run(expected, 1)
-        count = int(slot.counts[row])
+        count = int(slot.input.counts[row])
         np.testing.assert_array_equal(slot.logits[row, :count], expected.logits[0, :count])
         assert slot.values[row] == expected.values[0]
 

@@ -17,7 +17,7 @@ from fukayomi._native import (
     decode_hcpe3,
     encode_position,
 )
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 from fukayomi.selfplay import ChunkInfo, GameSummary, SelfplayListener, SelfplaySettings, generate
 from fukayomi.shogi import Move, Position
 
@@ -28,7 +28,7 @@ HASH = "<hash>"
 class Network(Protocol):
     """What answers batches."""
 
-    def run(self, slot: Slot, n: int) -> None: ...
+    def run(self, slot: PlaneSlot, n: int) -> None: ...
 
 
 class Hash:
@@ -37,8 +37,8 @@ class Hash:
     def __init__(self, seed: int = 0) -> None:
         self._native = HashEvaluator(seed)
 
-    def run(self, slot: Slot, n: int) -> None:
-        self._native.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+    def run(self, slot: PlaneSlot, n: int) -> None:
+        self._native.run(slot.input, n, slot.logits, slot.values)
 
 
 class Script:
@@ -59,11 +59,11 @@ class Script:
             self._labels.setdefault(_key(position), position.policy_label(move))
             position.push(move)
 
-    def run(self, slot: Slot, n: int) -> None:
+    def run(self, slot: PlaneSlot, n: int) -> None:
         for row in range(n):
             slot.logits[row] = 0.0
-            key = slot.planes1[row].tobytes() + slot.planes2[row].tobytes()
-            labels = slot.labels[row, : slot.counts[row]].tolist()
+            key = slot.input.planes1[row].tobytes() + slot.input.planes2[row].tobytes()
+            labels = slot.input.labels[row, : slot.input.counts[row]].tolist()
             if self._labels.get(key) in labels:
                 slot.logits[row, labels.index(self._labels[key])] = 30.0
             slot.values[row] = self._value
@@ -97,12 +97,12 @@ def drive(
     answer: Callable[[int, Position], Move | None] | None = None,
 ) -> list[FinishedGame]:
     """Play all games of a pool; networks[k] is network k, and `answer` the other program."""
-    slot = Slot.zeros(batch)
+    slot = PlaneSlot.zeros(batch)
     games: list[FinishedGame] = []
     while pool.playing:
         for share in range(pool.shares):
             for network, evaluator in enumerate(networks or [Hash()]):
-                n = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, batch, network)
+                n = pool.gather(share, slot.input, batch, network)
                 evaluator.run(slot, n)
                 pool.apply(share, slot.logits, slot.values, network)
         for game in pool.take_waiting():
@@ -175,10 +175,11 @@ class HashNetwork:
     def __init__(self) -> None:
         self._hash = Hash(9)
 
-    def allocate(self, capacity: int) -> Slot:
-        return Slot.zeros(capacity)
+    def allocate(self, capacity: int) -> PlaneSlot:
+        return PlaneSlot.zeros(capacity)
 
     def run(self, slot: Slot, n: int) -> None:
+        assert isinstance(slot, PlaneSlot)
         self._hash.run(slot, n)
 
     def close(self) -> None: ...

@@ -121,20 +121,13 @@ def _evaluate_batch(
     evaluator: "Evaluator", slot: "Slot", positions: Sequence[Position], start: int, result: Evaluation
 ) -> None:
     """Evaluate positions of one batch and write their rows of the result, from row `start` on."""
-
-    from fukayomi._native import encode_position
-
     for i, position in enumerate(positions):
         moves = position.legal_moves
-        slot.planes1[i], slot.planes2[i] = encode_position(position)
-        slot.labels[i, : len(moves)] = position.legal_labels()
-        slot.counts[i] = len(moves)
+        slot.input.write(i, position, moves)
         result.moves[start + i, : len(moves)] = [move.raw for move in moves]
+        result.labels[start + i, : len(moves)] = position.legal_labels()
     evaluator.run(slot, len(positions))
     rows = slice(start, start + len(positions))
-    for i in range(len(positions)):
-        count = int(slot.counts[i])
-        result.labels[start + i, :count] = slot.labels[i, :count]
     result.probabilities[rows] = _probabilities(slot, len(positions), result.probabilities.shape[1])
     result.winrates[rows] = slot.values[: len(positions)]
 
@@ -181,21 +174,19 @@ def evaluate_packed(evaluator: "Evaluator", batches: "Iterable[NDArray[np.uint8]
 def _evaluate_hcps(evaluator: "Evaluator", slot: "Slot", hcps: "NDArray[np.uint8]") -> Evaluation:
     import numpy as np
 
-    from fukayomi._native import MAX_MOVES, decode_hcp, legal_moves_of_hcp
+    from fukayomi._native import MAX_MOVES
 
     rows = len(hcps)
-    moves = np.zeros((rows, MAX_MOVES), np.uint16)
-    decode_hcp(hcps, slot.planes1[:rows], slot.planes2[:rows])
-    legal_moves_of_hcp(hcps, moves, slot.labels[:rows], slot.counts[:rows])
+    moves, labels = np.zeros((rows, MAX_MOVES), np.uint16), np.zeros((rows, MAX_MOVES), np.uint16)
+    slot.input.write_hcps(hcps, moves, labels)
     evaluator.run(slot, rows)
-    counts = slot.counts[:rows].copy()
+    counts = slot.input.counts[:rows].copy()
     width = int(counts.max(initial=0))
-    is_move = np.arange(width) < counts[:, None]
     return Evaluation(
         winrates=slot.values[:rows].copy(),
         counts=counts,
         moves=moves[:, :width],
-        labels=np.where(is_move, slot.labels[:rows, :width], 0).astype(np.uint16),
+        labels=labels[:, :width],
         probabilities=_probabilities(slot, rows, width),
     )
 
@@ -204,7 +195,7 @@ def _probabilities(slot: "Slot", rows: int, width: int) -> "NDArray[np.float32]"
     """The softmax of the logits of the legal moves: float32 [rows, width], 0 behind them."""
     import numpy as np
 
-    is_move = np.arange(width) < slot.counts[:rows, None]
+    is_move = np.arange(width) < slot.input.counts[:rows, None]
     logits = np.where(is_move, slot.logits[:rows, :width], -np.inf)
     highest = logits.max(axis=1, keepdims=True, initial=-np.inf)
     odds = np.exp(logits - np.where(np.isfinite(highest), highest, 0))

@@ -268,15 +268,7 @@ class EvaluatorPool:
             batch = feed.batches.get(worker)
             if batch is None or batch.capacity < limit:
                 batch = feed.batches[worker] = feed.tree.new_batch(limit, worker.cache)
-            n = feed.tree.gather(
-                batch,
-                slot.planes1[first:],
-                slot.planes2[first:],
-                slot.labels[first:],
-                slot.counts[first:],
-                limit,
-                nodes=granted,
-            )
+            n = feed.tree.gather(batch, slot.input, first, limit, nodes=granted)
             hits = batch.hits
             if n > 0:
                 parts.append(_Part(feed, batch, first, n))

@@ -103,7 +103,7 @@ class PoolThreads:
     def _step(self, share: int, number: int, evaluator: Evaluator, slot: Slot) -> int:
         """One batch of a network; its number of rows."""
         pool, capacity = self._pool, slot.capacity
-        rows = pool.gather(share, slot.planes1, slot.planes2, slot.labels, slot.counts, capacity, number)
+        rows = pool.gather(share, slot.input, capacity, number)
         if rows > 0:
             try:
                 with LIBRARY_CALLS:

@@ -163,9 +163,9 @@ def test_certain_values_stay_finite() -> None:
         identity, batch_size, slots = "certain", 16, 1
 
         def allocate(self, capacity: int):
-            from fukayomi.engine.evaluators.protocol import Slot
+            from fukayomi.engine.evaluators.protocol import PlaneSlot
 
-            return Slot.zeros(capacity)
+            return PlaneSlot.zeros(capacity)
 
         def run(self, slot, n: int) -> None:
             slot.values[:n] = 1

@@ -99,23 +99,6 @@ def test_a_drop_onto_a_piece_is_rejected():
     assert decode(records)[2][0] == 26 * 81 + 80 - Move.from_usi("G*5b").to_square
 
 
-def test_legal_moves_of_packed_positions_are_those_of_the_positions(sample):
-    hcps = np.ascontiguousarray(sample[0]["hcp"][:300])
-    moves, labels = np.full((300, 593), 7, np.uint16), np.full((300, 593), 7, np.uint16)
-    counts = np.zeros(300, np.uint16)
-    _native.legal_moves_of_hcp(hcps, moves, labels, counts)
-    for hcp, found, found_labels, count in zip(hcps, moves, labels, counts, strict=True):
-        position = _native.position_from_hcp(hcp.tobytes())
-        assert found[:count].tolist() == [move.raw for move in position.legal_moves]
-        assert found_labels[:count].tolist() == position.legal_labels().tolist()
-        assert (found[count:] == 7).all()
-    hcps[1] = 255
-    with pytest.raises(InvalidPackedError, match="record 1: "):
-        _native.legal_moves_of_hcp(hcps, moves, labels, counts)
-    with pytest.raises(ValueError, match="300 and 299"):
-        _native.legal_moves_of_hcp(hcps, moves, labels[1:], counts)
-
-
 def test_no_records_give_no_rows_and_leave_other_arrays_alone():
     decoded = decode(np.zeros(0, cshogi.HuffmanCodedPosAndEval))
     assert [array.shape for array in decoded] == [(0, 628), (0, 8), (0,), (0,), (0,)]

@@ -1,15 +1,14 @@
 """Residual networks in the native core, from arrays: no library beside numpy, so that the sanitizers can watch."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fukayomi._native import NetworkRunner, ResidualNetwork, cpu_instructions, encode_position
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi._native import NetworkRunner, PlaneInput, ResidualNetwork, cpu_instructions, encode_position
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.shogi import Position
 
 
@@ -34,18 +33,16 @@ COMPUTED = [(precision, each) for precision in ("fp32", "int16") for each in cpu
 PRECISIONS = sorted({precision for precision, _ in COMPUTED})
 
 
-def run(network: ResidualNetwork, slot: Slot, n: int, threads: int = 1) -> bool:
+def run(network: ResidualNetwork, slot: PlaneSlot, n: int, threads: int = 1) -> bool:
     runner = NetworkRunner(network, threads)
-    return runner.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+    return runner.run(slot.input, n, slot.logits, slot.values)
 
 
-def real_slot(rows: int) -> Slot:
+def real_slot(rows: int) -> PlaneSlot:
     """A slot with positions of a game and their legal moves."""
-    slot, position = Slot.zeros(rows), Position()
+    slot, position = PlaneSlot.zeros(rows), Position()
     for row in range(rows):
-        slot.planes1[row], slot.planes2[row] = encode_position(position)
-        labels = position.legal_labels()
-        slot.counts[row], slot.labels[row, : len(labels)] = len(labels), labels
+        slot.input.write(row, position, position.legal_moves)
         position.push(position.legal_moves[7 * row % len(position.legal_moves)])
     return slot
 
@@ -56,7 +53,7 @@ def test_numbers_that_overflow_are_noticed(precision: str, instructions: str) ->
     assert run(small_network(**kind), real_slot(2), 2)
     slot = real_slot(2)
     assert not run(small_network(1e12, **kind), slot, 2)
-    slot.counts[:] = 0  # the value alone
+    slot.input.counts[:] = 0  # the value alone
     assert not run(small_network(1e12, **kind), slot, 2)
 
 
@@ -67,7 +64,9 @@ def test_a_result_depends_on_the_position_alone(rows: int, threads: int, precisi
     assert run(network, together, rows, threads)
     alone = real_slot(rows)
     for row in range(rows):
-        part = Slot(**{each.name: getattr(alone, each.name)[row : row + 1] for each in fields(Slot)})
+        arrays = (alone.input.planes1, alone.input.planes2, alone.input.labels, alone.input.counts)
+        rows_of = [array[row : row + 1] for array in arrays]
+        part = PlaneSlot(PlaneInput(*rows_of), alone.logits[row : row + 1], alone.values[row : row + 1])
         assert run(network, part, 1)
     np.testing.assert_array_equal(together.logits, alone.logits)
     np.testing.assert_array_equal(together.values, alone.values)
@@ -93,14 +92,14 @@ def test_int16_is_not_for_instructions_that_gain_nothing_from_it() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_labels_and_counts_are_checked(threads: int) -> None:
-    slot = Slot.zeros(3)
-    slot.counts[2], slot.labels[2, 1] = 2, 2187
+    slot = PlaneSlot.zeros(3)
+    slot.input.counts[2], slot.input.labels[2, 1] = 2, 2187
     with pytest.raises(ValueError, match="row 2, move 1: the label 2187 is above 2186"):
         run(small_network(), slot, 3, threads)
-    slot.counts[2] = 594
+    slot.input.counts[2] = 594
     with pytest.raises(ValueError, match="row 2: the count 594 is above 593"):
         run(small_network(), slot, 3, threads)
-    slot.counts[2] = 0
+    slot.input.counts[2] = 0
     assert run(small_network(), slot, 3, threads)
     with pytest.raises(ValueError, match="rows"):
         run(small_network(), slot, 4, threads)
@@ -176,15 +175,15 @@ def test_a_block_is_the_plain_sum(precision: str, instructions: str, kernel: str
         instructions=instructions,
     )  # fmt: skip
     position = Position.from_sfen("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1")
-    slot = Slot.zeros(3)
-    slot.planes1[0], slot.planes2[0] = encode_position(position)
-    slot.planes1[1:], slot.planes2[1:] = slot.planes1[0], slot.planes2[0]
+    slot = PlaneSlot.zeros(3)
+    slot.input.planes1[0], slot.input.planes2[0] = encode_position(position)
+    slot.input.planes1[1:], slot.input.planes2[1:] = slot.input.planes1[0], slot.input.planes2[0]
     for row in range(3):  # all 16 channels on every square, in batches of three
         wanted = range(row * 593, min((row + 1) * 593, 16 * 81))
-        slot.counts[row] = len(wanted)
-        slot.labels[row, : len(wanted)] = wanted
+        slot.input.counts[row] = len(wanted)
+        slot.input.labels[row, : len(wanted)] = wanted
     assert run(network, slot, 3)
-    found = np.concatenate([slot.logits[row, : slot.counts[row]] for row in range(3)]).reshape(16, 9, 9)
+    found = np.concatenate([slot.logits[row, : slot.input.counts[row]] for row in range(3)]).reshape(16, 9, 9)
     planes, _ = position.planes()
     x = np.maximum(sums({"kernel": stem1}, [planes]), 0)
     y = np.maximum(sums({"kernel": tower[0]}, [x]) + bias[0][:, None, None], 0)

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fukayomi._native import Batch, HashEvaluator, Move, Position, Search, SearchParams
+from fukayomi._native import Batch, HashEvaluator, Move, PlaneInput, Position, Search, SearchParams
 
 MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
@@ -15,33 +15,28 @@ class Evaluator(Protocol):
     """What HashEvaluator and UniformEvaluator do."""
 
     def run(
-        self,
-        planes1: npt.NDArray[np.uint8],
-        planes2: npt.NDArray[np.uint8],
-        labels: npt.NDArray[np.uint16],
-        counts: npt.NDArray[np.uint16],
-        n: int,
-        logits: npt.NDArray[np.float32],
-        values: npt.NDArray[np.float32],
+        self, input: PlaneInput, n: int, logits: npt.NDArray[np.float32], values: npt.NDArray[np.float32], /
     ) -> None: ...
 
 
 class Slot:
-    """The arrays of one batch."""
+    """The memory of one batch."""
 
     def __init__(self, capacity: int) -> None:
-        self.planes1 = np.zeros((capacity, 628), np.uint8)
-        self.planes2 = np.zeros((capacity, 8), np.uint8)
-        self.labels = np.zeros((capacity, 593), np.uint16)
-        self.counts = np.zeros(capacity, np.uint16)
+        self.input = PlaneInput(
+            np.zeros((capacity, 628), np.uint8),
+            np.zeros((capacity, 8), np.uint8),
+            np.zeros((capacity, 593), np.uint16),
+            np.zeros(capacity, np.uint16),
+        )
         self.logits = np.zeros((capacity, 593), np.float32)
         self.values = np.zeros(capacity, np.float32)
 
     def gather(self, search: Search, batch: Batch, limit: int, nodes: int | None = None) -> int:
-        return search.gather(batch, self.planes1, self.planes2, self.labels, self.counts, limit, nodes)
+        return search.gather(batch, self.input, 0, limit, nodes)
 
     def run(self, evaluator: Evaluator, n: int) -> None:
-        evaluator.run(self.planes1, self.planes2, self.labels, self.counts, n, self.logits, self.values)
+        evaluator.run(self.input, n, self.logits, self.values)
 
     def apply(self, search: Search, batch: Batch) -> None:
         search.apply(batch, self.logits, self.values)

@@ -58,7 +58,7 @@ def test_transpositions_are_evaluated_once() -> None:
     while runner.search.nodes < 4000:
         n = runner.slot.gather(runner.search, runner.batch, 1)
         if n:
-            rows.append(runner.slot.planes1[0].tobytes() + runner.slot.planes2[0].tobytes())
+            rows.append(runner.slot.input.planes1[0].tobytes() + runner.slot.input.planes2[0].tobytes())
             runner.slot.run(runner.evaluator, n)
             runner.slot.apply(runner.search, runner.batch)
     assert len(set(rows)) == len(rows) == runner.search.evaluations

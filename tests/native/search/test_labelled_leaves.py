@@ -21,7 +21,7 @@ def test_the_root_is_labelled_with_policy_and_value() -> None:
     assert found.starts[0].tobytes() == encode_hcp(position)
     assert (found.results.tolist(), found.opponents.tolist()) == ([0], [0])
     assert found.evals.tolist() == [centipawns(float(runner.slot.values[0]))]
-    count = int(runner.slot.counts[0])
+    count = int(runner.slot.input.counts[0])
     logits = runner.slot.logits[0, :count].astype(np.float64)
     shares = np.sort(np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum())[::-1]
     kept = shares[shares > 1.01 / 512]

@@ -39,7 +39,7 @@ def test_two_batches_hold_different_leaves() -> None:
     for _ in range(20):
         counts = [slot.gather(search, batch, 16) for slot, batch in zip(slots, batches, strict=True)]
         rows = {
-            slot.planes1[i].tobytes() + slot.planes2[i].tobytes()
+            slot.input.planes1[i].tobytes() + slot.input.planes2[i].tobytes()
             for slot, n in zip(slots, counts, strict=True)
             for i in range(n)
         }
@@ -59,11 +59,11 @@ def test_cancelled_leaves_can_be_gathered_again() -> None:
     runner.run(200)
     search, slot, batch = runner.search, runner.slot, runner.batch
     first = slot.gather(search, batch, 16)
-    rows = slot.planes1[:first].tobytes()
+    rows = slot.input.planes1[:first].tobytes()
     search.cancel(batch)
     search.check_invariants()
     assert slot.gather(search, batch, 16) == first
-    assert slot.planes1[:first].tobytes() == rows
+    assert slot.input.planes1[:first].tobytes() == rows
     search.cancel(batch)
     search.cancel(batch)
     assert search.nodes == 200
@@ -75,7 +75,7 @@ def test_bad_logits_cancel_the_batch(bad: float) -> None:
     runner.run(100)
     n = runner.slot.gather(runner.search, runner.batch, 16)
     runner.slot.run(runner.evaluator, n)
-    runner.slot.logits[n - 1, int(runner.slot.counts[n - 1]) - 1] = bad
+    runner.slot.logits[n - 1, int(runner.slot.input.counts[n - 1]) - 1] = bad
     with pytest.raises(ValueError, match="not finite"):
         runner.slot.apply(runner.search, runner.batch)
     assert runner.search.nodes == 100
@@ -151,25 +151,17 @@ def test_arrays_are_checked() -> None:
     search = Search(SearchParams(), 16)
     batch = search.new_batch(16)
     slot = Slot(16)
-    good = [slot.planes1, slot.planes2, slot.labels, slot.counts]
-    bad = [
-        np.zeros((16, 627), np.uint8),
-        np.zeros((16, 8), np.int8),
-        np.zeros((593, 16), np.uint16).T,
-        np.zeros(16, np.uint32),
-    ]
-    for i, array in enumerate(bad):
-        arrays = [*good[:i], array, *good[i + 1 :]]
-        with pytest.raises(TypeError):
-            search.gather(batch, *arrays, 16)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="an array has 8 rows; it needs 16"):
-        search.gather(batch, slot.planes1[:8], slot.planes2, slot.labels, slot.counts, 16)
-    with pytest.raises(ValueError, match="limit 17 exceeds the batch's capacity of 16"):
-        search.gather(batch, *good, 17)  # pyright: ignore[reportArgumentType]
+    for first, limit in ((0, 17), (1, 16), (17, 0), (2**63, 2**63)):
+        with pytest.raises(ValueError, match=r"exceeds the batch's capacity of 16|the input has 16 rows; rows from"):
+            search.gather(batch, slot.input, first, limit)
+    with pytest.raises(TypeError):
+        search.gather(batch, slot.input, -1, 1)
+    with pytest.raises(TypeError):
+        search.gather(batch, slot.input.planes1, 0, 1)  # pyright: ignore[reportArgumentType]
     assert slot.gather(search, batch, 16) == 1
     with pytest.raises(ValueError, match="0 rows; it needs 1"):
         search.apply(batch, slot.logits[:0], slot.values)
-    slot.counts[0] = 594
+    slot.input.counts[0] = 594
     with pytest.raises(ValueError, match="row 0 has a count above 593"):
         slot.run(HashEvaluator(), 1)
 
@@ -180,7 +172,7 @@ def test_the_hash_evaluator_is_as_sharp_as_a_network() -> None:
     n = runner.slot.gather(runner.search, runner.batch, 64)
     slot = runner.slot
     slot.run(HashEvaluator(1), n)
-    logits = np.concatenate([slot.logits[i, : slot.counts[i]] for i in range(n)])
+    logits = np.concatenate([slot.logits[i, : slot.input.counts[i]] for i in range(n)])
     assert abs(logits.mean()) < 0.1
     assert logits.std() == pytest.approx(1.5, abs=0.1)
     assert 0.05 < slot.values[:n].std() < 0.2

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 from search_runner import MATSURI, Runner
 
-from fukayomi._native import Color, Move, Position, SearchParams
+from fukayomi._native import Color, Move, PlaneInput, Position, SearchParams
 
 WHOLE = 65535
 
@@ -20,14 +20,7 @@ class SharpEvaluator:
         self.value, self.logit = value, logit
 
     def run(
-        self,
-        planes1: npt.NDArray[np.uint8],
-        planes2: npt.NDArray[np.uint8],
-        labels: npt.NDArray[np.uint16],
-        counts: npt.NDArray[np.uint16],
-        n: int,
-        logits: npt.NDArray[np.float32],
-        values: npt.NDArray[np.float32],
+        self, _input: PlaneInput, n: int, logits: npt.NDArray[np.float32], values: npt.NDArray[np.float32], /
     ) -> None:
         logits[:n] = 0
         logits[:n, 0] = self.logit

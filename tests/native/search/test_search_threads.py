@@ -112,7 +112,7 @@ def test_one_batch_in_two_threads_is_refused() -> None:
 
     def misuse() -> None:
         slot = Slot(CAPACITY)
-        slot.counts[:] = 1
+        slot.input.counts[:] = 1
         for _ in range(200):
             try:
                 if n := slot.gather(search, batch, CAPACITY):

@@ -13,7 +13,7 @@ from fukayomi._native import (
     SelfplayPool,
     encode_position,
 )
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.selfplay import SelfplaySettings
 from fukayomi.shogi import BLACK, WHITE, Move, Position
 
@@ -33,7 +33,7 @@ class Same:
     def __init__(self, value: float, favourite: float = 0.0) -> None:
         self._value, self._favourite = value, favourite
 
-    def run(self, slot: Slot, n: int) -> None:
+    def run(self, slot: PlaneSlot, n: int) -> None:
         slot.logits[:n] = 0.0
         slot.logits[:n, 0] = self._favourite
         slot.values[:n] = self._value
@@ -130,7 +130,7 @@ class Tempting:
         after.push_usi(BLUNDER)
         self._after = _key(after)
 
-    def run(self, slot: Slot, n: int) -> None:
+    def run(self, slot: PlaneSlot, n: int) -> None:
         self._root.run(slot, n)
         slot.logits[:n] /= 10  # 30 for the blunder
         for row in range(n):
@@ -143,8 +143,8 @@ def _key(position: Position) -> bytes:
     return planes1.tobytes() + planes2.tobytes()
 
 
-def _row(slot: Slot, row: int) -> bytes:
-    return slot.planes1[row].tobytes() + slot.planes2[row].tobytes()
+def _row(slot: PlaneSlot, row: int) -> bytes:
+    return slot.input.planes1[row].tobytes() + slot.input.planes2[row].tobytes()
 
 
 def test_a_refuted_move_holds_no_place_in_the_standing() -> None:
@@ -175,12 +175,12 @@ class Expects:
         self._before_mate = _key(before_mate)
         self._label = before_mate.policy_label(Move.from_usi("G*5b"))
 
-    def run(self, slot: Slot, n: int) -> None:
+    def run(self, slot: PlaneSlot, n: int) -> None:
         self._line.run(slot, n)
         slot.logits[:n] /= 10  # 30 for the move of the line
         for row in range(n):
             if _row(slot, row) == self._before_mate:
-                labels = slot.labels[row, : slot.counts[row]].tolist()
+                labels = slot.input.labels[row, : slot.input.counts[row]].tolist()
                 slot.logits[row, labels.index(self._label)] = self._mate
 
 

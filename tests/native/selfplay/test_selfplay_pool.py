@@ -18,7 +18,7 @@ from fukayomi._native import (
     encode_hcp,
     position_from_hcp,
 )
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.shogi import BLACK, WHITE, IllegalMoveError, Move, Position
 
 SHUFFLE = ["2h1h", "8b9b", "1h2h", "9b8b"]
@@ -339,10 +339,10 @@ def test_a_waiting_game_holds_nothing_back_and_can_begin_again() -> None:
     pool.add(0, Position(), SelfplayPlayer(OUTSIDE, teaches=False), SelfplayPlayer())
     for index in range(1, 4):
         pool.add(index, Position())
-    slot = Slot.zeros(4)
+    slot = PlaneSlot.zeros(4)
     finished: list[FinishedGame] = []
     while len(finished) < 3:
-        n = pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 4)
+        n = pool.gather(0, slot.input, 4)
         Hash().run(slot, n)
         pool.apply(0, slot.logits, slot.values)
         finished += pool.take_finished()
@@ -357,7 +357,7 @@ def test_a_waiting_game_holds_nothing_back_and_can_begin_again() -> None:
     alone, program = SelfplayPlayer(), SelfplayPlayer(OUTSIDE, teaches=False)
     assert not pool.restart(0, program, alone)  # it is not waiting
     while not (again := pool.take_waiting()):
-        n = pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 4)
+        n = pool.gather(0, slot.input, 4)
         Hash().run(slot, n)
         pool.apply(0, slot.logits, slot.values)
     assert len(again[0].position.moves) == 2
@@ -404,8 +404,8 @@ def test_a_bad_answer_cancels_the_batch() -> None:
     pool = SelfplayPool(selfplay_params(max_move=8), search_params(), 3)
     for index in range(3):
         pool.add(index, Position())
-    slot = Slot.zeros(3)
-    assert pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 3) == 3
+    slot = PlaneSlot.zeros(3)
+    assert pool.gather(0, slot.input, 3) == 3
     Hash().run(slot, 3)
     slot.values[1] = np.nan
     with pytest.raises(ValueError, match="unusable"):
@@ -420,12 +420,12 @@ def test_a_bad_answer_cancels_the_batch() -> None:
 def test_a_batch_must_be_applied_before_the_next() -> None:
     pool = SelfplayPool(selfplay_params(), search_params(), 1)
     pool.add(0, Position())
-    slot = Slot.zeros(1)
-    assert pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 1) == 1
+    slot = PlaneSlot.zeros(1)
+    assert pool.gather(0, slot.input, 1) == 1
     with pytest.raises(RuntimeError, match="applied"):
-        pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 1)
+        pool.gather(0, slot.input, 1)
     pool.cancel(0)
-    assert pool.gather(0, slot.planes1, slot.planes2, slot.labels, slot.counts, 1) == 1
+    assert pool.gather(0, slot.input, 1) == 1
 
 
 # ---------------------------------------------------------------------------------------------- for few machines

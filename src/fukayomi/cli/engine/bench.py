@@ -77,20 +77,20 @@ def measure(
     Raises:
         InvalidSfenError: The SFEN is not a position.
     """
-    from fukayomi.engine.evaluators.protocol import Slot
+    from fukayomi.engine.evaluators.protocol import PlaneSlot
 
     search = Search(params or bench_params(), 16 + nodes * BYTES_RESERVED_PER_NODE // 2**20)
     search.set_position(Position.from_sfen(sfen))
     network = HashEvaluator() if evaluator is EvaluatorName.HASH else UniformEvaluator()
-    batch, slot = search.new_batch(batch_size), Slot.zeros(batch_size)
+    batch, slot = search.new_batch(batch_size), PlaneSlot.zeros(batch_size)
     cpu, wall = time.process_time(), time.perf_counter()
     done = 0
     while done < nodes:
         limit = min(batch_size, nodes - done)
-        n = search.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit)
+        n = search.gather(batch, slot.input, 0, limit)
         if n == 0:
             break  # decided: there is nothing left to evaluate
-        network.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+        network.run(slot.input, n, slot.logits, slot.values)
         search.apply(batch, slot.logits, slot.values)
         done += n
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall

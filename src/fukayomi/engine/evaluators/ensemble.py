@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import MAX_MOVES
+from fukayomi._native import MAX_MOVES, JointInput
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 
 LEAST_PROBABILITY = 1e-30
@@ -20,7 +20,7 @@ LEAST_PROBABILITY = 1e-30
 
 @dataclass(frozen=True, slots=True)
 class EnsembleSlot(Slot):
-    """A slot with a slot for each network; the arrays of the input are those of the first."""
+    """A slot with a slot for each network; positions are written into all of them."""
 
     parts: tuple[Slot, ...]
 
@@ -58,12 +58,8 @@ class EnsembleEvaluator:
     def allocate(self, capacity: int) -> EnsembleSlot:
         """Memory for a batch of up to ``capacity`` positions."""
         parts = tuple(evaluator.allocate(capacity) for evaluator in self._evaluators)
-        first = parts[0]
         return EnsembleSlot(
-            planes1=first.planes1[:capacity],
-            planes2=first.planes2[:capacity],
-            labels=first.labels[:capacity],
-            counts=first.counts[:capacity],
+            input=JointInput([part.input for part in parts]),
             logits=np.zeros((capacity, MAX_MOVES), np.float32),
             values=np.zeros(capacity, np.float32),
             parts=parts,
@@ -75,13 +71,12 @@ class EnsembleEvaluator:
         With several slots one network works on a batch while another works on the next.
         """
         assert isinstance(slot, EnsembleSlot)
-        width = int(slot.counts[:n].max(initial=0))
-        legal = np.arange(width) < slot.counts[:n, np.newaxis]
+        counts = slot.input.counts[:n]
+        width = int(counts.max(initial=0))
+        legal = np.arange(width) < counts[:, np.newaxis]
         values = np.zeros(n, np.float32)
         probabilities = np.zeros((n, width), np.float32)
         for weight, evaluator, part in zip(self._weights, self._evaluators, slot.parts, strict=True):
-            if part is not slot.parts[0]:
-                _copy_input(slot, part, n)
             evaluator.run(part, n)
             values += weight * part.values[:n]
             probabilities += weight * _softmax(part.logits[:n, :width], legal)
@@ -102,13 +97,6 @@ class EnsembleEvaluator:
 def _describe(evaluator: Evaluator) -> str:
     describe = getattr(evaluator, "describe", None)
     return evaluator.identity if describe is None else str(describe())
-
-
-def _copy_input(source: Slot, target: Slot, n: int) -> None:
-    target.planes1[:n] = source.planes1[:n]
-    target.planes2[:n] = source.planes2[:n]
-    target.labels[:n] = source.labels[:n]
-    target.counts[:n] = source.counts[:n]
 
 
 def _softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float32]:

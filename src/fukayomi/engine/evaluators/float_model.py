@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fukayomi._native import FEATURES1, FEATURES2, POLICY_LABELS, gather_logits, unpack_planes
 from fukayomi.engine.evaluators import EvaluatorError
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 
 INPUTS = {"input1": (FEATURES1, 9, 9), "input2": (FEATURES2, 9, 9)}
 INPUTS_WITH_COLOUR = INPUTS | {"input2": (FEATURES2 + 1, 9, 9)}
@@ -47,7 +47,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class FloatSlot(Slot):
+class FloatSlot(PlaneSlot):
     """A slot with room for the planes as floats."""
 
     features1: Floats
@@ -111,12 +111,13 @@ class FloatModel(ABC):
             EvaluatorError: The library failed, or the outputs are no logits and probabilities.
         """
         assert isinstance(slot, FloatSlot)
-        unpack_planes(slot.planes1[:n], slot.planes2[:n], slot.features1[:n], slot.features2[:n])
+        planes = slot.input
+        unpack_planes(planes.planes1[:n], planes.planes2[:n], slot.features1[:n], slot.features2[:n])
         rows = max(n, self.fixed_batch or self.padded(n, slot.capacity))
         policy, values = self.evaluate(slot.features1[:rows], slot.features2[:rows])
         policy, values = policy[:n], values[:n]
         self.check_numbers(policy, values)
-        gather_logits(policy, slot.labels[:n], slot.counts[:n], slot.logits[:n])
+        gather_logits(policy, planes.labels[:n], planes.counts[:n], slot.logits[:n])
         slot.values[:n] = values
 
     def close(self) -> None:  # noqa: B027  # most have nothing to do

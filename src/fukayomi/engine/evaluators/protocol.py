@@ -9,26 +9,21 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
+from fukayomi._native import MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES, PlaneInput, SlotInput
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """The memory of one batch. C is the capacity; the first n rows are used.
 
-    The evaluator chooses the memory (pinned for a GPU). The arrays are contiguous and are never replaced.
+    The evaluator chooses the memory (pinned for a GPU), and with the input what it keeps of a position. The arrays are
+    contiguous and are never replaced.
     """
 
-    planes1: NDArray[np.uint8]
-    """[C, 628], input: bit-packed planes of the pieces."""
-    planes2: NDArray[np.uint8]
-    """[C, 8], input: bit-packed planes of hands and check."""
-    labels: NDArray[np.uint16]
-    """[C, 593], input: policy labels of the legal moves."""
-    counts: NDArray[np.uint16]
-    """[C], input: number of legal moves."""
+    input: SlotInput
+    """Positions and their moves, which the core writes; it has room for C positions or more."""
     logits: NDArray[np.float32]
-    """[C, 593], output: the policy's logits of the legal moves."""
+    """[C, 593], output: the policy's logits of the moves, in the order in which they were written."""
     values: NDArray[np.float32]
     """[C], output: win probability of the side to move."""
 
@@ -36,6 +31,13 @@ class Slot:
     def capacity(self) -> int:
         """C, the maximum number of positions."""
         return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneSlot(Slot):
+    """A slot of an evaluator that reads bit-packed planes."""
+
+    input: PlaneInput
 
     @classmethod
     def zeros(cls, capacity: int, **own: Any) -> Self:
@@ -46,10 +48,12 @@ class Slot:
             own: What a subclass has besides.
         """
         return cls(
-            planes1=np.zeros((capacity, PACKED1_BYTES), np.uint8),
-            planes2=np.zeros((capacity, PACKED2_BYTES), np.uint8),
-            labels=np.zeros((capacity, MAX_MOVES), np.uint16),
-            counts=np.zeros(capacity, np.uint16),
+            input=PlaneInput(
+                np.zeros((capacity, PACKED1_BYTES), np.uint8),
+                np.zeros((capacity, PACKED2_BYTES), np.uint8),
+                np.zeros((capacity, MAX_MOVES), np.uint16),
+                np.zeros(capacity, np.uint16),
+            ),
             logits=np.zeros((capacity, MAX_MOVES), np.float32),
             values=np.zeros(capacity, np.float32),
             **own,

@@ -1,7 +1,7 @@
 """Evaluators without a network, for tests and benchmarks. They run in the native core."""
 
 from fukayomi._native import HashEvaluator, UniformEvaluator
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 
 
 class StubEvaluator:
@@ -20,13 +20,14 @@ class StubEvaluator:
         self.identity = identity
         self.batch_size = batch_size
 
-    def allocate(self, capacity: int) -> Slot:
+    def allocate(self, capacity: int) -> PlaneSlot:
         """Memory for a batch of up to ``capacity`` positions."""
-        return Slot.zeros(capacity)
+        return PlaneSlot.zeros(capacity)
 
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot."""
-        self._native.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+        assert isinstance(slot, PlaneSlot)
+        self._native.run(slot.input, n, slot.logits, slot.values)
 
     def close(self) -> None:
         """Nothing to free."""

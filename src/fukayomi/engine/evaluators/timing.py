@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fukayomi._native import encode_position
 from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.shogi import Position
 
@@ -19,10 +18,7 @@ def filled_slot(model: "Model | Evaluator", batch: int, positions: Sequence[Posi
     """A slot with a batch of these positions and their legal moves, repeated as often as it takes."""
     slot = model.allocate(batch)
     for i, position in enumerate(itertools.islice(itertools.cycle(positions), batch)):
-        labels = position.legal_labels()
-        slot.planes1[i], slot.planes2[i] = encode_position(position)
-        slot.labels[i, : len(labels)] = labels
-        slot.counts[i] = len(labels)
+        slot.input.write(i, position, position.legal_moves)
     return slot
 
 

@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass
 
 from fukayomi._native import HashEvaluator, Search, SearchParams
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot
 from fukayomi.shogi import Position
 
 POSITIONS = (
@@ -101,20 +101,20 @@ class Signature:
 
 def search_signature() -> Signature:
     """Search the 40 positions; takes a fraction of a second."""
-    evaluator, slot = HashEvaluator(), Slot.zeros(BATCH)
+    evaluator, slot = HashEvaluator(), PlaneSlot.zeros(BATCH)
     return Signature(tuple(_row(position, evaluator, slot) for position in POSITIONS))
 
 
-def _row(position: str, evaluator: HashEvaluator, slot: Slot) -> SignatureRow:
+def _row(position: str, evaluator: HashEvaluator, slot: PlaneSlot) -> SignatureRow:
     search = Search(SearchParams(), MEMORY_MB)
     search.set_position(Position.from_usi(position))
     batch = search.new_batch(BATCH)
     while (left := NODES - search.nodes) > 0:
         limit = min(BATCH, left)
-        n = search.gather(batch, slot.planes1, slot.planes2, slot.labels, slot.counts, limit)
+        n = search.gather(batch, slot.input, 0, limit)
         if n == 0:
             break  # the result is proven
-        evaluator.run(slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values)
+        evaluator.run(slot.input, n, slot.logits, slot.values)
         search.apply(batch, slot.logits, slot.values)
     best = search.lines(1)[0]
     mate = "" if best.mate is None else f" mate {best.mate}"

@@ -6,14 +6,14 @@ from pathlib import Path
 from fukayomi._native import NetworkRunner, ResidualNetwork
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.backends.residual_file import ResidualWeights
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 
 MOST_THREADS = 1024
 """Of a `NetworkRunner`."""
 
 
 @dataclass(frozen=True, slots=True)
-class NativeSlot(Slot):
+class NativeSlot(PlaneSlot):
     """A slot with the memory and the threads that compute it."""
 
     runner: NetworkRunner
@@ -68,10 +68,7 @@ class NativeModel:
             EvaluatorError: The results are not finite.
         """
         assert isinstance(slot, NativeSlot)
-        good = slot.runner.run(
-            slot.planes1, slot.planes2, slot.labels, slot.counts, n, slot.logits, slot.values
-        )  # fmt: skip
-        if not good:
+        if not slot.runner.run(slot.input, n, slot.logits, slot.values):
             raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
 
     def close(self) -> None:

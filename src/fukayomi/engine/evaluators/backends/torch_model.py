@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fukayomi._native import FEATURES1, FEATURES2, MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES
+from fukayomi._native import FEATURES1, FEATURES2, MAX_MOVES, PACKED1_BYTES, PACKED2_BYTES, PlaneInput
 from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.float_model import INPUTS, INPUTS_WITH_COLOUR, FloatModel, next_power_of_two
-from fukayomi.engine.evaluators.protocol import Slot
+from fukayomi.engine.evaluators.protocol import PlaneSlot, Slot
 from fukayomi.nn.folding import FoldedNetwork
 from fukayomi.nn.parameters import ParameterFileError, load_parameters
 
@@ -66,7 +66,7 @@ class TorchCpuModel(FloatModel):
 
 
 @dataclass(frozen=True, slots=True)
-class CudaSlot(Slot):
+class CudaSlot(PlaneSlot):
     """A slot in pinned memory, with its copy on the GPU, and a stream and graphs of its own."""
 
     host: dict[str, Tensor]
@@ -117,10 +117,9 @@ class TorchCudaModel:
         }
         host = {name: torch.zeros(shape, dtype=dtype, pin_memory=True) for name, (shape, dtype) in shapes.items()}
         return CudaSlot(
-            planes1=host["planes1"].numpy(),
-            planes2=host["planes2"].numpy(),
-            labels=host["labels"].numpy(),
-            counts=np.zeros(capacity, np.uint16),
+            input=PlaneInput(
+                host["planes1"].numpy(), host["planes2"].numpy(), host["labels"].numpy(), np.zeros(capacity, np.uint16)
+            ),
             logits=host["logits"].numpy(),
             values=host["values"].numpy(),
             host=host,
