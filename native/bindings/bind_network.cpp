@@ -174,7 +174,7 @@ void bind_network(nb::module_& m) {
             return network.precision() == Precision::FLOAT32 ? "fp32" : "int16";
         }, "What it computes in.")
         .def_prop_ro("bytes", &ResidualNetwork::bytes, "Memory of the weights, in bytes.");
-    nb::class_<NetworkRunner>(m, "NetworkRunner",
+    nb::class_<NetworkRunner, CoreEvaluator>(m, "NetworkRunner",
                               "Runs a network on the batches of one slot, with memory and threads of its own.")
         .def("__init__", [](NetworkRunner* self, std::shared_ptr<ResidualNetwork> network, std::size_t threads) {
             if (threads == 0 || threads > 1024) throw nb::value_error("threads must be 1 to 1024");

@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "codec/evaluation.hpp"
+#include "encode/evaluator.hpp"
 #include "parameters.hpp"
 #include "search/eval_cache.hpp"
 #include "search/hash_evaluator.hpp"
@@ -45,6 +47,24 @@ void apply(Search& search, Batch& batch, const Rows<const float, MAX_MOVES>& log
     require_rows(batch.size(), logits, values);
     const Unlocked release;
     search.apply(batch, logits.data(), values.data());
+}
+
+constexpr double MOST_SECONDS = 3600.0;
+
+nb::tuple run_stretch(Search& search, Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const Rows<float, MAX_MOVES>& logits,
+                      const Rows<float>& values, std::size_t limit, std::size_t nodes, std::size_t visits_per_leaf, double seconds) {
+    if (limit == 0 || limit > batch.capacity())
+        throw nb::value_error(("limit is " + std::to_string(limit) + "; it must be 1 to " + std::to_string(batch.capacity())).c_str());
+    if (!(seconds >= 0.0 && seconds <= MOST_SECONDS)) throw nb::value_error("seconds must be 0 to 3600");
+    require_rows_of(input, 0, limit);
+    require_rows(limit, logits, values);
+    const auto time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    Search::Stretched done;
+    {
+        const Unlocked release;
+        done = search.run(batch, evaluator, input, {logits.data(), values.data()}, {limit, visits_per_leaf, nodes, time});
+    }
+    return nb::make_tuple(done.nodes, done.is_idle, done.is_finite);
 }
 
 nb::bytes labelled_leaves(const Search& search, const Batch& batch, const Rows<const float, MAX_MOVES>& logits,
@@ -293,6 +313,20 @@ void bind_search_class(nb::module_& m) {
              "Args:\n    logits: float32 [C, 593], of the moves in the order in which they were written.\n"
              "    values: float32 [C], win probability of the side to move.\n\n"
              "Raises:\n    ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.")
+        .def("run", &run_stretch, "batch"_a, "evaluator"_a, "input"_a, "logits"_a.noconvert(), "values"_a.noconvert(), "limit"_a,
+             "nodes"_a, "visits_per_leaf"_a = 0, "seconds"_a = 0.0,
+             nb::sig("def run(self, batch: Batch, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], "
+                     "values: NDArray[numpy.float32], limit: int, nodes: int, visits_per_leaf: int = 0, seconds: float = 0.0) "
+                     "-> tuple[int, bool, bool]"),
+             "Gather, evaluate and apply batches by an evaluator of the core, one after the other.\n\n"
+             "Args:\n    batch: An empty batch.\n    evaluator: It reads the input.\n    input: Memory of the evaluator.\n"
+             "    logits: float32 [C, 593].\n    values: float32 [C].\n    limit: Maximum number of leaves in a batch.\n"
+             "    nodes: Maximum number of leaves in all, those found in the cache included.\n"
+             "    visits_per_leaf: A batch takes at most one leaf for so many visits of the root. 0: up to the limit.\n"
+             "    seconds: After this time no batch begins; there is always one.\n\n"
+             "Returns:\n    The number of leaves searched; whether it ended because there was none, as `gather` says by 0; and False\n"
+             "    if a result of the evaluator is not finite, whose batch is cancelled.\n\n"
+             "Raises:\n    ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.")
         .def("labelled_leaves", &labelled_leaves, "batch"_a, "logits"_a, "values"_a,
              "The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one\n"
              "move without a result, with the policy as visits and the value as an evaluation.")
@@ -327,11 +361,11 @@ void bind_search_class(nb::module_& m) {
 
 void bind_evaluators(nb::module_& m) {
     const char* doc = "Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).";
-    nb::class_<HashEvaluator>(m, "HashEvaluator",
+    nb::class_<HashEvaluator, CoreEvaluator>(m, "HashEvaluator",
         "Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.")
         .def(nb::init<std::uint64_t>(), "seed"_a = 0)
         .def("run", &run<HashEvaluator, PlaneInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
-    nb::class_<UniformEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
+    nb::class_<UniformEvaluator, CoreEvaluator>(m, "UniformEvaluator", "Gives every move the same logit and every position the value 0.5.")
         .def(nb::init<>())
         .def("run", &run<UniformEvaluator, SlotInput>, "input"_a, "n"_a, "logits"_a.noconvert(), "values"_a.noconvert(), doc);
 }

@@ -13,6 +13,7 @@
 #include "encode/batch.hpp"
 #include "shogi/illegal.hpp"
 #include "shogi/position.hpp"
+#include "encode/evaluator.hpp"
 #include "slots.hpp"
 #include "unlocked.hpp"
 
@@ -51,6 +52,7 @@ using Matrix = nb::ndarray<T, nb::numpy, nb::shape<-1, COLUMNS>>;
 }  // namespace
 
 void bind_slots(nb::module_& m) {
+    nb::class_<CoreEvaluator>(m, "CoreEvaluator", "An evaluator in the core, which `Search.run` asks for one batch after the other.");
     nb::class_<SlotInput>(m, "SlotInput",
         "What an evaluator reads of the positions of a batch: a row for each, with the moves whose logits are wanted.\n\n"
         "An evaluator makes one that keeps what it needs; `Search.gather` and `SelfplayPool.gather` write it.")

@@ -9,20 +9,24 @@
 #include <thread>
 #include <vector>
 
+#include "encode/evaluator.hpp"
 #include "network/network.hpp"
 
 namespace fukayomi {
 
-class NetworkRunner {
+class NetworkRunner final : public CoreEvaluator {
   public:
     // The calling thread works too, so `threads` - 1 are started.
     NetworkRunner(std::shared_ptr<const ResidualNetwork> network, std::size_t threads);
-    ~NetworkRunner();
+    ~NetworkRunner() override;
     NetworkRunner(const NetworkRunner&) = delete;
     NetworkRunner& operator=(const NetworkRunner&) = delete;
 
     // The first `count` positions of a slot, as `ResidualNetwork::evaluate`. A second caller waits for the first.
     bool run(std::size_t count, const PlaneInput& in, const SlotOutput& out);
+    bool evaluate(const SlotInput& in, std::size_t count, const SlotOutput& out) override {
+        return run(count, input_as<PlaneInput>(in), out);
+    }
 
   private:
     void stop();

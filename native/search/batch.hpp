@@ -24,6 +24,7 @@ public:
 
     std::size_t capacity() const { return leaves_.size(); }
     std::size_t size() const { return count_; }
+    bool has_cache() const { return cache_ != nullptr; }
     std::size_t hits() const { return hits_; }  // leaves of the last gather that were found in the cache
 
 private:

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,7 @@
 
 namespace fukayomi {
 
+class CoreEvaluator;
 class LabelledPositions;
 
 // A move of the root and what the search knows of it.
@@ -95,6 +97,21 @@ public:
     // Throws std::invalid_argument at logits that are not finite and values out of range; the batch is cancelled then.
     void apply(Batch& batch, const float* logits, const float* values);
     void cancel(Batch& batch);
+
+    // Gathers, evaluates and applies one batch after the other, without the caller's help, until a limit is reached.
+    struct Stretch {
+        std::size_t rows;              // of a batch at most
+        std::size_t visits_per_leaf;   // a batch takes at most one leaf for so many visits of the root; 0: as many as it has rows
+        std::size_t nodes;             // to search at most, with those found in the cache, of which a batch has up to as many as rows
+        std::chrono::nanoseconds time;  // after this no batch begins
+    };
+    struct Stretched {
+        std::size_t nodes = 0;    // searched
+        bool is_idle = false;     // it ended because there was no leaf to gather: see there
+        bool is_finite = true;    // false: what the evaluator says of some position is not finite; its batch is cancelled
+    };
+    Stretched run(Batch& batch, CoreEvaluator& evaluator, SlotInput& input, const SlotOutput& output, const Stretch& stretch);
+
     // The positions of a batch with what the evaluator says of them, before it is applied: games of one move in hcpe3, with the policy
     // as visits (65535 times the share; shares below 1/512 are left out), the value as an evaluation, and no result.
     std::vector<std::uint8_t> labelled_leaves(const Batch& batch, const float* logits, const float* values) const;

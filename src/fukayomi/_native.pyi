@@ -1340,6 +1340,11 @@ class GameIndex:
             InvalidPackedError: A file was changed since it was indexed.
         """
 
+class CoreEvaluator:
+    """
+    An evaluator in the core, which `Search.run` asks for one batch after the other.
+    """
+
 class SlotInput:
     """
     What an evaluator reads of the positions of a batch: a row for each, with the moves whose logits are wanted.
@@ -2021,6 +2026,29 @@ class Search:
             ValueError: A logit is not finite or a value is not in 0 to 1; the batch is cancelled.
         """
 
+    def run(self, batch: Batch, evaluator: CoreEvaluator, input: SlotInput, logits: NDArray[numpy.float32], values: NDArray[numpy.float32], limit: int, nodes: int, visits_per_leaf: int = 0, seconds: float = 0.0) -> tuple[int, bool, bool]:
+        """
+        Gather, evaluate and apply batches by an evaluator of the core, one after the other.
+
+        Args:
+            batch: An empty batch.
+            evaluator: It reads the input.
+            input: Memory of the evaluator.
+            logits: float32 [C, 593].
+            values: float32 [C].
+            limit: Maximum number of leaves in a batch.
+            nodes: Maximum number of leaves in all, those found in the cache included.
+            visits_per_leaf: A batch takes at most one leaf for so many visits of the root. 0: up to the limit.
+            seconds: After this time no batch begins; there is always one.
+
+        Returns:
+            The number of leaves searched; whether it ended because there was none, as `gather` says by 0; and False
+            if a result of the evaluator is not finite, whose batch is cancelled.
+
+        Raises:
+            ValueError: Memory is too small, or a logit or a value is unusable; the batch is cancelled.
+        """
+
     def labelled_leaves(self, batch: Batch, logits: Annotated[NDArray[numpy.float32], dict(shape=(None, 593), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes:
         """
         The positions of a batch with what the evaluator says of them, before it is applied, as bytes of hcpe3: games of one
@@ -2165,7 +2193,7 @@ class Search:
             RuntimeError: An invariant does not hold.
         """
 
-class HashEvaluator:
+class HashEvaluator(CoreEvaluator):
     """
     Stands in for a network: logits of about N(0, 1.5) and values around 0.5, from a hash of the planes.
     """
@@ -2177,7 +2205,7 @@ class HashEvaluator:
         Fill the first n rows of logits (float32 [C, 593]) and values (float32 [C]).
         """
 
-class UniformEvaluator:
+class UniformEvaluator(CoreEvaluator):
     """Gives every move the same logit and every position the value 0.5."""
 
     def __init__(self) -> None: ...
@@ -2246,7 +2274,7 @@ class ResidualNetwork:
     def bytes(self) -> int:
         """Memory of the weights, in bytes."""
 
-class NetworkRunner:
+class NetworkRunner(CoreEvaluator):
     """
     Runs a network on the batches of one slot, with memory and threads of its own.
     """

@@ -3,6 +3,9 @@
 Each slot of each evaluator has a thread while a search needs it. The threads serve the searches in turn, a batch at a
 time: gather leaves of the tree, evaluate them, apply the results. A batch holds leaves of one tree, or of several whose
 searches share batches: then each gives few leaves at a time, which is best for small trees, and batches are full.
+
+An evaluator in the native core needs neither this program between two batches nor full ones. So its threads serve a
+tree for a while, batch after batch.
 """
 
 import math
@@ -13,8 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from fukayomi._native import Batch, EvalCache, Search
+from fukayomi._native import Batch, CoreEvaluator, EvalCache, Search
 from fukayomi.engine.control import Control
+from fukayomi.engine.evaluators import EvaluatorError
 from fukayomi.engine.evaluators.calls import LIBRARY_CALLS
 from fukayomi.engine.evaluators.protocol import Evaluator, Slot
 from fukayomi.engine.root_history import Look
@@ -25,6 +29,8 @@ MOST_AT_ONCE = 64
 """Searches that are worth a thread each."""
 SHARE = 4
 """Leaves that a search which shares batches gives to each, if there are enough such searches to fill it."""
+STRETCH_S = 0.001
+"""How long an evaluator in the core serves a tree before others have their turn and limits are looked at."""
 
 
 @dataclass(eq=False)
@@ -35,10 +41,24 @@ class _Worker:
     slot: Slot
     cache: EvalCache | None
     """Of all evaluators with the same identity."""
+    core: CoreEvaluator | None = None
+    """What runs the batches of the slot in the native core, if it does."""
     thread: threading.Thread | None = None
     """None while no search is under way."""
     gathers_for: "Feed | None" = None
     """The feed whose tree it is about to gather from, or gathering from."""
+    stretch: int = 0
+    """Leaves that an evaluator in the core searches in about `STRETCH_S`."""
+
+    def serves_alone(self, feed: "Feed") -> bool:
+        """Whether it serves the tree of a feed for a while, rather than batch by batch."""
+        return self.core is not None and not feed.shares
+
+
+def _worker(evaluator: Evaluator, cache: EvalCache | None) -> _Worker:
+    slot = evaluator.allocate(evaluator.batch_size)
+    core = getattr(evaluator, "core", None)
+    return _Worker(evaluator, slot, cache, None if core is None else core(slot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +91,7 @@ class Feed:
         self.control = control
         self.node_limit = node_limit
         self.shares = shares
-        self._batch_visits = batch_visits
+        self.visits_per_leaf = batch_visits
         self.began_s = time.monotonic()
         """When the search began (`time.monotonic`)."""
         self.error: Exception | None = None
@@ -103,9 +123,9 @@ class Feed:
 
     def leaves(self, room: int) -> int:
         """How many leaves the tree is large enough to give to a batch that has room for so many."""
-        if self.shares or self._batch_visits == 0:
+        if self.shares or self.visits_per_leaf == 0:
             return room
-        return min(room, max(1, self.tree.root_visits // self._batch_visits))
+        return min(room, max(1, self.tree.root_visits // self.visits_per_leaf))
 
     def visits_in(self, seconds: float, now: float) -> float:
         """Visits of the root that fit into this time from now on (`time.monotonic`), at the rate so far.
@@ -143,11 +163,8 @@ class EvaluatorPool:
         self._evaluators = tuple(evaluators)
         identities = {evaluator.identity for evaluator in evaluators} if cache_mb > 0 else set[str]()
         caches = {identity: EvalCache(max(1, cache_mb // len(identities))) for identity in identities}
-        self._workers = [
-            _Worker(evaluator, evaluator.allocate(evaluator.batch_size), caches.get(evaluator.identity))
-            for evaluator in evaluators
-            for _ in range(evaluator.slots)
-        ]
+        each_slot = [evaluator for evaluator in evaluators for _ in range(evaluator.slots)]
+        self._workers = [_worker(evaluator, caches.get(evaluator.identity)) for evaluator in each_slot]
         self._feeds: deque[Feed] = deque()  # the one to serve next comes first
         self._returned = 0  # batches
         self._is_closed = False
@@ -217,6 +234,10 @@ class EvaluatorPool:
     def _work(self, worker: _Worker) -> None:
         """Serve feeds until there are none."""
         while (task := self._next(worker, [])) is not None:
+            feed, _, granted = task
+            if worker.serves_alone(feed):
+                self._stretch(worker, feed, granted)
+                continue
             parts: list[_Part] = []
             while task is not None:
                 self._gather(worker, *task, parts)
@@ -241,7 +262,8 @@ class EvaluatorPool:
                         continue
                     share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
                     rows = feed.leaves(min(share, room))
-                    granted = feed.grant(rows if worker.cache is None else 2 * rows)
+                    wanted = rows if worker.cache is None else 2 * rows
+                    granted = feed.grant(max(wanted, worker.stretch) if worker.serves_alone(feed) else wanted)
                     if granted:
                         self._feeds.remove(feed)
                         self._feeds.append(feed)
@@ -261,13 +283,54 @@ class EvaluatorPool:
                 worker.thread = None
             return None
 
+    def _stretch(self, worker: _Worker, feed: Feed, granted: int) -> None:
+        """Let an evaluator in the core serve a tree for about `STRETCH_S`, with up to ``granted`` leaves in all."""
+        slot, core, seen, done, is_idle = worker.slot, worker.core, self._returned, 0, False
+        assert core is not None
+        began_s = time.perf_counter()
+        try:
+            batch = self._batch(worker, feed, slot.capacity)
+            done, is_idle, is_finite = feed.tree.run(
+                batch,
+                core,
+                slot.input,
+                slot.logits,
+                slot.values,
+                slot.capacity,
+                granted,
+                feed.visits_per_leaf,
+                STRETCH_S,
+            )
+            if not is_finite:
+                raise EvaluatorError(
+                    f"{worker.evaluator.identity}: the policy or the value has a number that is not finite"
+                )
+        except Exception as error:  # the search must end, and report it
+            feed.error = feed.error or error
+        if done:
+            worker.stretch = int(done * STRETCH_S / max(time.perf_counter() - began_s, 1e-6))
+        with self._changed:
+            worker.gathers_for = None
+            feed.granted -= granted - done
+            if is_idle:
+                feed.stalled_at = seen if done == 0 else -1
+            self._done(feed)
+            self._returned += done > 0
+            self._changed.notify_all()
+
+    @staticmethod
+    def _batch(worker: _Worker, feed: Feed, limit: int) -> Batch:
+        """The batch of a worker for leaves of a tree."""
+        batch = feed.batches.get(worker)
+        if batch is None or batch.capacity < limit:
+            batch = feed.batches[worker] = feed.tree.new_batch(limit, worker.cache)
+        return batch
+
     def _gather(self, worker: _Worker, feed: Feed, limit: int, granted: int, parts: list[_Part]) -> None:
         """Gather up to ``limit`` leaves of a tree into the rows that follow the given parts, and add them as a part."""
         seen, first, slot, n, hits = self._returned, _rows(parts), worker.slot, 0, 0
         try:
-            batch = feed.batches.get(worker)
-            if batch is None or batch.capacity < limit:
-                batch = feed.batches[worker] = feed.tree.new_batch(limit, worker.cache)
+            batch = self._batch(worker, feed, limit)
             n = feed.tree.gather(batch, slot.input, first, limit, nodes=granted)
             hits = batch.hits
             if n > 0:

@@ -1,5 +1,6 @@
 """A network behind the evaluators' protocol, whatever backend runs it."""
 
+from fukayomi._native import CoreEvaluator
 from fukayomi.engine.evaluators.backends.backend import Model, Plan
 from fukayomi.engine.evaluators.backends.network_file import NetworkFile
 from fukayomi.engine.evaluators.protocol import Slot
@@ -31,6 +32,11 @@ class NetworkEvaluator:
     def run(self, slot: Slot, n: int) -> None:
         """Evaluate the first n positions of a slot."""
         self._model.run(slot, n)
+
+    def core(self, slot: Slot) -> CoreEvaluator | None:
+        """What runs the batches of a slot in the native core; None: the backend is another library."""
+        core = getattr(self._model, "core", None)
+        return None if core is None else core(slot)
 
     def close(self) -> None:
         """Free the network."""

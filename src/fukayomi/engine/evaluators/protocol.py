@@ -61,7 +61,11 @@ class PlaneSlot(Slot):
 
 
 class Evaluator(Protocol):
-    """A network, or a stand-in for one."""
+    """A network, or a stand-in for one.
+
+    One whose batches the native core can run by itself has besides a method ``core(slot) -> CoreEvaluator``: a search
+    then needs no call of `run` for each batch.
+    """
 
     @property
     def identity(self) -> str:

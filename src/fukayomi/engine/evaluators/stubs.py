@@ -29,6 +29,10 @@ class StubEvaluator:
         assert isinstance(slot, PlaneSlot)
         self._native.run(slot.input, n, slot.logits, slot.values)
 
+    def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
+        """The native evaluator."""
+        return self._native
+
     def close(self) -> None:
         """Nothing to free."""
 

@@ -71,5 +71,10 @@ class NativeModel:
         if not slot.runner.run(slot.input, n, slot.logits, slot.values):
             raise EvaluatorError(f"{self._path}: the policy or the value has a number that is not finite")
 
+    def core(self, slot: Slot) -> NetworkRunner:
+        """What runs the batches of a slot in the core."""
+        assert isinstance(slot, NativeSlot)
+        return slot.runner
+
     def close(self) -> None:
         """Nothing to do: memory and threads go with the slots and the model."""
