@@ -92,6 +92,8 @@ class Feed:
         self.node_limit = node_limit
         self.shares = shares
         self.visits_per_leaf = batch_visits
+        self.is_watched = control.limits.stops_when_clear or not control.reads_clock
+        """Whether something looks at the tree after each batch, so that it ends at the same node each time."""
         self.began_s = time.monotonic()
         """When the search began (`time.monotonic`)."""
         self.error: Exception | None = None
@@ -263,7 +265,8 @@ class EvaluatorPool:
                     share = max(SHARE, room // max(1, len(self._feeds) - len(parts))) if feed.shares else room
                     rows = feed.leaves(min(share, room))
                     wanted = rows if worker.cache is None else 2 * rows
-                    granted = feed.grant(max(wanted, worker.stretch) if worker.serves_alone(feed) else wanted)
+                    goes_on = worker.serves_alone(feed) and not feed.is_watched
+                    granted = feed.grant(max(wanted, worker.stretch) if goes_on else wanted)
                     if granted:
                         self._feeds.remove(feed)
                         self._feeds.append(feed)
@@ -290,17 +293,9 @@ class EvaluatorPool:
         began_s = time.perf_counter()
         try:
             batch = self._batch(worker, feed, slot.capacity)
-            done, is_idle, is_finite = feed.tree.run(
-                batch,
-                core,
-                slot.input,
-                slot.logits,
-                slot.values,
-                slot.capacity,
-                granted,
-                feed.visits_per_leaf,
-                STRETCH_S,
-            )
+            memory = slot.input, slot.logits, slot.values
+            limits = slot.capacity, granted, feed.visits_per_leaf, 0.0 if feed.is_watched else STRETCH_S
+            done, is_idle, is_finite = feed.tree.run(batch, core, *memory, *limits)
             if not is_finite:
                 raise EvaluatorError(
                     f"{worker.evaluator.identity}: the policy or the value has a number that is not finite"

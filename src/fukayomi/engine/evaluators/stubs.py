@@ -29,19 +29,23 @@ class StubEvaluator:
         assert isinstance(slot, PlaneSlot)
         self._native.run(slot.input, n, slot.logits, slot.values)
 
-    def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
-        """The native evaluator."""
-        return self._native
-
     def close(self) -> None:
         """Nothing to free."""
 
 
+class CoreStubEvaluator(StubEvaluator):
+    """One whose batches the core runs by itself."""
+
+    def core(self, slot: Slot) -> HashEvaluator | UniformEvaluator:
+        """The native evaluator."""
+        return self._native
+
+
 def hash_evaluator(batch_size: int = 16, seed: int = 0) -> StubEvaluator:
     """Policy and value from a hash of the position: arbitrary, as sharp as a network's, and reproducible."""
-    return StubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
+    return CoreStubEvaluator(HashEvaluator(seed), f"hash-{seed}", batch_size)
 
 
 def uniform_evaluator(batch_size: int = 16) -> StubEvaluator:
     """The same logit for every move and the value 0.5 for every position."""
-    return StubEvaluator(UniformEvaluator(), "uniform", batch_size)
+    return CoreStubEvaluator(UniformEvaluator(), "uniform", batch_size)
