@@ -43,7 +43,7 @@ class GameOptions:
         ),
     ] = Plies.ALL
     seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="Random seed; the same seed gives the same leaves.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same leaves.")
     ] = 0
 
 
@@ -79,9 +79,7 @@ class OutputOptions:
 
 def leaves(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the leaves; it is made.")],
-    positions: Annotated[
-        int, typer.Option(min=1, max=2**63 - 1, help="Positions to make, with those that are in DIR.")
-    ],
+    positions: Annotated[int, typer.Option(min=1, max=10**12, help="Positions to make, with those that are in DIR.")],
     networks: NetworkOptions,
     games: GameOptions,
     output: OutputOptions,
@@ -99,15 +97,15 @@ def leaves(
 
     \b
     fukayomi leaves games.hcpe3 -o leaves --positions 10000000
-    fukayomi leaves -o leaves --positions 1000000 --network small.onnx --teacher embedded
-    fukayomi train leaves --out run --val-lambda 1
+    fukayomi leaves -o leaves --positions 1000000 --network a.onnx --teacher b.onnx
+    fukayomi train leaves/*.hcpe3 --out run --val-lambda 1
 
     DIR gets files of some 250,000 positions (leaves-FIRST-LAST.hcpe3, by the numbers of the games that they are from),
     each position once, as a game of one move with the network's policy and value, or with those of --teacher. There are
     no results: train with --val-lambda 1.
 
-    Labels by searches of the same positions, which cost more, come from `fukayomi label DIR/*.hcpe3 --network FILE
-    --nodes N`.
+    Labels from searches of these positions cost more: fukayomi label DIR/*.hcpe3 -o searched.hcpe3 --network FILE
+    --nodes N.
 
     After a kill or Ctrl-C, run the same command again to resume; with more --positions it goes on after the end.
     """
