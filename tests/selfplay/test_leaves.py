@@ -232,6 +232,7 @@ def test_what_cannot_be_a_run_says_why(tmp_path: Path) -> None:
         collect(tmp_path / "out", 10, seed=-1)
     with pytest.raises(DiskError, match=r"are needed, and .* are free .*ask for fewer positions"):
         collect(tmp_path / "out", 10**14)
+    assert collect(tmp_path / "out", 10, seed=1).finished  # what was refused claims nothing
     mated = tmp_path / "mated.sfen"
     mated.write_text("sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 1\n", "utf-8")
     with (

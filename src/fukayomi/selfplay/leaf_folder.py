@@ -70,13 +70,13 @@ class LeafFolder:
 
     def _claim(self, description: Mapping[str, Any]) -> None:
         path = self.path / DESCRIPTION
+        if not self.parts:
+            replace_file(path, json.dumps(description, indent=1).encode())
+            return
         try:
             found = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
-            if self.parts:
-                raise LeafError(f"{self.path} has leaves, but not {DESCRIPTION}; name another folder") from None
-            replace_file(path, json.dumps(description, indent=1).encode())
-            return
+            raise LeafError(f"{self.path} has leaves, but not {DESCRIPTION}; name another folder") from None
         except ValueError as error:
             raise LeafError(f"{path} is damaged; name another folder") from error
         if found != description:
