@@ -62,6 +62,11 @@ void bind_params(nb::module_& m) {
               "After them: chance of a move to be drawn evenly from all but the best, however low their values are, 0 to 1; only of\n"
               "players that teach.");
     parameter(type, "max_move", &SelfplayParams::max_move, "Moves after which a game is drawn, those of its opening included, 1 to 512.");
+    parameter(type, "plies", &SelfplayParams::plies,
+              "Moves of its own, without those of the opening, after which a game ends without a result, up to 512; 0: no such limit.\n"
+              "Unlike max_move it is unknown to the searches.");
+    parameter(type, "keep_leaves", &SelfplayParams::keep_leaves,
+              "Whether a game keeps the positions that its searches asked the network about (FinishedGame.leaves).");
     parameter(type, "threshold", &SelfplayParams::threshold,
               "A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.");
     parameter(type, "play_out", &SelfplayParams::play_out, "Share of the games that are played on instead, to check resignations.");
@@ -97,12 +102,16 @@ void bind_games(nb::module_& m) {
         .value("RESIGNATION", GameReason::RESIGNATION, "The search saw the result, or an outside player gave up.")
         .value("REPETITION", GameReason::REPETITION, "A position came back: drawn, or lost by perpetual check (千日手).")
         .value("DECLARATION", GameReason::DECLARATION, "The side to move could declare a win (入玉宣言).")
-        .value("MAX_PLIES", GameReason::MAX_PLIES, "Drawn after SelfplayParams.max_move moves.");
+        .value("MAX_PLIES", GameReason::MAX_PLIES, "Drawn after SelfplayParams.max_move moves, or ended after SelfplayParams.plies.");
     nb::class_<FinishedGame>(m, "FinishedGame", "A game that is over.")
         .def_ro("index", &FinishedGame::index, "Its number.")
         .def_prop_ro("data", [](const FinishedGame& game) {
             return nb::bytes(reinterpret_cast<const char*>(game.data.data()), game.data.size());
         }, "The game as hcpe3.")
+        .def_prop_ro("leaves", [](const FinishedGame& game) {
+            return nb::bytes(reinterpret_cast<const char*>(game.leaves.data()), game.leaves.size());
+        }, "With SelfplayParams.keep_leaves: the positions that its searches asked the network about, in that order, with what it\n"
+           "said of them, as hcpe3 (see Search.labelled_leaves).")
         .def_ro("winner", &FinishedGame::winner, "None for a draw.")
         .def_ro("reason", &FinishedGame::reason, "Why it ended.")
         .def_ro("moves", &FinishedGame::moves, "All moves, those of the opening included.")
@@ -140,7 +149,8 @@ void bind_pool(nb::module_& m) {
              "games"_a, "shares"_a = 1, "cache_mb"_a = 0,
              "Args:\n    params: Copied.\n    search: Parameters of the trees; copied. Each game has a seed of its own.\n"
              "    games: Maximum number of games at once.\n    shares: Number of parts that they are divided into.\n"
-             "    cache_mb: Memory in MiB for what each network has said of positions; 0: none.\n\n"
+             "    cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves each\n"
+             "        game has a cache of its own.\n\n"
              "Raises:\n    ValueError: A number is out of range.")
         .def("add", [](SelfplayPool& pool, std::uint64_t index, const Position& opening, const SelfplayPlayer& black,
                        const SelfplayPlayer& white) {

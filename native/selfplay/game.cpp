@@ -129,7 +129,7 @@ bool Game::is_over_by_rules() {
         finish(board.turn(), GameReason::DECLARATION);
         return true;
     }
-    if (static_cast<int>(record_.plies()) >= params_.max_move) {
+    if (static_cast<int>(record_.plies()) >= params_.max_move || (params_.plies > 0 && ply() >= params_.plies)) {
         finish(std::nullopt, GameReason::MAX_PLIES);
         return true;
     }
@@ -254,7 +254,13 @@ std::size_t Game::gather(SlotInput& input, std::size_t first, std::size_t limit,
     return 0;
 }
 
-void Game::apply(const float* logits, const float* values) { mind().search.apply(mind().batch, logits, values); }
+void Game::apply(const float* logits, const float* values) {
+    Search& search = mind().search;
+    std::vector<std::uint8_t> leaves;
+    if (params_.keep_leaves) leaves = search.labelled_leaves(mind().batch, logits, values);
+    search.apply(mind().batch, logits, values);  // throws at output that is unusable, and the batch comes again
+    finished_.leaves.insert(finished_.leaves.end(), leaves.begin(), leaves.end());
+}
 
 void Game::cancel() { mind().search.cancel(mind().batch); }
 

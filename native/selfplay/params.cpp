@@ -30,6 +30,7 @@ void SelfplayParams::validate() const {
     require("random2", random2, 0.0F, 1000.0F);
     require("low_moves", low_moves, 0.0F, 1.0F);
     require("max_move", max_move, 1, 512);
+    require("plies", plies, 0, 512);
     require("threshold", threshold, 0.0F, 1.0F);
     require("play_out", play_out, 0.0F, 1.0F);
     require("cheap", cheap, 0.0F, 1.0F);

@@ -15,7 +15,7 @@ struct SelfplayParams {
     bool early_stop = true;
     float extension = 1.2F;  // 0: no extension
     bool reuse = false;      // keep the subtree of the move played
-    int leaves = 1;          // a game gives this many to a batch at most
+    int leaves = 1;          // a game gives this many to a batch at most; none where the batch has less room left
     // The first `random` moves are drawn in proportion to visits^(1 / temperature) among the moves whose win rate is at most
     // `cutoff` below the best. Temperature and cutoff fall with each move of the same side.
     int random = 4;
@@ -28,6 +28,8 @@ struct SelfplayParams {
     float random2 = 0.0F;
     float low_moves = 0.0F;  // then, chance of a move to be drawn evenly from all but the best; only of players that teach
     int max_move = 320;       // a game is drawn after so many moves, those of its opening included
+    int plies = 0;            // a game ends after so many moves of its own, without a result; 0: it does not. Searches do not know
+    bool keep_leaves = false;  // whether a game keeps the positions that its searches asked the network about (Search::labelled_leaves)
     float threshold = 0.99F;  // a game ends by resignation when |2 p - 1| of the best move exceeds it; 1: never
     float play_out = 0.1F;    // share of the games that are played on then, to check the result
     // Playout-cap randomisation (Wu, "Accelerating Self-Play Learning in Go", 2019, section 3.1): this share of the moves is searched

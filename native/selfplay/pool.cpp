@@ -73,7 +73,13 @@ void SelfplayPool::begin(Share& share, Place& place, GameSetup setup) {
     std::array<EvalCache*, 2> caches{};
     {
         const std::lock_guard lock(mutex_);
-        for (const Color c : {BLACK, WHITE}) caches[c] = cache_of(setup.players[c].network);
+        if (!params_.keep_leaves)
+            for (const Color c : {BLACK, WHITE}) caches[c] = cache_of(setup.players[c].network);
+    }
+    place.game.reset();
+    if (params_.keep_leaves && cache_mb_ > 0 && setup.players[BLACK].network == setup.players[WHITE].network) {
+        place.cache = std::make_unique<EvalCache>(cache_mb_);
+        caches = {place.cache.get(), place.cache.get()};
     }
     place.game = std::make_unique<Game>(params_, search_params_, std::move(setup), caches);
     place.game->begin(share.solver);
@@ -124,6 +130,7 @@ std::size_t SelfplayPool::gather(std::size_t number, SlotInput& input, std::size
         // Always from the first place on: every game that is not waiting can give a leaf, so the first few go on until they are
         // over, with trees that caches hold, and the others wait. In turn, all trees would pass through the caches.
         for (Place& place : share.places) {
+            if (rows > 0 && limit - rows < static_cast<std::size_t>(params_.leaves)) break;  // a game gets all its leaves, or none
             if (rows == limit) break;
             if (place.is_in_flight) continue;
             const std::size_t added = gather_from(share, place, input, rows, limit - rows, network);

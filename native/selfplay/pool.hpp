@@ -36,8 +36,8 @@ class SelfplayPool {
 public:
     static constexpr std::size_t MOST_GAMES = 65536;
 
-    // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. Throws
-    // std::invalid_argument.
+    // `games`: at once; `shares` of them at most. `cache_mb`: memory for what each network has said of positions; 0: none. With
+    // keep_leaves that of each game, so that the leaves of a game depend on no other. Throws std::invalid_argument.
     SelfplayPool(const SelfplayParams& params, const SearchParams& search, std::size_t games, std::size_t shares = 1,
                  std::size_t cache_mb = 0);
 
@@ -73,6 +73,7 @@ public:
 
 private:
     struct Place {
+        std::unique_ptr<EvalCache> cache;  // of the game alone, with SelfplayParams::keep_leaves
         std::unique_ptr<Game> game;  // null: free
         bool is_in_flight = false;
         bool is_waiting = false;  // for the answer of an outside player

@@ -22,7 +22,7 @@ enum class GameReason : std::uint8_t {
     RESIGNATION,  // the search saw the result, or an outside player gave up
     REPETITION,   // a position came back; drawn, or lost by perpetual check
     DECLARATION,
-    MAX_PLIES,
+    MAX_PLIES,    // those of a game, or those of the whole record
 };
 
 struct FinishedGame {
@@ -36,6 +36,7 @@ struct FinishedGame {
     int searches = 0;            // moves that were searched for
     std::uint64_t playouts = 0;  // visits of all searches
     std::uint64_t evaluations = 0;
+    std::vector<std::uint8_t> leaves;  // with SelfplayParams::keep_leaves, in the order of their evaluation: hcpe3
     std::vector<float> weights;  // of the positions with targets, in their order
     bool is_played_out = false;  // past the point where a side would have resigned
     bool is_wrong_resignation = false;  // that side did not lose

@@ -1511,6 +1511,43 @@ def average_rows(records: Annotated[NDArray[numpy.uint8], dict(shape=(None, 38),
         ValueError: A count is greater than its field, or rows that are referred to are not there.
     """
 
+class KeySet:
+    """
+    The positions that have been seen, by 64 bits of each: a set that only grows, up to a fixed number.
+
+    Two positions whose 64 bits are equal count as one: among a hundred million that happens with a chance of 1 in 3 700.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        """
+        Args:
+            capacity: Maximum number of positions; each takes 11 bytes of memory.
+
+        Raises:
+            MemoryError: There is not so much memory.
+            ValueError: The number is too large.
+        """
+
+    def add_new(self, games: bytes) -> tuple[bytes, int]:
+        """
+        Add the positions of games of one move.
+
+        Args:
+            games: hcpe3.
+
+        Returns:
+            The games whose positions were not in the set, the first of each, in their order; and their number.
+
+        Raises:
+            ValueError: The bytes are not games of one move, and nothing was added; or the set is full.
+        """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def capacity(self) -> int:
+        """Maximum number of positions."""
+
 class Fpu(enum.Enum):
     """First-play urgency: the value Q of a move without visits."""
 
@@ -2425,6 +2462,25 @@ class SelfplayParams:
     def max_move(self, value: int) -> None: ...
 
     @property
+    def plies(self) -> int:
+        """
+        Moves of its own, without those of the opening, after which a game ends without a result, up to 512; 0: no such limit.
+        Unlike max_move it is unknown to the searches.
+        """
+
+    @plies.setter
+    def plies(self, value: int) -> None: ...
+
+    @property
+    def keep_leaves(self) -> bool:
+        """
+        Whether a game keeps the positions that its searches asked the network about (FinishedGame.leaves).
+        """
+
+    @keep_leaves.setter
+    def keep_leaves(self, value: bool) -> None: ...
+
+    @property
     def threshold(self) -> float:
         """
         A game ends by resignation when |2 p - 1| exceeds it, where p is the win rate of the best move. 1: never.
@@ -2544,7 +2600,9 @@ class GameReason(enum.Enum):
     """The side to move could declare a win (入玉宣言)."""
 
     MAX_PLIES = 4
-    """Drawn after SelfplayParams.max_move moves."""
+    """
+    Drawn after SelfplayParams.max_move moves, or ended after SelfplayParams.plies.
+    """
 
 class FinishedGame:
     """A game that is over."""
@@ -2556,6 +2614,13 @@ class FinishedGame:
     @property
     def data(self) -> bytes:
         """The game as hcpe3."""
+
+    @property
+    def leaves(self) -> bytes:
+        """
+        With SelfplayParams.keep_leaves: the positions that its searches asked the network about, in that order, with what it
+        said of them, as hcpe3 (see Search.labelled_leaves).
+        """
 
     @property
     def winner(self) -> fukayomi.Color | None:
@@ -2644,7 +2709,8 @@ class SelfplayPool:
             search: Parameters of the trees; copied. Each game has a seed of its own.
             games: Maximum number of games at once.
             shares: Number of parts that they are divided into.
-            cache_mb: Memory in MiB for what each network has said of positions; 0: none.
+            cache_mb: Memory in MiB for what each network has said of positions; 0: none. With keep_leaves each
+                game has a cache of its own.
 
         Raises:
             ValueError: A number is out of range.

@@ -51,6 +51,7 @@ _COMMANDS = {
     "learn exclude": "loop.learn_workers:exclude",
     "learn admit": "loop.learn_workers:admit",
     "label": "learning.label:label",
+    "leaves": "learning.leaves:leaves",
     "reanalyze": "learning.reanalyze:reanalyze",
     "eval-model": "learning.eval_model:eval_model",
     "plot": "learning.plot:plot",

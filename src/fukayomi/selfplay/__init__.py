@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     )
     from fukayomi.selfplay.generator import SelfplayResult, generate
     from fukayomi.selfplay.journal import GameSummary
+    from fukayomi.selfplay.leaf_folder import LeafError
     from fukayomi.selfplay.league import League, LeagueEngine, LeagueError, LeagueNetwork, LeagueSettings
+    from fukayomi.selfplay.leaves import LeafSettings, Leaves, collect_leaves
     from fukayomi.selfplay.listener import SelfplayListener, SelfplayListeners, SelfplayProgress, SelfplayRun
     from fukayomi.selfplay.matches import play_networks
     from fukayomi.selfplay.openings import Openings, OpeningSet
@@ -43,11 +45,14 @@ __all__ = [
     "ChunkInfo",
     "GameSummary",
     "JsonLines",
+    "LeafError",
+    "LeafSettings",
     "League",
     "LeagueEngine",
     "LeagueError",
     "LeagueNetwork",
     "LeagueSettings",
+    "Leaves",
     "LogLines",
     "OpeningSet",
     "Openings",
@@ -60,6 +65,7 @@ __all__ = [
     "SelfplayRun",
     "SelfplaySettings",
     "TensorBoard",
+    "collect_leaves",
     "find_chunks",
     "generate",
     "play_networks",
@@ -78,6 +84,8 @@ __getattr__, __dir__ = lazy(
         ".generator": ("SelfplayResult", "generate"),
         ".journal": ("GameSummary",),
         ".league": ("League", "LeagueEngine", "LeagueError", "LeagueNetwork", "LeagueSettings"),
+        ".leaf_folder": ("LeafError",),
+        ".leaves": ("LeafSettings", "Leaves", "collect_leaves"),
         ".listener": ("SelfplayListener", "SelfplayListeners", "SelfplayProgress", "SelfplayRun"),
         ".matches": ("play_networks",),
         ".openings": ("OpeningSet", "Openings"),

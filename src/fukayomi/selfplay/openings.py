@@ -66,7 +66,7 @@ class OpeningSet:
                 f"{path}, position {number + 1}: {reason}; {counted(len(bad), 'position')} of {len(hcps):,} are "
                 "damaged: make the file again"
             )
-        if mates := _find_mates(hcps):
+        if mates := find_mates(hcps):
             raise OpeningError(
                 f"{path}, position {mates[0] + 1}: {_NO_MOVE}; {counted(len(mates), 'position')} of {len(hcps):,} have "
                 "none: leave them out"
@@ -230,7 +230,7 @@ def _moves_of(book: Book, position: Position) -> list[Move]:
     return moves
 
 
-def _find_mates(hcps: NDArray[np.uint8]) -> list[int]:
+def find_mates(hcps: NDArray[np.uint8]) -> list[int]:
     """The positions without a legal move, by index."""
     found: list[int] = []
     no_moves = np.zeros(0, np.uint16)

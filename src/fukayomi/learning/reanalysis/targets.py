@@ -11,7 +11,7 @@ from fukayomi.engine.evaluation import Evaluation
 from fukayomi.learning.labelling.labels import LabelColumns
 
 
-def labels_of_evaluation(evaluation: Evaluation, most: int | None) -> LabelColumns:
+def labels_of_evaluation(evaluation: Evaluation, most: int | None, least: float = 0.0) -> LabelColumns:
     """Labels from a network alone: 65535 visits shared out by its policy, and its value as the evaluation.
 
     Moves that get less than half a visit are left out, but for the best one. No evaluation is a mate: those beyond
@@ -20,11 +20,13 @@ def labels_of_evaluation(evaluation: Evaluation, most: int | None) -> LabelColum
     Args:
         evaluation: Of N positions.
         most: Most candidates of each; None: all.
+        least: Moves with a smaller share are left out too, but for the best one.
     """
     order = np.argsort(-evaluation.probabilities, axis=1, kind="stable")[:, :most]
     visits = np.rint(MOST_VISITS * np.take_along_axis(evaluation.probabilities, order, axis=1)).astype(np.int64)
     moves = np.take_along_axis(evaluation.moves, order, axis=1)
-    is_candidate = (visits > 0) & (evaluation.counts > 0)[:, None]
+    is_candidate = (visits > 0) & (visits >= MOST_VISITS * least) & (evaluation.counts > 0)[:, None]
+    is_candidate[:, :1] |= (evaluation.counts > 0)[:, None]
     with np.errstate(divide="ignore"):
         winrates = evaluation.winrates.astype(np.float64)
         evals = -np.rint(EVAL_SCALE) * np.log(1 / winrates - 1)

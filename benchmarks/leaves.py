@@ -1,0 +1,94 @@
+"""Leaves of searches: positions a CPU-second, and what they cost beside the same games without them.
+
+    python benchmarks/leaves.py [--json] [--model FILE.onnx] [--device auto] [--positions 60000] [--repeats 3]
+        [--threads 1]
+
+In turn in every repeat, from the start position with the defaults of `fukayomi leaves`:
+
+- `collect_leaves` to a folder: `leaves`, different positions written, and `evaluated`, positions evaluated, each a
+  CPU-second;
+- the same games in the same pool, without leaves and without a cache: `games`, positions evaluated a CPU-second.
+
+`share_of_games` is evaluated / games: what labels, the search for duplicates and writing leave. CPU time is that of the
+process, so that other programs disturb little. Rates are medians of the repeats.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from fukayomi._native import SelfplayPool
+from fukayomi.engine import Network
+from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
+from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+from fukayomi.shogi import Position
+
+
+def measure_leaves(network: Network, positions: int, seed: int) -> tuple[float, float]:
+    """Positions written and evaluated, each a CPU-second."""
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.process_time()
+        found = collect_leaves(folder, network, positions, seed=seed)
+        seconds = time.process_time() - begin
+        assert sum(path.stat().st_size for path in Path(folder).glob("*.hcpe3")) > 0
+    return found.new / seconds, found.evaluated / seconds
+
+
+def measure_games(network: Network, positions: int, seed: int) -> float:
+    """Positions evaluated a CPU-second in the games alone."""
+    settings = LeafSettings()
+    params = settings.params(seed)
+    params.keep_leaves = False
+    games = -(-positions // settings.most_leaves)
+    pool = SelfplayPool(
+        params, network.settings.search_params(), max(slots_of(network), games_at_once(network)),
+        shares=slots_of(network),
+    )  # fmt: skip
+    threads = PoolThreads(pool, [network])
+    for number in range(games):
+        pool.add(number, Position())
+    begin, over = time.process_time(), 0
+    threads.start()
+    while over < games:
+        over += sum(len(report) for report in threads.reports(0.25))
+    threads.close()
+    return pool.totals()[2] / (time.process_time() - begin)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--model", help="network file; default: the embedded one")
+    parser.add_argument("--device", default="auto", help="library and device: native, openvino, ...")
+    parser.add_argument("--positions", type=int, default=60_000, help="positions of a round")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads for a batch")
+    options = parser.parse_args()
+    rounds: list[tuple[float, float, float]] = []
+    with Network(options.model, device=options.device, threads=options.threads) as network:
+        for repeat in range(options.repeats):
+            written, evaluated = measure_leaves(network, options.positions, repeat)
+            rounds.append((written, evaluated, measure_games(network, options.positions, repeat)))
+        name = str(network)
+    leaves, evaluated, games = (statistics.median(column) for column in zip(*rounds, strict=True))
+    found = {
+        "network": name,
+        "leaves_per_cpu_s": leaves,
+        "evaluated_per_cpu_s": evaluated,
+        "games_evaluated_per_cpu_s": games,
+        "share_of_games": statistics.median(each[1] / each[2] for each in rounds),
+        "shares": [each[1] / each[2] for each in rounds],
+    }
+    if options.json:
+        print(json.dumps(found))
+        return
+    print(f"{name}\nper CPU-second: {leaves:,.0f} leaves of {evaluated:,.0f} evaluated; games alone {games:,.0f}")
+    print(f"share of the games alone: {found['share_of_games']:.3f}")
+
+
+if __name__ == "__main__":
+    main()

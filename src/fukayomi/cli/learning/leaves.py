@@ -1,0 +1,151 @@
+"""``fukayomi leaves``: positions that searches asked a network about, as training data."""
+
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from fukayomi.cli.common.errors import exit_stopped, fail
+from fukayomi.cli.common.options import AsJson
+from fukayomi.cli.common.progress import rate_column
+from fukayomi.cli.common.text import json_text
+from fukayomi.cli.data.verb_command import resumable
+from fukayomi.engine.settings import EMBEDDED
+from fukayomi.learning.labelling.settings import Plies
+from fukayomi.tabular import counted
+
+if TYPE_CHECKING:
+    from fukayomi.engine.network import Network
+    from fukayomi.selfplay.leaves import Leaves
+
+
+@dataclass(frozen=True)
+class GameOptions:
+    """How games are played on."""
+
+    PANEL: ClassVar = "Games"
+
+    nodes: Annotated[int, typer.Option(min=1, max=1_000_000, help="Nodes of the search of each move.")] = 200
+    plies: Annotated[
+        int, typer.Option(min=1, max=512, help="Moves of a game at most; it ends earlier where it is decided.")
+    ] = 32
+    temperature: Annotated[
+        float,
+        typer.Option(min=0, max=1000, help="A move is drawn in proportion to visits^(1/temperature); 0.1 at least."),
+    ] = 1.0
+    begin: Annotated[
+        Plies,
+        typer.Option(
+            help="Of records and hcpe3, begin before any move, or before those with a score or visits, or (for lists "
+            "of openings) after the last one."
+        ),
+    ] = Plies.ALL
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same leaves.")
+    ] = 0
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Who searches, and who labels."""
+
+    PANEL: ClassVar = "Networks"
+
+    network: Annotated[
+        str, typer.Option(metavar="FILE.onnx", help=f"The network that searches; {EMBEDDED} is the embedded one.")
+    ] = EMBEDDED
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help="A network whose policy and value become the labels; of several the mean.",
+            show_default="the network that searches",
+        ),
+    ] = None
+    device: Annotated[str, typer.Option(help="Library and device of all: native, cpu, openvino, cuda, ...")] = "auto"
+    precision: Annotated[str, typer.Option(help="fp32, fp16, bf16, int16 or int8; auto: measured.")] = "auto"
+    threads: Annotated[int, typer.Option(help="CPU threads for a batch; 0: measured.", min=0)] = 0
+    batch_size: Annotated[int, typer.Option(help="Positions in a batch; 0: measured.", min=0)] = 0
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is printed."""
+
+    as_json: AsJson = False
+
+
+def leaves(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the leaves; it is made.")],
+    positions: Annotated[int, typer.Option(min=1, max=10**12, help="Positions to make, with those that are in DIR.")],
+    networks: NetworkOptions,
+    games: GameOptions,
+    output: OutputOptions,
+    starts: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[START...]",
+            help="Positions to begin at, files of one format: records, also folders and archives; hcpe3, hcpe, hcpe2, "
+            "psv, avg, hcp, SFEN.",
+            show_default="the start position",
+        ),
+    ] = None,
+) -> None:
+    """Play games with short searches, and write all positions that the network evaluates as training data (hcpe3).
+
+    \b
+    fukayomi leaves games.hcpe3 -o leaves --positions 10000000
+    fukayomi leaves -o leaves --positions 100000 --network a.onnx --teacher b.onnx
+    fukayomi train leaves/*.hcpe3 --out run --val-lambda 1
+
+    DIR gets files of some 250,000 positions (leaves-FIRST-LAST.hcpe3, by the numbers of the games that they are from),
+    each position once, as a game of one move with the network's policy and value, or with those of --teacher. There are
+    no results: train with --val-lambda 1.
+
+    Labels from searches of these positions cost more: fukayomi label DIR/*.hcpe3 -o searched.hcpe3 --network FILE
+    --nodes N.
+
+    After a kill or Ctrl-C, run the same command again to resume; with more --positions it goes on after the end.
+    """
+    from fukayomi.engine.evaluators import EvaluatorError
+    from fukayomi.selfplay.leaves import LeafSettings, collect_leaves
+
+    with resumable(rate_column("leaves")) as listener, ExitStack() as stack:
+        settings = LeafSettings(games.nodes, games.plies, games.temperature)
+        try:
+            network = stack.enter_context(_opened([networks.network], networks))
+            teacher = stack.enter_context(_opened(networks.teacher, networks)) if networks.teacher else None
+            found = collect_leaves(
+                out, network, positions, starts or [], settings,
+                begin=games.begin, teacher=teacher, seed=games.seed, listener=listener,
+            )  # fmt: skip
+        except EvaluatorError as error:
+            fail(str(error))
+    _print(found, out, positions, as_json=output.as_json)
+
+
+def _opened(models: list[str], options: NetworkOptions) -> "AbstractContextManager[Network]":
+    from fukayomi.engine.network import Network
+
+    return Network(
+        models, device=options.device, precision=options.precision, threads=options.threads,
+        batch_size=options.batch_size, weights=[1.0] * len(models) if len(models) > 1 else None,
+    )  # fmt: skip
+
+
+def _print(found: "Leaves", out: Path, positions: int, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json_text({
+            "out": str(out), "positions": found.positions, "new": found.new, "evaluated": found.evaluated,
+            "games": found.games, "files": [str(path) for path in found.parts], "finished": found.finished,
+            "seconds": found.seconds,
+        }))  # fmt: skip
+    elif found.finished:
+        how = f"{found.new:,} new, of {found.evaluated:,} that were evaluated" if found.new else "made before"
+        typer.echo(f"{out}: {counted(found.positions, 'position')} in {counted(len(found.parts), 'file')}; {how}")
+    if not found.finished:
+        asked = counted(positions, "position")
+        typer.echo(f"stopped after {found.positions:,} of {asked} in {out}. Run the same command to resume", err=True)
+        exit_stopped(found.stopped_by)

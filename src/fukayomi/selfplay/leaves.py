@@ -1,0 +1,357 @@
+"""`collect_leaves`: positions that searches asked a network about, as training data.
+
+A network plays games against itself, with few nodes a move, from given positions or from the start position. Every
+position that it evaluates on the way becomes a game of one move in hcpe3, with its policy and its value. The games are
+those of `fukayomi selfplay`'s pool (`pool_threads.py`): many at once, which fill batches together. A game depends on
+its number, the seed and the settings alone, and its leaves are taken in the order of the games, so that the output does
+not depend on threads, batches or kills.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fukayomi import _native
+from fukayomi._native import FinishedGame, KeySet, SelfplayParams, SelfplayPool
+from fukayomi.data.records.skipped import Skipped
+from fukayomi.engine.evaluation import evaluate_packed
+from fukayomi.engine.network import Network
+from fukayomi.files.disk import Room
+from fukayomi.interruption import StopRequest
+from fukayomi.learning.labelling.inputs import open_positions, read_batches
+from fukayomi.learning.labelling.settings import Plies
+from fukayomi.learning.reanalysis.targets import labels_of_evaluation
+from fukayomi.listener import SILENT, Listener
+from fukayomi.selfplay.leaf_folder import LeafError, LeafFolder
+from fukayomi.selfplay.openings import Openings, OpeningSet, find_mates
+from fukayomi.selfplay.pool_threads import PoolThreads, games_at_once, slots_of
+
+READING, LEAVES = "reading", "leaves"
+PART_POSITIONS = 250_000
+"""Positions of a file."""
+BYTES_A_LEAF = 100
+"""Bytes that a leaf takes in a file, on average; there are some 90."""
+LEAST_SHARE = 1 / 512
+"""Moves with a smaller share of the policy are left out, as in `Search.labelled_leaves`."""
+LEAVES_AT_ONCE = 4
+"""Leaves that a game gives to a batch. With more, games are played one after the other rather than side by side, and so
+fewer are lost when the run is stopped; with one, a search is a little better."""
+DECIDED = 0.99
+"""A game ends where |2 p - 1| of the best move is above this."""
+MOST_STARTS = 1_000_000
+"""Positions that games begin at; of more, so many are drawn."""
+FUTILE_GAMES = 200
+"""Games in a row without a new leaf after which the run gives up."""
+_CACHE_BYTES_A_LEAF = 160  # a little more than an entry takes
+_WAIT_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class LeafSettings:
+    """How games are played on.
+
+    Raises:
+        LeafError: A number is out of range.
+    """
+
+    nodes: int = 200
+    """Nodes of each search."""
+    plies: int = 32
+    """Moves of a game at most; it ends earlier where it is over, or decided."""
+    temperature: float = 1.0
+    """A move is drawn in proportion to visits^(1 / temperature); at least 0.1 counts."""
+
+    def __post_init__(self) -> None:
+        for name, most in (("nodes", 1_000_000), ("plies", 512), ("temperature", 1000)):
+            value = getattr(self, name)
+            least = 0 if name == "temperature" else 1
+            if not least <= value <= most:
+                raise LeafError(f"{name} is {value}; it must be from {least} to {most:,}")
+
+    def params(self, seed: int) -> SelfplayParams:
+        """What the native core needs for games with this seed."""
+        params = SelfplayParams()
+        params.playouts, params.early_stop, params.extension, params.reuse = self.nodes, False, 0.0, True
+        params.leaves = LEAVES_AT_ONCE
+        params.random, params.random_temperature, params.random_temperature_drop = 512, self.temperature, 0.0
+        params.random_cutoff, params.random_cutoff_drop = 1.0, 0.0
+        params.max_move, params.plies = 512, self.plies
+        params.threshold, params.play_out = DECIDED, 0.0
+        params.keep_leaves, params.seed = True, seed
+        return params
+
+    @property
+    def most_leaves(self) -> int:
+        """Leaves of a game at most."""
+        return self.plies * (self.nodes + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """What `collect_leaves` did."""
+
+    positions: int
+    """Positions in the folder."""
+    new: int
+    """Those that this run has added."""
+    evaluated: int
+    """Positions that the network evaluated for them; the others were in the folder already, or came twice."""
+    games: int
+    """Games that they are from."""
+    parts: tuple[Path, ...]
+    """The files, in the order of the games."""
+    finished: bool
+    """Whether there are as many as were asked for."""
+    seconds: float
+    """Duration of this run."""
+    stopped_by: int | None = None
+    """Number of the signal that stopped it."""
+
+
+def collect_leaves(
+    out: Path | str,
+    network: Network,
+    positions: int,
+    starts: Sequence[Path | str] = (),
+    settings: LeafSettings | None = None,
+    *,
+    begin: Plies = Plies.ALL,
+    teacher: Network | None = None,
+    seed: int = 0,
+    part_positions: int = PART_POSITIONS,
+    listener: Listener = SILENT,
+) -> Leaves:
+    """Play games with short searches and write the positions that the network evaluates, each once.
+
+        collect_leaves("leaves", Network(), 1_000_000, ["games.hcpe3"])
+        collect_leaves("leaves", Network("small.onnx"), 1_000_000, teacher=Network())
+
+    Each becomes a game of one move, the best one, without a result: the policy as visits that add up to about 65535,
+    without moves that have less than 1/512 of it, and the value as an evaluation. Train on them with val_lambda 1.
+
+    The same call goes on after a kill, Ctrl-C or an error, and with more positions after the end. What is lost then are
+    the games in play and the leaves that wait for a full part; Ctrl-C and SIGTERM write these.
+
+    Args:
+        out: Folder of the parts; it is made.
+        network: It plays.
+        positions: Positions to have in the folder; there are at least so many, and at most those of one game more.
+        starts: Where games begin: files of any format that `label_positions` takes, all of one format. Each game draws
+            one position. Without any, games begin at the start position.
+        settings: How games are played on.
+        begin: Where games of records and hcpe3 are entered: before all moves, before those with a score or visits, or
+            after the last one (`Plies`).
+        teacher: A network whose policies and values become the labels, in place of those of the searches.
+        seed: Random seed; the same seed, network, settings and starts give the same positions in the same order, with
+            networks whose answers do not depend on what else is in a batch (those of our own code).
+        part_positions: Positions of a file.
+        listener: Hears of the progress.
+
+    Raises:
+        LeafError: A number is out of range, no game can begin, or the folder has another run.
+        ValueError: A file of starts, or a part, is damaged.
+        EvaluatorError: A network failed.
+        LockedError: Another process works in the folder.
+        DiskError: There is too little room.
+        KeyboardInterrupt: Ctrl-C came twice.
+        OSError: A file cannot be read or written.
+    """
+    settings = settings or LeafSettings()
+    for name, number, least in (("positions", positions, 1), ("part_positions", part_positions, 1), ("seed", seed, 0)):
+        if not least <= number < 2**63:
+            raise LeafError(f"{name} is {number}; it must be from {least} to {2**63 - 1}")
+    with StopRequest() as stop:
+        openings = Openings([_read_starts(starts, begin, seed, listener)] if starts else [])
+        description = {
+            "network": network.identity,
+            "teacher": None if teacher is None else teacher.identity,
+            "seed": seed,
+            "starts": openings.settings,
+            **asdict(settings),
+        }
+        with LeafFolder(Path(out), description) as folder:
+            run = _Run(folder, network, teacher, openings, settings, seed, positions, part_positions, listener)
+            try:
+                return run.play(stop)
+            finally:
+                run.close()
+
+
+def _read_starts(files: Sequence[Path | str], begin: Plies, seed: int, listener: Listener) -> OpeningSet:
+    """The different positions of some files where games can begin.
+
+    Raises:
+        LeafError: There are none.
+    """
+    inputs, skipped = open_positions([Path(file) for file in files], begin), Skipped()
+    kept = np.zeros((0, 32), np.uint8)
+    waiting: list[NDArray[np.uint8]] = []
+    read = size = 0
+
+    def thin() -> NDArray[np.uint8]:
+        found = np.unique(np.concatenate([kept, *waiting]), axis=0)
+        if len(found) > MOST_STARTS:
+            order = np.argsort(_native.hash_keys(np.ascontiguousarray(found)) ^ np.uint64(seed * _ODD % 2**64))
+            found = found[np.sort(order[:MOST_STARTS])]
+        return found
+
+    for batch in read_batches(inputs, begin, skipped, check=True):
+        waiting.append(np.ascontiguousarray(batch.games.hcps[batch.chosen]))
+        read, size = read + len(batch), size + len(batch)
+        if size >= MOST_STARTS:
+            kept, waiting, size = thin(), [], 0
+        listener.progress(READING, read, None)
+    for problem in skipped.messages:
+        listener.note(problem)
+    found = thin()
+    if len(found):
+        is_mated = np.zeros(len(found), np.bool_)
+        is_mated[find_mates(found)] = True
+        found = np.ascontiguousarray(found[~is_mated])
+    if len(found) == 0:
+        reason = f" ({skipped.messages[0]})" if skipped.messages else ""
+        raise LeafError(f"{inputs.paths[0]}: there is no position where a game can begin{reason}")
+    return OpeningSet("starts", found)
+
+
+_ODD = 0x9E3779B97F4A7C15
+
+
+class _Run:
+    """One call of `collect_leaves`."""
+
+    def __init__(
+        self,
+        folder: LeafFolder,
+        network: Network,
+        teacher: Network | None,
+        openings: Openings,
+        settings: LeafSettings,
+        seed: int,
+        positions: int,
+        part_positions: int,
+        listener: Listener,
+    ) -> None:
+        self._folder, self._teacher, self._openings, self._seed = folder, teacher, openings, seed
+        self._most_leaves, self._positions, self._part_positions = settings.most_leaves, positions, part_positions
+        self._listener = listener
+        self._began_s = time.monotonic()
+        self._keys = self._known_positions()
+        self._before = len(self._keys)
+        self._parallel = max(slots_of(network), games_at_once(network))
+        cache_mb = 1 + settings.most_leaves * _CACHE_BYTES_A_LEAF // 2**20
+        self._pool = SelfplayPool(
+            settings.params(seed), network.settings.search_params(), self._parallel, shares=slots_of(network),
+            cache_mb=cache_mb,
+        )  # fmt: skip
+        self._threads = PoolThreads(self._pool, [network])
+        self._added = self._next = folder.next_game
+        self._over: dict[int, FinishedGame] = {}  # those that wait for an earlier one
+        self._part: list[bytes] = []
+        self._in_part = self._evaluated = self._futile = 0
+
+    def _known_positions(self) -> KeySet:
+        held = sum(path.stat().st_size for path in self._folder.parts)
+        most = self._positions * BYTES_A_LEAF
+        if most > held:
+            Room(0, most - held, most - held).check(self._folder.path, self._folder.path, "ask for fewer positions")
+        try:
+            # A folder may have more than are asked for now: each takes 46 bytes or more.
+            keys = KeySet(max(self._positions, held // 46) + self._most_leaves)
+        except (MemoryError, ValueError) as error:
+            raise LeafError(
+                f"there is not enough memory to tell {self._positions:,} positions apart, 11 bytes each: ask for "
+                "fewer, in several folders with different seeds"
+            ) from error
+        self._folder.add_to(keys)
+        return keys
+
+    def play(self, stop: StopRequest) -> Leaves:
+        """Play the games that are missing."""
+        self._report()
+        if not self._has_enough:
+            self._threads.start()
+        while not self._has_enough and not stop.requested:
+            self._top_up()
+            for report in self._threads.reports(_WAIT_S):
+                self._over |= {game.index: game for game in report if isinstance(game, FinishedGame)}
+            while not self._has_enough and not stop.requested and self._next in self._over:
+                self._take(self._over.pop(self._next))
+        self._write()
+        return Leaves(
+            positions=len(self._keys),
+            new=len(self._keys) - self._before,
+            evaluated=self._evaluated,
+            games=self._folder.next_game,
+            parts=tuple(self._folder.parts),
+            finished=self._has_enough,
+            seconds=time.monotonic() - self._began_s,
+            stopped_by=stop.signal,
+        )
+
+    def close(self) -> None:
+        """End the threads; games in play are lost."""
+        self._threads.close()
+
+    @property
+    def _has_enough(self) -> bool:
+        return len(self._keys) >= self._positions
+
+    def _top_up(self) -> None:
+        """Queue games: as many as are played at once, but no more than can be needed."""
+        needed = -(-(self._positions - len(self._keys)) // self._most_leaves)
+        while self._added - self._next < min(self._parallel, needed):
+            self._pool.add(self._added, self._openings.draw(self._seed, self._added))
+            self._added += 1
+
+    def _take(self, game: FinishedGame) -> None:
+        """Add the leaves of the next game to the part."""
+        before = len(self._keys)
+        found, count = self._keys.add_new(game.leaves)
+        self._evaluated += game.evaluations
+        if self._teacher is not None and count:
+            found = _taught(found, self._teacher)
+        self._part.append(found)
+        self._next += 1
+        self._in_part += count
+        self._futile = 0 if count else self._futile + 1
+        if self._in_part >= self._part_positions:
+            self._write()
+        self._report()
+        if self._futile >= FUTILE_GAMES:
+            self._write()
+            raise LeafError(
+                f"the last {self._futile} games had no position that is not among the {before:,} in the folder: give "
+                "more starts, plies or nodes, or a higher temperature"
+            )
+
+    def _write(self) -> None:
+        if self._next > self._folder.next_game and self._in_part:
+            self._folder.write(self._next, b"".join(self._part))
+        self._part, self._in_part = [], 0
+
+    def _report(self) -> None:
+        self._listener.progress(LEAVES, len(self._keys), self._positions)
+
+
+def _taught(leaves: bytes, teacher: Network) -> bytes:
+    """The same positions with what another network says of them."""
+    found = _native.decode_hcpe3(np.frombuffer(leaves, np.uint8), True)
+    hcps, size = found.starts, teacher.evaluator.batch_size
+    batches = (hcps[begin : begin + size] for begin in range(0, len(hcps), size))
+    labels = [labels_of_evaluation(each, None, LEAST_SHARE) for each in evaluate_packed(teacher.evaluator, batches)]
+    counts = np.concatenate([each.counts for each in labels])
+    return _native.encode_hcpe3(
+        hcps, found.results, found.opponents, found.plies, _joined(labels, "moves"), _joined(labels, "evals"),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64), _joined(labels, "candidate_moves"),
+        _joined(labels, "candidate_visits"),
+    )  # fmt: skip
+
+
+def _joined(labels: Sequence[Any], name: str) -> NDArray[Any]:
+    return np.concatenate([getattr(each, name) for each in labels])
