@@ -13,6 +13,7 @@
 #include "shogi/usi_move.hpp"
 #include "sparse/batch.hpp"
 #include "sparse/features.hpp"
+#include "sparse/recycled.hpp"
 #include "sparse/training.hpp"
 #include "unlocked.hpp"
 
@@ -83,22 +84,67 @@ Bags bags_of(const Array<const std::uint16_t>& rows, const Array<const std::int6
     return bags;
 }
 
-void sum_rows_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
-                      const Array<const float>& table, const Array<const float>& bias, const Array<float>& out, std::size_t threads) {
-    const TableShape shape = table_shape(table);
-    const Bags bags = bags_of(rows, offsets, shape.rows);
-    require(bias.size() == shape.columns && out.size() == bags.count * shape.columns, "bias or out has a wrong shape");
-    const Unlocked unlocked;
-    sum_rows(bags, table.data(), shape.rows, shape.columns, bias.data(), out.data(), threads);
+Widths widths_of(const Array<const float>& policy, const Array<const float>& value, std::size_t count) {
+    require(policy.ndim() == 2 && value.ndim() == 2 && policy.shape(0) == count && value.shape(0) == count &&
+                policy.shape(1) % BLOCK == 0 && value.shape(1) % BLOCK == 0, "policy or value have a wrong shape");
+    return {2 * policy.shape(1), 2 * value.shape(1)};
 }
 
-void sum_rows_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
-                        const Array<const float>& gradients, const Array<float>& table_gradients, std::size_t threads) {
-    const TableShape shape = table_shape(Array<const float>(table_gradients));
-    const Bags bags = bags_of(rows, offsets, shape.rows);
-    require(gradients.size() == bags.count * shape.columns, "gradients have a wrong shape");
+// Throws unless parts of the first layer, or their gradients, have the sizes of so many columns.
+template <class T>
+void require_parts(const Array<T>& squares, const Array<T>& attacked, const Array<T>& placed, const Array<T>& others,
+                   const Array<T>& bias, std::size_t columns) {
+    require(squares.size() == SQUARE_ROWS * columns && attacked.size() == ROW_CONTENTS * ROW_ATTACKS * columns &&
+                placed.size() == ROW_CONTENTS * ROW_SQUARES * columns && others.size() == (SPARSE_ROWS - SQUARE_ROWS) * columns &&
+                bias.size() == columns, "a part of the rows has a wrong shape");
+}
+
+void first_layer_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                         const Array<const float>& squares, const Array<const float>& attacked, const Array<const float>& placed,
+                         const Array<const float>& others, const Array<const float>& bias, const Array<float>& accumulators,
+                         const Array<float>& policy, const Array<float>& value, std::size_t threads) {
+    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
+    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
+    require_parts(squares, attacked, placed, others, bias, widths.columns());
+    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
     const Unlocked unlocked;
-    sum_rows_backward(bags, gradients.data(), shape.rows, shape.columns, table_gradients.data(), threads);
+    first_layer(bags, {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, widths,
+                {accumulators.data(), policy.data(), value.data()}, threads);
+}
+
+void first_layer_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                           const Array<float>& accumulators, const Array<float>& policy, const Array<float>& value,
+                           const Array<float>& squares, const Array<float>& attacked, const Array<float>& placed,
+                           const Array<float>& others, const Array<float>& bias, std::size_t threads) {
+    const Bags bags = bags_of(rows, offsets, SPARSE_ROWS);
+    const Widths widths = widths_of(Array<const float>(policy), Array<const float>(value), bags.count);
+    require_parts(squares, attacked, placed, others, bias, widths.columns());
+    require(accumulators.size() == bags.count * widths.columns(), "accumulators have a wrong shape");
+    const Unlocked unlocked;
+    first_layer_backward(bags, widths, {accumulators.data(), policy.data(), value.data()},
+                         {squares.data(), attacked.data(), placed.data(), others.data(), bias.data()}, threads);
+}
+
+void sum_weights_forward(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                         const Array<const float>& weights, const Array<float>& out) {
+    const Bags bags = bags_of(rows, offsets, weights.size());
+    require(out.size() == bags.count, "out has a wrong shape");
+    const Unlocked unlocked;
+    sum_weights(bags, weights.data(), out.data());
+}
+
+void sum_weights_gradients(const Array<const std::uint16_t>& rows, const Array<const std::int64_t>& offsets,
+                           const Array<const float>& gradients, const Array<float>& weight_gradients) {
+    const Bags bags = bags_of(rows, offsets, weight_gradients.size());
+    require(gradients.size() == bags.count, "gradients have a wrong shape");
+    const Unlocked unlocked;
+    sum_weights_backward(bags, gradients.data(), weight_gradients.size(), weight_gradients.data());
+}
+
+nb::ndarray<float, nb::numpy, nb::shape<-1>> recycled_floats(std::size_t count) {
+    auto memory = std::make_unique<Recycled>(count);
+    nb::capsule owner(memory.get(), [](void* p) noexcept { delete static_cast<Recycled*>(p); });
+    return nb::ndarray<float, nb::numpy, nb::shape<-1>>(memory.release()->data(), {count}, owner);
 }
 
 MoveBags move_bags_of(const Array<const std::uint16_t>& labels, const Array<const std::uint16_t>& groups,
@@ -197,18 +243,32 @@ void bind_sparse(nb::module_& m) {
           "    Labels, uint16 [M], each below `SPARSE_LABELS`; and the rows of the eight groups, uint16 [M, 8], each below\n"
           "    `MOVE_ROWS`.\n\n"
           "Raises:\n    ValueError: A move is not legal.");
-    m.def("sum_rows", &sum_rows_forward, "rows"_a, "offsets"_a, "table"_a, "bias"_a, "out"_a, "threads"_a,
-          "Write for each position the bias and the sum of its rows of a table.\n\n"
+    m.def("first_layer", &first_layer_forward, "rows"_a, "offsets"_a, "squares"_a, "attacked"_a, "placed"_a, "others"_a, "bias"_a,
+          "accumulators"_a, "policy"_a, "value"_a, "threads"_a,
+          "Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.\n\n"
           "Args:\n"
           "    rows: Rows of all positions: uint16 [K].\n"
           "    offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].\n"
-          "    table: float32 [C / 32, rows, 32].\n"
+          "    squares: Of the rows of squares, which are sums of this and the next two: float32 [C / 32, 29, 9, 81, 32].\n"
+          "    attacked: By content and attacks: float32 [C / 32, 29, 9, 32].\n"
+          "    placed: By content and square: float32 [C / 32, 29, 81, 32].\n"
+          "    others: The other rows: float32 [C / 32, rows, 32].\n"
           "    bias: float32 [C].\n"
-          "    out: float32 [N, C].\n"
+          "    accumulators: The clipped sums: float32 [C / 32, N, 32], output.\n"
+          "    policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.\n"
+          "    value: Likewise of the value: float32 [N, V / 2], output. P + V = C.\n"
           "    threads: CPU threads; the result does not depend on them.\n\n"
           "Raises:\n    ValueError: A shape is wrong, or a row is beyond the table.");
-    m.def("sum_rows_backward", &sum_rows_gradients, "rows"_a, "offsets"_a, "gradients"_a, "table_gradients"_a, "threads"_a,
-          "Add the gradients of `sum_rows`, [N, C], to those of its table.");
+    m.def("first_layer_backward", &first_layer_gradients, "rows"_a, "offsets"_a, "accumulators"_a, "policy"_a, "value"_a, "squares"_a,
+          "attacked"_a, "placed"_a, "others"_a, "bias"_a, "threads"_a,
+          "Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.");
+    m.def("sum_weights", &sum_weights_forward, "rows"_a, "offsets"_a, "weights"_a, "out"_a,
+          "Write for each position the sum of the weights, [rows], of its rows: float32 [N].\n\n"
+          "Raises:\n    ValueError: A shape is wrong, or a row has no weight.");
+    m.def("sum_weights_backward", &sum_weights_gradients, "rows"_a, "offsets"_a, "gradients"_a, "weight_gradients"_a,
+          "Write the gradients of the weights of `sum_weights` from those of the sums.");
+    m.def("recycled_floats", &recycled_floats, "count"_a,
+          "Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.");
     m.def("move_logits", &move_logits_forward, "labels"_a, "groups"_a, "offsets"_a, "label_table"_a, "label_bias"_a, "group_table"_a,
           "group_bias"_a, "hidden"_a, "logits"_a, "threads"_a,
           "Write the logits of moves.\n\n"

@@ -18,6 +18,8 @@ inline Lanes load(const float* from) { return *reinterpret_cast<const UnalignedL
 inline void store(float* to, Lanes x) { *reinterpret_cast<UnalignedLanes*>(to) = x; }
 inline Lanes all(float x) { return x - Lanes{}; }
 inline Lanes positive(Lanes x) { return Lanes{} > x ? Lanes{} : x; }  // NaN stays
+inline Lanes smaller(Lanes x, Lanes y) { return x > y ? y : x; }      // NaN of x stays
+inline Lanes inside(Lanes x, Lanes y) { return ((x > Lanes{}) & (x < all(1.0F))) ? y : Lanes{}; }  // y where x is between 0 and 1
 inline void prefetch(const void* from) { __builtin_prefetch(from); }
 #define FUKAYOMI_UNROLL _Pragma("GCC unroll 12")
 #else
@@ -34,6 +36,8 @@ inline void store(float* to, Lanes x) {
 }
 inline Lanes all(float x) { FUKAYOMI_EACH(x); }
 inline Lanes positive(Lanes x) { FUKAYOMI_EACH(0 > x.at[i] ? 0.0f : x.at[i]); }
+inline Lanes smaller(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] > y.at[i] ? y.at[i] : x.at[i]); }
+inline Lanes inside(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] > 0 && x.at[i] < 1 ? y.at[i] : 0.0f); }
 inline Lanes operator+(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] + y.at[i]); }
 inline Lanes operator-(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] - y.at[i]); }
 inline Lanes operator*(Lanes x, Lanes y) { FUKAYOMI_EACH(x.at[i] * y.at[i]); }
@@ -41,6 +45,17 @@ inline Lanes operator*(float x, Lanes y) { FUKAYOMI_EACH(x * y.at[i]); }
 inline void prefetch(const void*) {}
 #define FUKAYOMI_UNROLL
 #endif
+
+inline float total(Lanes x) {
+    float values[LANES];
+    store(values, x);
+    FUKAYOMI_UNROLL
+    for (std::size_t half = LANES / 2; half > 0; half /= 2) {
+        FUKAYOMI_UNROLL
+        for (std::size_t i = 0; i < half; ++i) values[i] += values[i + half];
+    }
+    return values[0];
+}
 
 }  // namespace
 }  // namespace fukayomi

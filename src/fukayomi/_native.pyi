@@ -2669,24 +2669,49 @@ def sparse_moves(position: fukayomi.Position, moves: Sequence[fukayomi.Move]) ->
         ValueError: A move is not legal.
     """
 
-def sum_rows(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+def first_layer(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
-    Write for each position the bias and the sum of its rows of a table.
+    Write for each position the bias and the sum of its rows, clipped to 0 to 1, and the products of their halves.
 
     Args:
         rows: Rows of all positions: uint16 [K].
         offsets: Position n has rows[offsets[n] : offsets[n + 1]]: int64 [N + 1].
-        table: float32 [C / 32, rows, 32].
+        squares: Of the rows of squares, which are sums of this and the next two: float32 [C / 32, 29, 9, 81, 32].
+        attacked: By content and attacks: float32 [C / 32, 29, 9, 32].
+        placed: By content and square: float32 [C / 32, 29, 81, 32].
+        others: The other rows: float32 [C / 32, rows, 32].
         bias: float32 [C].
-        out: float32 [N, C].
+        accumulators: The clipped sums: float32 [C / 32, N, 32], output.
+        policy: The first half of the policy's accumulators times the second: float32 [N, P / 2], output.
+        value: Likewise of the value: float32 [N, V / 2], output. P + V = C.
         threads: CPU threads; the result does not depend on them.
 
     Raises:
         ValueError: A shape is wrong, or a row is beyond the table.
     """
 
-def sum_rows_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], table_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
-    """Add the gradients of `sum_rows`, [N, C], to those of its table."""
+def first_layer_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], accumulators: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], policy: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], value: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], attacked: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], placed: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], others: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
+    """
+    Write the gradients of the parts and the bias of `first_layer` from those of `policy` and `value`.
+    """
+
+def sum_weights(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')]) -> None:
+    """
+    Write for each position the sum of the weights, [rows], of its rows: float32 [N].
+
+    Raises:
+        ValueError: A shape is wrong, or a row has no weight.
+    """
+
+def sum_weights_backward(rows: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], weight_gradients: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')]) -> None:
+    """
+    Write the gradients of the weights of `sum_weights` from those of the sums.
+    """
+
+def recycled_floats(count: int) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+    """
+    Uninitialised float32 [count], in memory that such an array had before, if there is some: no page of it is new.
+    """
 
 def move_logits(labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], label_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], label_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_table: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], group_bias: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], hidden: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None:
     """
