@@ -110,8 +110,7 @@ class SparseNetwork(nn.Module):
     def forward(self, positions: SparsePositions) -> tuple[Tensor, Tensor]:
         """Logits of all moves, [M], and of the value, [N]."""
         parts = (self.squares, self.attacked_contents, self.placed_contents, self.others, self.bias)
-        products = _FirstLayer.apply(*parts, self.config, positions)  # pyright: ignore[reportUnknownMemberType]
-        policy, value = cast("tuple[Tensor, Tensor]", products)
+        policy, value = cast("tuple[Tensor, Tensor]", _FirstLayer.apply(*parts, self.config, positions))  # pyright: ignore[reportUnknownMemberType]
         tables = (self.label_table, self.label_bias, self.group_table, self.group_bias)
         logits = cast("Tensor", _MoveLogits.apply(*tables, policy, positions))  # pyright: ignore[reportUnknownMemberType]
         inner = torch.relu(self.value_layer1(value))
