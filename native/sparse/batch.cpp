@@ -11,6 +11,7 @@ namespace fukayomi {
 namespace {
 
 constexpr std::size_t PART = 256;  // positions that one thread reads at a time
+constexpr std::size_t USUAL_ROWS = 256, USUAL_MOVES = 128;  // of a position; more are no error
 
 class PartReader {
 public:
@@ -18,6 +19,10 @@ public:
         SparseBatch part;
         part.row_offsets.push_back(0);
         part.move_offsets.push_back(0);
+        part.rows.reserve((last - first) * USUAL_ROWS);
+        part.labels.reserve((last - first) * USUAL_MOVES);
+        part.groups.reserve((last - first) * USUAL_MOVES * MOVE_GROUPS);
+        part.policy.reserve((last - first) * USUAL_MOVES);
         for (std::size_t n = first; n < last; ++n) add(all, n, part);
         return part;
     }
@@ -65,9 +70,13 @@ private:
     std::array<std::uint16_t, MAX_SPARSE_ROWS> rows_;
 };
 
+// All parts of one kind, one after another.
 template <class T>
-void append(std::vector<T>& to, const std::vector<T>& from) {
-    to.insert(to.end(), from.begin(), from.end());
+void join(const std::vector<SparseBatch>& parts, std::vector<T> SparseBatch::* kind, std::vector<T>& to) {
+    std::size_t total = 0;
+    for (const SparseBatch& part : parts) total += (part.*kind).size();
+    to.reserve(total);
+    for (const SparseBatch& part : parts) to.insert(to.end(), (part.*kind).begin(), (part.*kind).end());
 }
 
 void append_offsets(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from) {
@@ -88,13 +97,13 @@ SparseBatch read_sparse_batch(const SparsePositions& positions, std::size_t thre
     batch.row_offsets.push_back(0);
     batch.move_offsets.push_back(0);
     for (const SparseBatch& part : parts) {
-        append(batch.rows, part.rows);
         append_offsets(batch.row_offsets, part.row_offsets);
-        append(batch.labels, part.labels);
-        append(batch.groups, part.groups);
         append_offsets(batch.move_offsets, part.move_offsets);
-        append(batch.policy, part.policy);
     }
+    join(parts, &SparseBatch::rows, batch.rows);
+    join(parts, &SparseBatch::labels, batch.labels);
+    join(parts, &SparseBatch::groups, batch.groups);
+    join(parts, &SparseBatch::policy, batch.policy);
     return batch;
 }
 
