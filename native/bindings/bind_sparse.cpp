@@ -4,10 +4,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "encode/labels.hpp"
+#include "encode/planes.hpp"
 #include "shogi/movegen.hpp"
 #include "shogi/position.hpp"
 #include "shogi/usi_move.hpp"
@@ -227,6 +230,35 @@ std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, Poli
             array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
 }
 
+std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray, nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>,
+           OffsetsArray>
+sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
+                    const Array<const std::uint16_t>& labels, const Array<const std::int32_t>& places,
+                    const Array<const float>& weights, std::size_t threads) {
+    const std::size_t count = common_rows(planes1, planes2);
+    require(labels.size() == count && weights.size() == places.size(), "labels, places or weights have a wrong shape");
+    for (std::size_t n = 0; n < count; ++n)
+        require(labels.data()[n] < POLICY_LABELS || labels.data()[n] == NO_POLICY_LABEL, "a label is beyond the last");
+    const std::int32_t* const place = places.data();
+    require(std::is_sorted(place, place + places.size(), [](std::int32_t a, std::int32_t b) { return a / POLICY_LABELS < b / POLICY_LABELS; }),
+            "places do not ascend by position");
+    SparseBatch batch;
+    {
+        const Unlocked unlocked;
+        batch = read_sparse_planes({{planes1.data(), planes1.size()}, {planes2.data(), planes2.size()}, {labels.data(), count},
+                                    {place, places.size()}, {weights.data(), weights.size()}}, threads);
+    }
+    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
+    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
+            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
+            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
+            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total}),
+            array_of<std::int32_t, nb::shape<-1>>(std::move(batch.places), {total}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.played), {count})};
+}
+
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
@@ -300,4 +332,17 @@ void bind_sparse(nb::module_& m) {
           "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
           "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
           "Raises:\n    PackedError: A position is none that the rules allow.");
+    m.def("sparse_planes_batch", &sparse_planes_batch, "planes1"_a, "planes2"_a, "labels"_a, "places"_a, "weights"_a, "threads"_a,
+          "What a sparse network reads of packed positions, with their targets of training.\n\n"
+          "Args:\n"
+          "    planes1: uint8 [N, 628].\n"
+          "    planes2: uint8 [N, 8].\n"
+          "    labels: Policy label of the move played, or NO_POLICY_LABEL: uint16 [N].\n"
+          "    places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].\n"
+          "    weights: The policy there: float32 [C].\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Returns:\n"
+          "    As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the\n"
+          "    number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.\n\n"
+          "Raises:\n    PackedError: Planes are no position that the rules allow.");
 }

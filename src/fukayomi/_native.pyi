@@ -2756,3 +2756,23 @@ def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), or
     Raises:
         PackedError: A position is none that the rules allow.
     """
+
+def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+    """
+    What a sparse network reads of packed positions, with their targets of training.
+
+    Args:
+        planes1: uint8 [N, 628].
+        planes2: uint8 [N, 8].
+        labels: Policy label of the move played, or NO_POLICY_LABEL: uint16 [N].
+        places: Where the policy is not zero, as n * 2187 + label; n ascends: int32 [C].
+        weights: The policy there: float32 [C].
+        threads: CPU threads; the result does not depend on them.
+
+    Returns:
+        As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the
+        number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.
+
+    Raises:
+        PackedError: Planes are no position that the rules allow.
+    """

@@ -28,25 +28,13 @@ from torch import Tensor, nn
 
 from fukayomi import _native
 from fukayomi._native import MOVE_ROWS, SPARSE_LABELS, SPARSE_ROWS
+from fukayomi.nn.config import HeadName
+from fukayomi.nn.sparse_config import SparseConfig
 
 BLOCK = 32
 """Columns of a table that lie together."""
 CONTENTS, ATTACKS, SQUARES = 29, 9, 81
 SQUARE_ROWS = CONTENTS * ATTACKS * SQUARES
-
-
-@dataclass(frozen=True)
-class SparseConfig:
-    """The shape of a `SparseNetwork`. All widths are multiples of 64."""
-
-    policy: int = 384
-    """Accumulators of the policy; half as many numbers come out of them."""
-    value: int = 384
-    """Accumulators of the value."""
-    shared: int = 64
-    """Of the policy's numbers, those that the rows of a move are multiplied with."""
-    hidden: int = 32
-    """Width of the value's two layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +106,11 @@ class SparseNetwork(nn.Module):
         weights = self.value_rows.sum(dim=(0, 2))
         skipped = cast("Tensor", _SumWeights.apply(weights, positions))  # pyright: ignore[reportUnknownMemberType]
         return logits, self.value_layer3(inner).squeeze(1) + skipped
+
+    def all_outputs(self, positions: SparsePositions) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        """As those of `PolicyValueNetwork`: logits of all moves, [M], and of the value, [N, 1]; no further heads."""
+        policy, value = self(positions)
+        return policy, value.unsqueeze(1), {}
 
 
 def _array(tensor: Tensor) -> NDArray[np.float32]:

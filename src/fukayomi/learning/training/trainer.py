@@ -19,7 +19,7 @@ from fukayomi.learning.optimization.optimizers import make_optimizer
 from fukayomi.learning.optimization.schedule import Schedule
 from fukayomi.learning.training.parallel import Processes
 from fukayomi.nn.config import HeadName
-from fukayomi.nn.network import PolicyValueNetwork
+from fukayomi.nn.parameters import AnyNetwork
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Types of mixed precision."""
@@ -40,7 +40,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: PolicyValueNetwork,
+        network: AnyNetwork,
         schedule: Schedule,
         precision: str,
         processes: Processes = Processes(),  # noqa: B008 - frozen
@@ -58,7 +58,7 @@ class Trainer:
         self._forward = torch.compile(forward) if settings.compile else forward
 
     @property
-    def exported(self) -> PolicyValueNetwork:
+    def exported(self) -> AnyNetwork:
         """The network to evaluate and play with: the averaged one as soon as there is one."""
         return self._average.network if self._average and self._average.count else self.network
 
@@ -70,10 +70,10 @@ class Trainer:
         # Dropout is a function of the step, and has no state in a checkpoint.
         torch.manual_seed(((settings.seed << 40) + (step << 10) + self._processes.rank) % (1 << 63))
         self.network.train()
-        features = batch.features_for(self.network)
+        inputs = batch.inputs_for(self.network)
         teacher = self._teacher(batch) if self._teacher else None
         with self.autocast():
-            policy, value, outputs = self._forward(*features)
+            policy, value, outputs = self._forward(*inputs)
         losses = compute_losses(policy, value, batch.targets, self._schedule.loss_weights(step), teacher)
         losses = replace(losses, heads=head_losses(outputs, batch.targets))
         weighted = (getattr(settings, f"{name}_weight") * loss for name, loss in losses.heads.items())
@@ -92,8 +92,8 @@ class Trainer:
         """Estimate the BatchNorm statistics of the averaged weights from batches, if there are averages."""
         if self._average and self._average.count:
             with self.autocast():
-                features = (batch.features_for(self.network) for batch in batches)
-                estimate_batchnorm(self._average.network, features)
+                inputs = (batch.inputs_for(self.network) for batch in batches)
+                estimate_batchnorm(self._average.network, inputs)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The precision for networks to compute in."""
@@ -142,9 +142,9 @@ class Trainer:
 class _AllOutputs(nn.Module):
     """A network that is called for the outputs of all its heads."""
 
-    def __init__(self, network: PolicyValueNetwork) -> None:
+    def __init__(self, network: AnyNetwork) -> None:
         super().__init__()
         self.network = network
 
-    def forward(self, features1: Tensor, features2: Tensor) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
-        return self.network.all_outputs(features1, features2)
+    def forward(self, *inputs: Any) -> tuple[Tensor, Tensor, dict[HeadName, Tensor]]:
+        return self.network.all_outputs(*inputs)
