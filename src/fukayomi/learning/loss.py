@@ -101,12 +101,12 @@ class MoveLists:
         return found / self.sums(found).clamp_min(1e-12)[self.rows]
 
     def is_best(self, logits: Tensor) -> Tensor:
-        """Whether the move played has the largest logit, 1 or 0: [N]."""
-        known = self.played >= 0
-        if not len(logits):
-            return known.float()
+        """Whether the move played is the first with the largest logit, 1 or 0: [N]."""
         largest = torch.segment_reduce(logits, "max", offsets=self.offsets)
-        return (known & (logits[self.played.clamp_min(0)] >= largest)).float()
+        maxima = torch.nonzero(logits >= largest[self.rows]).squeeze(1)
+        first = torch.full_like(self.played, len(logits))
+        first = first.scatter_reduce(0, self.rows[maxima], maxima, "amin")
+        return (first == self.played).float()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 # pyright: reportUnknownMemberType=false
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -81,7 +81,7 @@ class Trainer:
         self._optimizer.zero_grad()
         self._scaler.scale(minimised).backward()
         self._scaler.unscale_(self._optimizer)
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), settings.clip)
+        norm = clip_gradients(list(self.network.parameters()), settings.clip)
         self._scaler.step(self._optimizer)
         self._scaler.update()
         if self._average and (step + 1) % settings.ema_interval == 0:
@@ -137,6 +137,15 @@ class Trainer:
         if self._processes.count == 1:
             return losses
         return losses.with_values(self._processes.mean(torch.stack(list(losses.by_name().values()))))
+
+
+def clip_gradients(parameters: Sequence[nn.Parameter], most: float) -> Tensor:
+    """As torch's `clip_grad_norm_`; on a CPU, gradients that are small enough are not multiplied by 1."""
+    norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+    is_small = norm.device.type == "cpu" and bool(norm + 1e-6 <= most)
+    if not is_small:
+        nn.utils.clip_grads_with_norm_(parameters, most, norm)
+    return norm
 
 
 class _AllOutputs(nn.Module):
