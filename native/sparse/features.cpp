@@ -121,6 +121,14 @@ std::size_t SparseReader::rows(std::span<std::uint16_t, MAX_SPARSE_ROWS> out) co
     return static_cast<std::size_t>(next - out.data());
 }
 
+// 7 x 7 squares around a king, or the rest of the board.
+std::size_t SparseReader::king_place(Square to, Color king) const {
+    if (kings_[king] == NO_SQUARE) return KING_PLACES - 1;
+    const Square at = seen(to), centre = seen(kings_[king]);
+    const int file = file_of(at) - file_of(centre) + 3, rank = rank_of(at) - rank_of(centre) + 3;
+    return file < 0 || file > 6 || rank < 0 || rank > 6 ? KING_PLACES - 1 : static_cast<std::size_t>(file * 7 + rank);
+}
+
 MoveFeatures SparseReader::move(Move m) const {
     const bool is_white = sets_.turn == WHITE;
     const Square to = is_white ? rotate(m.to()) : m.to();
@@ -163,18 +171,18 @@ MoveFeatures SparseReader::move(Move m) const {
     std::uint16_t label = policy_label(sets_.turn, m);
     if (is_mirrored_) label = mirrored_label(label, seen(to));
     found.label = static_cast<std::uint16_t>(label + (is_bad ? SPARSE_LABELS / 2 : 0));
-    const auto set = [&found](std::size_t group, std::size_t place) {
-        found.rows[group] = static_cast<std::uint16_t>(FIRST_MOVE_ROWS[group] + place);
+    const std::array<std::size_t, MOVE_GROUPS> places = {
+        mover * PIECE_TYPES + captured,
+        ((mover * PIECE_TYPES + least) * 2 + std::size_t{is_supported}) * 2 + std::size_t{is_attacked_twice},
+        is_drop ? PIECE_PLANES * PIECE_TYPES * 2 + type - PAWN
+                : (mover * PIECE_TYPES + least_[WHITE][static_cast<std::size_t>(from)]) * 2 + std::size_t{own[ONCE].has(from)},
+        mover * KING_PLACES + king_place(to, WHITE),
+        mover * KING_PLACES + king_place(to, BLACK),
+        (mover * PIECE_TYPES + target) * 2 + std::size_t{is_defended},
+        mover * (CONTENTS + 1) + before,
+        mover * (CONTENTS + 1) + behind,
     };
-    set(0, mover * PIECE_TYPES + captured);
-    set(1, ((mover * PIECE_TYPES + least) * 2 + std::size_t{is_supported}) * 2 + std::size_t{is_attacked_twice});
-    set(2, is_drop ? PIECE_PLANES * PIECE_TYPES * 2 + type - PAWN
-                   : (mover * PIECE_TYPES + least_[WHITE][static_cast<std::size_t>(from)]) * 2 + std::size_t{own[ONCE].has(from)});
-    set(3, mover * KING_PLACES + king_place(to, WHITE));
-    set(4, mover * KING_PLACES + king_place(to, BLACK));
-    set(5, (mover * PIECE_TYPES + target) * 2 + std::size_t{is_defended});
-    set(6, mover * (CONTENTS + 1) + before);
-    set(7, mover * (CONTENTS + 1) + behind);
+    for (std::size_t g = 0; g < MOVE_GROUPS; ++g) found.rows[g] = static_cast<std::uint16_t>(FIRST_MOVE_ROWS[g] + places[g]);
     return found;
 }
 

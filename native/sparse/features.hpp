@@ -84,13 +84,7 @@ public:
 
 private:
     Square seen(Square s) const { return is_mirrored_ ? MIRRORED[static_cast<std::size_t>(s)] : static_cast<std::uint8_t>(s); }
-    // 7 x 7 squares around a king, or the rest of the board.
-    std::size_t king_place(Square to, Color king) const {
-        if (kings_[king] == NO_SQUARE) return KING_PLACES - 1;
-        const Square at = seen(to), centre = seen(kings_[king]);
-        const int file = file_of(at) - file_of(centre) + 3, rank = rank_of(at) - rank_of(centre) + 3;
-        return file < 0 || file > 6 || rank < 0 || rank > 6 ? KING_PLACES - 1 : static_cast<std::size_t>(file * 7 + rank);
-    }
+    std::size_t king_place(Square to, Color king) const;
 
     static constexpr std::array<std::uint8_t, SQUARES> MIRRORED = [] {
         std::array<std::uint8_t, SQUARES> table{};
