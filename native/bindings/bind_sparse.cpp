@@ -210,26 +210,6 @@ nb::ndarray<T, nb::numpy, Shape> array_of(std::vector<T>&& values, std::initiali
 using OffsetsArray = nb::ndarray<std::int64_t, nb::numpy, nb::shape<-1>>;
 using PolicyArray = nb::ndarray<float, nb::numpy, nb::shape<-1>>;
 
-std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray> sparse_batch(
-    const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
-    const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
-    const std::size_t count = hcps.shape(0);
-    require(checked_count(offsets, moves.size()) == count && visits.size() == moves.size(), "offsets, moves or visits have a wrong shape");
-    SparseBatch batch;
-    {
-        const Unlocked unlocked;
-        batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
-                                   {visits.data(), visits.size()}}, threads);
-    }
-    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
-    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
-            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
-            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
-            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
-            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
-}
-
 std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray, nb::ndarray<std::int32_t, nb::numpy, nb::shape<-1>>,
            OffsetsArray>
 sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, const Rows<const std::uint8_t, PACKED2_BYTES>& planes2,
@@ -257,6 +237,26 @@ sparse_planes_batch(const Rows<const std::uint8_t, PACKED1_BYTES>& planes1, cons
             array_of<float, nb::shape<-1>>(std::move(batch.policy), {total}),
             array_of<std::int32_t, nb::shape<-1>>(std::move(batch.places), {total}),
             array_of<std::int64_t, nb::shape<-1>>(std::move(batch.played), {count})};
+}
+
+std::tuple<RowsArray, OffsetsArray, RowsArray, MoveRowsArray, OffsetsArray, PolicyArray> sparse_batch(
+    const Rows<const std::uint8_t, HCP_BYTES>& hcps, const Array<const std::int64_t>& offsets,
+    const Array<const std::uint16_t>& moves, const Array<const std::uint16_t>& visits, std::size_t threads) {
+    const std::size_t count = hcps.shape(0);
+    require(checked_count(offsets, moves.size()) == count && visits.size() == moves.size(), "offsets, moves or visits have a wrong shape");
+    SparseBatch batch;
+    {
+        const Unlocked unlocked;
+        batch = read_sparse_batch({{hcps.data(), hcps.size()}, {offsets.data(), count + 1}, {moves.data(), moves.size()},
+                                   {visits.data(), visits.size()}}, threads);
+    }
+    const std::size_t rows = batch.rows.size(), total = batch.labels.size();
+    return {array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.rows), {rows}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.row_offsets), {count + 1}),
+            array_of<std::uint16_t, nb::shape<-1>>(std::move(batch.labels), {total}),
+            array_of<std::uint16_t, nb::shape<-1, MOVE_GROUPS>>(std::move(batch.groups), {total, MOVE_GROUPS}),
+            array_of<std::int64_t, nb::shape<-1>>(std::move(batch.move_offsets), {count + 1}),
+            array_of<float, nb::shape<-1>>(std::move(batch.policy), {total})};
 }
 
 }  // namespace
@@ -320,18 +320,6 @@ void bind_sparse(nb::module_& m) {
           "group_table"_a, "group_bias"_a, "hidden"_a, "gradients"_a, "label_table_gradients"_a, "label_bias_gradients"_a,
           "group_table_gradients"_a, "group_bias_gradients"_a, "hidden_gradients"_a, "threads"_a,
           "Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.");
-    m.def("sparse_batch", &sparse_batch, "hcps"_a, "offsets"_a, "moves"_a, "visits"_a, "threads"_a,
-          "What a sparse network reads of positions, and the shares of their candidates' visits.\n\n"
-          "Args:\n"
-          "    hcps: Positions: uint8 [N, 32].\n"
-          "    offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].\n"
-          "    moves: Candidates, as `Move.raw`: uint16 [C].\n"
-          "    visits: Their visits: uint16 [C].\n"
-          "    threads: CPU threads; the result does not depend on them.\n\n"
-          "Returns:\n"
-          "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
-          "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
-          "Raises:\n    PackedError: A position is none that the rules allow.");
     m.def("sparse_planes_batch", &sparse_planes_batch, "planes1"_a, "planes2"_a, "labels"_a, "places"_a, "weights"_a, "threads"_a,
           "What a sparse network reads of packed positions, with their targets of training.\n\n"
           "Args:\n"
@@ -345,4 +333,16 @@ void bind_sparse(nb::module_& m) {
           "    As `sparse_batch`, with the policy as shares; and for each move n * 2187 + its label, int32 [M], for each position the\n"
           "    number of the move played, -1 if there is none, int64 [N]. What the search leaves out counts for its promotion.\n\n"
           "Raises:\n    PackedError: Planes are no position that the rules allow.");
+    m.def("sparse_batch", &sparse_batch, "hcps"_a, "offsets"_a, "moves"_a, "visits"_a, "threads"_a,
+          "What a sparse network reads of positions, and the shares of their candidates' visits.\n\n"
+          "Args:\n"
+          "    hcps: Positions: uint8 [N, 32].\n"
+          "    offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].\n"
+          "    moves: Candidates, as `Move.raw`: uint16 [C].\n"
+          "    visits: Their visits: uint16 [C].\n"
+          "    threads: CPU threads; the result does not depend on them.\n\n"
+          "Returns:\n"
+          "    Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16\n"
+          "    [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].\n\n"
+          "Raises:\n    PackedError: A position is none that the rules allow.");
 }

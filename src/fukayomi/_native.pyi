@@ -2738,25 +2738,6 @@ def move_logits_backward(labels: Annotated[NDArray[numpy.uint16], dict(order='C'
     Add the gradients of `move_logits`, [M], to those of its tables, and write those of `hidden`.
     """
 
-def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
-    """
-    What a sparse network reads of positions, and the shares of their candidates' visits.
-
-    Args:
-        hcps: Positions: uint8 [N, 32].
-        offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].
-        moves: Candidates, as `Move.raw`: uint16 [C].
-        visits: Their visits: uint16 [C].
-        threads: CPU threads; the result does not depend on them.
-
-    Returns:
-        Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16
-        [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].
-
-    Raises:
-        PackedError: A position is none that the rules allow.
-    """
-
 def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(None, 628), order='C', device='cpu', writable=False)], planes2: Annotated[NDArray[numpy.uint8], dict(shape=(None, 8), order='C', device='cpu', writable=False)], labels: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
     """
     What a sparse network reads of packed positions, with their targets of training.
@@ -2775,4 +2756,23 @@ def sparse_planes_batch(planes1: Annotated[NDArray[numpy.uint8], dict(shape=(Non
 
     Raises:
         PackedError: Planes are no position that the rules allow.
+    """
+
+def sparse_batch(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], visits: Annotated[NDArray[numpy.uint16], dict(order='C', device='cpu', writable=False)], threads: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None, 8))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float32], dict(shape=(None,))]]:
+    """
+    What a sparse network reads of positions, and the shares of their candidates' visits.
+
+    Args:
+        hcps: Positions: uint8 [N, 32].
+        offsets: Position n has the candidates from offsets[n] to offsets[n + 1]: int64 [N + 1].
+        moves: Candidates, as `Move.raw`: uint16 [C].
+        visits: Their visits: uint16 [C].
+        threads: CPU threads; the result does not depend on them.
+
+    Returns:
+        Rows of the positions, uint16 [K], and their offsets, int64 [N + 1]; labels, uint16 [M], and group rows, uint16
+        [M, 8], of the moves that the search tries, and their offsets, int64 [N + 1]; shares of visits, float32 [M].
+
+    Raises:
+        PackedError: A position is none that the rules allow.
     """
