@@ -10,7 +10,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the usual name
 from learning_samples import Interrupter
 
-from fukayomi._native import encode_hcp, policy_label, sparse_batch, sparse_planes_batch
+from fukayomi._native import NO_POLICY_LABEL, encode_hcp, policy_label, sparse_batch, sparse_planes_batch
+from fukayomi.data import write_data
+from fukayomi.data.dedup.modes import Mode
+from fukayomi.data.dedup.run import run_dedup
+from fukayomi.data.dedup.settings import DedupSettings
+from fukayomi.data.formats.psv import psv_record
 from fukayomi.learning import (
     Dataset,
     JsonLinesListener,
@@ -31,6 +36,7 @@ from fukayomi.learning.training.configuration import build_configuration, read_c
 from fukayomi.nn import ExportError, NetworkConfig, NetworkConfigError, PolicyValueNetwork, load_parameters
 from fukayomi.nn.sparse import SparseNetwork
 from fukayomi.nn.sparse_config import SparseConfig, config_from_dict, config_from_name
+from fukayomi.shogi import Position
 
 TINY = SparseConfig(policy=64, value=64, shared=32, hidden=8)
 SETTINGS = TrainingSettings(
@@ -154,6 +160,26 @@ def test_positions_without_a_move_count_for_the_value_alone(train_file: Path) ->
     assert not network.label_table.grad.any()
     assert network.value_layer1.weight.grad is not None
     assert network.value_layer1.weight.grad.any()
+
+
+def test_all_formats_are_trained_on_by_weight(tmp_path: Path, train_file: Path, games_file: Path) -> None:
+    run_dedup(DedupSettings(Mode.SHARES, (games_file,), tmp_path / "averages.avg"))
+    rows = [psv_record(Position().sfen(), move, 60, 1, 1) for move in ("7g7f", None, "2g2f", None)]
+    write_data(tmp_path / "pool.psv", rows)
+    files = (train_file, tmp_path / "pool.psv", games_file, tmp_path / "averages.avg")
+    data = Dataset(*files, weights=[2, 3, 0.5, 1])
+    batch = TensorBatch.of(data.arrays(range(len(data))), CPU, shaken())
+    lists = batch.targets.moves
+    assert lists is not None
+    sums = lists.sums(lists.weights)
+    has_move = batch.targets.labels != NO_POLICY_LABEL
+    assert int((~has_move).sum()) == 2
+    torch.testing.assert_close(sums, has_move.float())
+    assert bool(((lists.played >= 0) == has_move).all())
+    result = train(TINY, data, tmp_path / "run", test=data, settings=SETTINGS, threads=2)
+    assert result.finished
+    assert result.metrics is not None
+    assert result.metrics.is_finite
 
 
 def test_it_learns_and_its_files_are_read_again(tmp_path: Path, games_file: Path) -> None:
